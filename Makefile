@@ -1,0 +1,54 @@
+# Everything starts from Python ≥ 3.11, git and make: the first target you run creates .venv from the lock files.
+# PYTHON=python3.12 make test     uses another interpreter
+# make test ARGS="-k berlin -x"   passes arguments on to pytest; `make serve` and `make bench` take ARGS too
+
+PYTHON ?= python3
+JOBS ?= auto
+ARGS ?=
+BIN := .venv/bin
+COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test check bench fmt lock clean environment node
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+serve: environment ## run the server
+	@$(BIN)/foliot serve $(ARGS)
+
+test: environment node ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+check: environment ## lint, formatting and types
+	@echo "ruff check …" && $(BIN)/ruff check .
+	@echo "ruff format …" && $(BIN)/ruff format --check .
+	@echo "mypy …" && $(BIN)/mypy
+
+bench: environment ## run the benchmarks
+	@$(BIN)/python -m bench.spec $(ARGS)
+
+fmt: environment ## format the code and mend what can be mended
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for the newest)
+	@echo "resolving requirements/bootstrap.in …"
+	@$(COMPILE) $(ARGS) requirements/bootstrap.in -o requirements/bootstrap.lock
+	@echo "resolving pyproject.toml …"
+	@$(COMPILE) $(ARGS) pyproject.toml --group dev -o requirements/dev.lock
+	@echo "resolving tests/node/package.json …"
+	@$(BIN)/python requirements/install.py node-lock
+
+clean: ## remove everything that make created
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+environment:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Foliot needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
+	@$(PYTHON) requirements/install.py python
+
+node: environment
+	@$(BIN)/python requirements/install.py node

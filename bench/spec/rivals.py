@@ -1,0 +1,57 @@
+"""The libraries that Foliot is compared with, asked in the way their documentation asks them.
+
+Both get what suits them best: an aware datetime that exists already, ``datetime.UTC`` itself for UTC (which cronsim
+recognises and handles faster), and zones that have been loaded before.  The zones come from the same pinned ``tzdata``
+that Foliot reads, because the machine's own copy may be another release.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from functools import cache
+from importlib.resources import files
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterError, croniter
+from cronsim import CronSim, CronSimError
+
+Iterator = croniter[datetime]
+
+
+@cache
+def zone_for(name: str) -> tzinfo:
+    """Return the zone as the other libraries want it."""
+    if name == "UTC":
+        return UTC
+    with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as table:
+        return ZoneInfo.from_file(table, key=name)
+
+
+def moment_of(epoch: int, zone: str) -> datetime:
+    """Return an instant as an aware datetime."""
+    return datetime.fromtimestamp(epoch, zone_for(zone))
+
+
+def reusable(expression: str, moment: datetime) -> Iterator | None:
+    """Return croniter's object for an expression, or ``None`` if it refuses; a sixth field comes first, as elsewhere."""
+    try:
+        return croniter(expression, moment, datetime, second_at_beginning=True)
+    except CroniterError:
+        return None
+
+
+def croniter_next(iterator: Iterator, moment: datetime) -> int | None:
+    """Return the next tick as croniter computes it, from an object that is used again and again."""
+    try:
+        iterator.set_current(moment)
+        return int(iterator.get_next(datetime).timestamp())
+    except CroniterError:
+        return None
+
+
+def cronsim_next(expression: str, moment: datetime) -> int | None:
+    """Return the next tick as cronsim computes it; its objects cannot be set to another instant, so it parses."""
+    try:
+        return int(next(CronSim(expression, moment)).timestamp())
+    except (CronSimError, StopIteration):
+        return None

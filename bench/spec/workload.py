@@ -1,0 +1,108 @@
+"""What everybody is asked: (expression, zone, instant), drawn with a seed.
+
+Only questions that all libraries answer alike are asked, so that nobody is timed on a wrong answer: an expression that
+one of them refuses or reads differently is left out, and so is a single question on which they differ (next to a clock
+change, as a rule).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from random import Random
+from typing import NamedTuple
+
+import foliot
+from bench.spec.expressions import distinct_expressions
+from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
+
+ZONES = (
+    "UTC",
+    "America/New_York",
+    "Europe/Berlin",
+    "Australia/Lord_Howe",
+    "Pacific/Chatham",
+    "America/Sao_Paulo",
+    "Asia/Kathmandu",
+    "Europe/London",
+    "Australia/Sydney",
+    "Asia/Tokyo",
+)
+UTC_SHARE = 0.5
+FIRST_INSTANT = int(datetime(2015, 1, 1, tzinfo=UTC).timestamp())
+LAST_INSTANT = int(datetime(2035, 1, 1, tzinfo=UTC).timestamp())
+PROBES = 4
+"""How many instants in UTC decide whether an expression means the same to all."""
+
+
+class Case(NamedTuple):
+    """One question, with its instant in both forms."""
+
+    expression: str
+    zone: str
+    after: int
+    moment: datetime
+
+
+class Workload(NamedTuple):
+    """The questions, by round."""
+
+    expressions: list[str]
+    rounds: list[list[Case]]
+    expressions_left_out: int
+    cases_left_out: int
+
+    @property
+    def cases(self) -> int:
+        """How many questions there are."""
+        return sum(len(cases) for cases in self.rounds)
+
+
+def build_workload(seed: int, expressions: int, rounds: int, cases: int) -> Workload:
+    """Draw so many rounds of so many cases; about as many expressions are kept as are asked for."""
+    random = Random(seed)
+    drawn = distinct_expressions(random, expressions)
+    kept = [expression for expression in drawn if _means_the_same(expression, random)]
+    drawn_rounds: list[list[Case]] = []
+    left_out = 0
+    for _round in range(rounds):
+        agreed: list[Case] = []
+        while len(agreed) < cases:
+            case = _draw_case(random, kept)
+            if _all_agree(case):
+                agreed.append(case)
+            else:
+                left_out += 1
+        drawn_rounds.append(agreed)
+    return Workload(kept, drawn_rounds, len(drawn) - len(kept), left_out)
+
+
+def draw_zone(random: Random) -> str:
+    """Return UTC half of the time, else one of the other nine."""
+    return "UTC" if random.random() < UTC_SHARE else random.choice(ZONES[1:])
+
+
+def draw_instant(random: Random) -> int:
+    """Return an instant of the years 2015 to 2034."""
+    return random.randrange(FIRST_INSTANT, LAST_INSTANT)
+
+
+def _draw_case(random: Random, expressions: list[str]) -> Case:
+    zone, after = draw_zone(random), draw_instant(random)
+    return Case(random.choice(expressions), zone, after, moment_of(after, zone))
+
+
+def _means_the_same(expression: str, random: Random) -> bool:
+    instants = [draw_instant(random) for _probe in range(PROBES)]
+    return all(_all_agree(Case(expression, "UTC", after, moment_of(after, "UTC"))) for after in instants)
+
+
+def _all_agree(case: Case) -> bool:
+    iterator = reusable(case.expression, case.moment)
+    if iterator is None:
+        return False
+    own = foliot.compile(case.expression, case.zone).next_epoch(case.after)
+    return (
+        own is not None
+        and own == cronsim_next(case.expression, case.moment)
+        and own == croniter_next(iterator, case.moment)
+    )

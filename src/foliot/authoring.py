@@ -1,0 +1,218 @@
+"""How people write a spec in Python: checked at once, asked in datetimes.
+
+:class:`Spec` is a :class:`~foliot.model.spec.SpecDocument` with a friendly constructor and with the questions one has
+about a spec.  The engine underneath works on integers; here they become datetimes in UTC, which compare and subtract
+correctly whatever the clocks did in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import islice
+from math import ceil, floor
+from typing import Any, Self
+
+from foliot.clock import SystemClock
+from foliot.errors import InvalidSpec, InvalidTime, LimitExceeded
+from foliot.model.finding import Finding
+from foliot.model.spec import (
+    CalendarDocument,
+    Dialect,
+    DstGap,
+    DstOverlap,
+    DstProfile,
+    ExcludeDocument,
+    IntervalDocument,
+    JitterMode,
+    NamedCalendar,
+    SpecDocument,
+)
+from foliot.model.tick import Tick
+from foliot.spec.compiled import compile_spec
+from foliot.spec.document import document_json, read_document
+from foliot.spec.duration import parse_duration
+from foliot.spec.explain import explain
+from foliot.spec.lint import lint
+from foliot.spec.occurrence import occurrences, utc_datetime
+from foliot.spec.ticks import Ticks
+from foliot.spec.zone import TZDATA_VERSION
+
+MAX_BETWEEN = 100_000
+"""How many ticks :meth:`Spec.between` returns unless told otherwise."""
+
+__all__ = ["TZDATA_VERSION", "Spec"]
+
+Calendars = Iterable[NamedCalendar] | Mapping[str, NamedCalendar]
+When = datetime | int | float
+
+
+@dataclass(frozen=True, init=False)
+class Spec(SpecDocument):
+    """Which ticks exist.
+
+    >>> from foliot import Spec
+    >>> spec = Spec(cron="0 9 * * MON-FRI", timezone="Europe/Berlin")
+    >>> spec.next(datetime.fromisoformat("2026-03-27T12:00:00+00:00")).isoformat()
+    '2026-03-30T07:00:00+00:00'
+
+    Every argument is optional and checked at once: a spec that exists is a spec that can be compiled.  An instant is
+    an aware :class:`~datetime.datetime` or a number of seconds since the epoch.
+    """
+
+    def __init__(  # noqa: PLR0913 - the vocabulary of a spec, all of it optional and by name
+        self,
+        *,
+        cron: str | Iterable[str] = (),
+        calendars: Mapping[str, Any] | CalendarDocument | Iterable[Mapping[str, Any] | CalendarDocument] = (),
+        intervals: str | int | timedelta | Mapping[str, Any] | Iterable[object] | IntervalDocument = (),
+        rrules: str | Iterable[str] = (),
+        times: str | date | Iterable[str | date] = (),
+        exclude: Mapping[str, Any] | ExcludeDocument | None = None,
+        timezone: str | None = None,
+        start_at: str | date | None = None,
+        end_at: str | date | None = None,
+        jitter_ms: int = 0,
+        jitter_mode: JitterMode = "symmetric",
+        dst_gap: DstGap | None = None,
+        dst_overlap: DstOverlap = "auto",
+        dst_profile: DstProfile | None = None,
+        dialect: Dialect = "foliot",
+    ) -> None:
+        """Read, check and compile.  Raises :class:`~foliot.errors.InvalidSpec`."""
+        given = {name: value for name, value in locals().items() if name in SpecDocument.__dataclass_fields__}
+        SpecDocument.__init__(self, **read_document(given))
+        if not self.exclude.named:
+            self.compile()
+        else:  # the names are resolved by whoever stores the calendars; all the rest can be checked now
+            self.compile(calendars=[NamedCalendar(name) for name in self.exclude.named])
+
+    def compile(self, *, schedule_id: str = "", calendars: Calendars = ()) -> Ticks:
+        """Return the compiled form, which works on integer seconds; equal specs share it."""
+        return compile_spec(self, schedule_id=schedule_id, calendars=calendars)
+
+    def next(self, after: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
+        """Return the first tick later than ``after``, or ``None``."""
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).next_epoch(_down(after)))
+
+    def prev(self, before: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
+        """Return the last tick earlier than ``before``, or ``None``."""
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).prev_epoch(_up(before)))
+
+    def between(
+        self,
+        start: When,
+        end: When,
+        *,
+        limit: int = MAX_BETWEEN,
+        schedule_id: str = "",
+        calendars: Calendars = (),
+    ) -> list[datetime]:
+        """Return all ticks from ``start`` to ``end``, both included.
+
+        More than ``limit`` of them raise :class:`~foliot.errors.LimitExceeded`, because a forgotten second field can
+        mean millions.
+        """
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        found = list(islice(ticks.between_epochs(_up(start), _down(end)), limit + 1))
+        if len(found) > limit:
+            raise LimitExceeded(f"more than {limit} ticks between {start} and {end}: raise limit= or ask for less")
+        return [utc_datetime(tick) for tick in found]
+
+    def upcoming(
+        self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
+    ) -> list[datetime]:
+        """Return the next ``n`` ticks later than ``after`` (now, if left out)."""
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        return [utc_datetime(tick) for tick in islice(ticks_after(ticks, _down(after)), n)]
+
+    def occurrences(
+        self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
+    ) -> list[Tick]:
+        """Return the next ``n`` ticks with their wall time, their fire time and what DST did to them."""
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        return list(islice(occurrences(self, ticks, _down(after), schedule_id), n))
+
+    def explain(self) -> str:
+        """Return the spec in plain English."""
+        return explain(self)
+
+    def lint(
+        self,
+        *,
+        now: When | None = None,
+        min_interval: str | int | timedelta | None = None,
+        schedule_id: str = "",
+        calendars: Calendars = (),
+    ) -> list[Finding]:
+        """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
+        return lint(self, ticks, now=_down(now), min_interval_s=least, schedule_id=schedule_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON-ready data, without what is as by default."""
+        return document_json(self)
+
+    def to_json(self) -> str:
+        """Return the spec as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the spec that :meth:`to_dict` wrote, or that a person did."""
+        if not isinstance(data, Mapping):
+            raise InvalidSpec(f"{data!r:.60} is not a spec", expected="a JSON object")
+        unknown = [str(name) for name in data if name not in SpecDocument.__dataclass_fields__]
+        if unknown:
+            raise InvalidSpec(
+                f"unknown field {unknown[0]!r:.60}", expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}"
+            )
+        return cls(**{name: value for name, value in data.items() if value is not None})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the spec that a JSON text holds."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidSpec(f"not JSON: {error}") from None
+        return cls.from_dict(data)
+
+
+def ticks_after(ticks: Ticks, after: int) -> Iterator[int]:
+    """Yield the ticks later than an instant, as long as there are any."""
+    tick = ticks.next_epoch(after)
+    while tick is not None:
+        yield tick
+        tick = ticks.next_epoch(tick)
+
+
+def _datetime(epoch: int | None) -> datetime | None:
+    return None if epoch is None else utc_datetime(epoch)
+
+
+def _seconds(when: When | None) -> float:
+    if when is None:
+        return SystemClock().now()
+    if isinstance(when, datetime):
+        if when.tzinfo is None:
+            raise InvalidTime(
+                f"{when.isoformat()} has no time zone: pass an aware datetime, or seconds since the epoch"
+            )
+        return when.timestamp()
+    if isinstance(when, bool) or not isinstance(when, int | float):
+        raise InvalidTime(f"{when!r:.60} is not an instant: pass an aware datetime, or seconds since the epoch")
+    return when
+
+
+def _down(when: When | None) -> int:
+    """Return the last whole second that is not after an instant."""
+    return floor(_seconds(when))
+
+
+def _up(when: When) -> int:
+    """Return the first whole second that is not before an instant."""
+    return ceil(_seconds(when))

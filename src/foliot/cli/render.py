@@ -1,0 +1,117 @@
+"""What the commands print: tables and lines that fit 80 columns, coloured on a terminal and plain in a pipe."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from foliot.model.finding import Finding
+from foliot.model.tick import Tick
+
+_WIDTH_IN_A_PIPE = 10_000
+"""A pipe has no width: nothing is cut or wrapped for it."""
+
+_COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return where to print; in a pipe, without colour and without a width."""
+    probe = Console(stderr=stderr, highlight=False)
+    return (
+        probe if probe.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH_IN_A_PIPE, no_color=True)
+    )
+
+
+def print_json(value: object) -> None:
+    """Print JSON for machines."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201 - this is the output
+
+
+def error_line(message: str) -> None:
+    """Print one clear line to standard error."""
+    line = Text("foliot: ", style="bold red").append(message.replace("\n", " "), style="none")
+    console(stderr=True).print(line, soft_wrap=True)
+
+
+def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
+    """Print ticks in local time and UTC, with a mark and the reason where DST had a hand in it."""
+    out = console()
+    with_seconds = any(tick.at.second or tick.local.second for tick in ticks)
+    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    table.add_column(zone, no_wrap=True)
+    table.add_column("UTC", no_wrap=True)
+    if jitter:
+        table.add_column("fires at (UTC)", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for tick in ticks:
+        cells = [_local(tick.local, with_seconds), _utc(tick.at, with_seconds)]
+        if jitter:
+            cells.append(tick.fire_at.strftime("%H:%M:%S.") + f"{tick.fire_at.microsecond // 1000:03d}")
+        table.add_row(*cells, Text("DST", style="yellow") if tick.moved else "")
+    out.print(table)
+    for tick in ticks:
+        if tick.moved:
+            out.print(Text(f"DST {tick.local:%Y-%m-%d}: {tick.reason}", style="yellow"), soft_wrap=not out.is_terminal)
+
+
+def tick_json(tick: Tick) -> dict[str, Any]:
+    """Return a tick as JSON-ready data."""
+    return {
+        "at": tick.at.isoformat(),
+        "local": tick.local.isoformat(),
+        "wall": tick.wall.isoformat(),
+        "dst": tick.moved or None,
+        "reason": tick.reason or None,
+        "fire_at": tick.fire_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def finding_lines(findings: Sequence[Finding]) -> None:
+    """Print findings, the gravest first, wrapped to the terminal."""
+    out = console()
+    for finding in findings:
+        head = Text(f"{finding.severity}: ", style=_COLOURS[finding.severity])
+        _wrapped(out, head, f"{finding.message} [{finding.code}]")
+        if finding.hint:
+            _wrapped(out, Text("  hint: ", style="dim"), finding.hint)
+
+
+def paragraph(text: str) -> None:
+    """Print prose, wrapped to the terminal."""
+    out = console()
+    for line in text.splitlines():
+        bullet = "- " if line.startswith("- ") else ""
+        _wrapped(out, Text(bullet), line.removeprefix("- "))
+
+
+def _wrapped(out: Console, head: Text, body: str) -> None:
+    if not out.is_terminal:
+        out.print(head.append(body, style="none"), soft_wrap=True)
+        return
+    indent = " " * (len(head.plain) if len(head.plain) <= 2 else 4)
+    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=indent) or [""]
+    first = Text(lines[0])
+    first.stylize(head.style, 0, len(head.plain))
+    out.print(first)
+    for line in lines[1:]:
+        out.print(Text(line))
+
+
+def _local(when: datetime, with_seconds: bool) -> str:
+    return when.strftime("%a %Y-%m-%d %H:%M:%S" if with_seconds else "%a %Y-%m-%d %H:%M") + _offset(when)
+
+
+def _offset(when: datetime) -> str:
+    offset = when.strftime("%z")
+    return f" {offset[:3]}:{offset[3:5]}" + (f":{offset[5:7]}" if offset[5:] else "")
+
+
+def _utc(when: datetime, with_seconds: bool) -> str:
+    return when.strftime("%Y-%m-%d %H:%M:%SZ" if with_seconds else "%Y-%m-%d %H:%MZ")

@@ -1,0 +1,110 @@
+"""Every error Foliot raises on purpose, in one tree.
+
+::
+
+    FoliotError                 anything this package raises on purpose
+    ├── InvalidInput            the caller sent something that cannot be right; do not retry
+    │   ├── InvalidSpec         … in a schedule's spec: names the field, the position and the way out
+    │   │   └── UnknownZone     … a time zone that the pinned time zone data does not have
+    │   └── InvalidTime         … an instant: naive where a zone is needed, or not a time at all
+    └── LimitExceeded           a named limit was reached; ask for less, or raise the limit
+
+Each class carries a stable ``code`` for machines and ``retryable`` for callers that loop.
+"""
+
+from __future__ import annotations
+
+
+class FoliotError(Exception):
+    """Anything that Foliot raises on purpose."""
+
+    code = "error"
+    retryable = False
+
+
+class InvalidInput(FoliotError, ValueError):
+    """The caller sent something that cannot be right."""
+
+    code = "invalid_input"
+
+
+class InvalidSpec(InvalidInput):
+    """A spec that cannot be read, or can be read in two ways.
+
+    ``field`` is the path of the offending field (``cron``, ``exclude.windows``), ``position`` the index of the
+    offending character in ``text``, ``expected`` what would have been accepted there, and ``hint`` the likely
+    intention.  ``str()`` puts all of it on one line.
+    """
+
+    code = "invalid_spec"
+
+    def __init__(  # noqa: PLR0913 - an error that explains itself has that many things to say
+        self,
+        problem: str,
+        *,
+        field: str | None = None,
+        position: int | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        """Keep each part apart, so that a door can show them in its own way."""
+        super().__init__(problem)
+        self.problem = problem
+        self.field = field
+        self.position = position
+        self.expected = expected
+        self.hint = hint
+        self.text = text
+
+    def located(self, *, field: str | None = None, text: str | None = None, shift: int = 0) -> InvalidSpec:
+        """Return the same error seen from further out: inside ``field``, ``shift`` characters into ``text``."""
+        return type(self)(
+            self.problem,
+            field=_joined(field, self.field),
+            position=None if self.position is None else self.position + shift,
+            expected=self.expected,
+            hint=self.hint,
+            text=text if text is not None else self.text,
+        )
+
+    def __str__(self) -> str:
+        """One line: field, problem, where, what was expected, what to write instead."""
+        line = f"{self.field}: {self.problem}" if self.field else self.problem
+        if self.position is not None:
+            line += f" at position {self.position + 1}"
+        if self.text is not None:
+            line += f" of {_shortened(self.text)!r}"
+        if self.expected:
+            line += f"; expected {self.expected}"
+        if self.hint:
+            line += f"; {self.hint}"
+        return line
+
+
+class UnknownZone(InvalidSpec):
+    """A time zone name that the pinned time zone data does not have."""
+
+    code = "unknown_zone"
+
+
+class InvalidTime(InvalidInput):
+    """An instant that is none: naive where an offset is needed, or text that is not a time."""
+
+    code = "invalid_time"
+
+
+class LimitExceeded(FoliotError):
+    """A named limit was reached; the message names it."""
+
+    code = "limit_exceeded"
+
+
+def _joined(outer: str | None, inner: str | None) -> str | None:
+    if outer and inner:
+        return outer + inner if inner.startswith("[") else f"{outer}.{inner}"
+    return outer or inner
+
+
+def _shortened(text: str, limit: int = 80) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,1 @@
+"""Plain data, standard library only: what the other packages pass to each other."""

@@ -1,0 +1,79 @@
+"""Putting sources together: unions, bounds and blackout windows."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from foliot.spec.ticks import Ticks, Trace
+
+
+class UnionTicks(Ticks):
+    """Every tick of any source; the same instant from two sources is one tick."""
+
+    __slots__ = ("_sources",)
+
+    def __init__(self, sources: tuple[Ticks, ...]) -> None:
+        """Take any number of sources; none at all gives no tick."""
+        self._sources = sources
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return the first tick later than ``after``."""
+        return min((tick for source in self._sources if (tick := source.next_epoch(after)) is not None), default=None)
+
+    def prev_epoch(self, before: int) -> int | None:
+        """Return the last tick earlier than ``before``."""
+        return max((tick for source in self._sources if (tick := source.prev_epoch(before)) is not None), default=None)
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say where a tick comes from: a source that names it as it is goes before one that DST moved onto it."""
+        traces = [trace for source in self._sources if (trace := source.trace(tick)) is not None]
+        return min(traces, key=lambda trace: trace.moved == "gap", default=None)
+
+
+class BoundedTicks(Ticks):
+    """Ticks from ``start`` to ``end``, both included, and outside all windows."""
+
+    __slots__ = ("_begins", "_end", "_ends", "_inner", "_start")
+
+    def __init__(self, inner: Ticks, start: int, end: int, windows: list[tuple[int, int]]) -> None:
+        """Each window is closed at its beginning and open at its end; they may overlap."""
+        self._inner = inner
+        self._start = start
+        self._end = end
+        merged = _merged(windows)
+        self._begins = tuple(begin for begin, _end in merged)
+        self._ends = tuple(end for _begin, end in merged)
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return the first tick later than ``after``."""
+        tick = self._inner.next_epoch(max(after, self._start - 1))
+        while tick is not None and (window := self._window_at(tick)) is not None:
+            tick = self._inner.next_epoch(self._ends[window] - 1)
+        return tick if tick is not None and tick <= self._end else None
+
+    def prev_epoch(self, before: int) -> int | None:
+        """Return the last tick earlier than ``before``."""
+        tick = self._inner.prev_epoch(min(before, self._end + 1))
+        while tick is not None and (window := self._window_at(tick)) is not None:
+            tick = self._inner.prev_epoch(self._begins[window])
+        return tick if tick is not None and tick >= self._start else None
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say where a tick comes from."""
+        if not self._start <= tick <= self._end or self._window_at(tick) is not None:
+            return None
+        return self._inner.trace(tick)
+
+    def _window_at(self, tick: int) -> int | None:
+        index = bisect_right(self._begins, tick) - 1
+        return index if index >= 0 and tick < self._ends[index] else None
+
+
+def _merged(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(windows):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif begin < end:
+            merged.append((begin, end))
+    return merged

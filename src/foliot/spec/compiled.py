@@ -1,0 +1,209 @@
+"""From a document to ticks: the compiler, and the cache that lets equal specs share one compiled form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from foliot.errors import InvalidSpec
+from foliot.model.spec import CalendarDocument, IntervalDocument, NamedCalendar, SpecDocument
+from foliot.spec.calendar import calendar_rule
+from foliot.spec.combined import BoundedTicks, UnionTicks
+from foliot.spec.cron import CronRule, parse_cron
+from foliot.spec.days import HORIZON
+from foliot.spec.dst import VIXIE, DstPolicy, dst_policy
+from foliot.spec.exclude import Calendars, compile_exclusions, rule_days, rule_times
+from foliot.spec.moment import first_instant, last_instant, read_moment
+from foliot.spec.rrule import parse_rrule
+from foliot.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
+from foliot.spec.ticks import Ticks
+from foliot.spec.wall import NOTHING_EXCLUDED, BothWalls, Exclusions, every_second_without, wall_without
+from foliot.spec.zone import Zone, load_zone
+from foliot.spec.zoned import Source, zoned
+
+INTERNED_SPECS = 16_384
+"""How many compiled specs are kept; a million schedules usually share a few thousand."""
+
+
+def compile_spec(
+    spec: SpecDocument | str,
+    timezone: str | None = None,
+    *,
+    schedule_id: str = "",
+    calendars: Iterable[NamedCalendar] | Mapping[str, NamedCalendar] = (),
+) -> Ticks:
+    """Return the ticks of a spec, or of a single cron string in a time zone.
+
+    ``schedule_id`` is what ``H`` hashes; ``calendars`` are the named calendars that the spec may exclude.  Equal
+    arguments share one result.
+    """
+    if isinstance(spec, str):
+        return _compile_text(spec, timezone, schedule_id if "H" in spec.upper() else "")
+    if timezone is not None:
+        raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
+    if isinstance(calendars, Mapping):
+        calendars = calendars.values()
+    handed = tuple(calendar for calendar in calendars if calendar.name in spec.exclude.named)
+    return _compile_document(spec, schedule_id if depends_on_id(spec) else "", handed)
+
+
+def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int | None]:
+    """Return the next tick of very many compiled specs at once, each after one instant or after its own.
+
+    Specs that are shared and asked about the same instant are computed once.
+    """
+    known: dict[tuple[int, int], int | None] = {}
+    answers = []
+    instants = [after] * len(compiled) if isinstance(after, int) else after
+    for ticks, instant in zip(compiled, instants, strict=True):
+        key = (id(ticks), instant)
+        if key not in known:
+            known[key] = ticks.next_epoch(instant)
+        answers.append(known[key])
+    return answers
+
+
+def depends_on_id(spec: SpecDocument) -> bool:
+    """Whether an ``H`` somewhere makes the ticks depend on the schedule's id."""
+    texts = list(spec.cron)
+    for calendar in (*spec.calendars, *spec.exclude.calendars):
+        texts += _calendar_texts(calendar)
+    return any("H" in text.upper() for text in texts)
+
+
+def zone_of(spec: SpecDocument) -> Zone:
+    """Return the zone that a spec as a whole is read and shown in: its own, or the one all its cron strings name."""
+    if spec.timezone is not None:
+        return load_zone(spec.timezone)
+    named = {rule.zone for text in spec.cron if isinstance(rule := parse_cron(text, spec.dialect), CronRule)}
+    return load_zone(named.pop()) if len(named) == 1 else load_zone(None)
+
+
+def compile_cron_rule(
+    rule: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
+) -> Source:
+    """Return the ticks of one parsed cron string or calendar."""
+    wildcard = rule.wildcard
+    clock = wall_without(rule_times(rule, schedule_id), rule_days(rule, schedule_id), wildcard, excluded)
+    return zoned(clock, zone, policy.rule_for(wildcard))
+
+
+@lru_cache(maxsize=INTERNED_SPECS)
+def _compile_text(text: str, timezone: str | None, schedule_id: str) -> Ticks:
+    rule = parse_cron(text)
+    if isinstance(rule, IntervalDocument):
+        return IntervalTicks(rule.every_s, rule.offset_s, load_zone(timezone))
+    return compile_cron_rule(rule, _cron_zone(rule, timezone, "cron"), VIXIE, schedule_id)
+
+
+@lru_cache(maxsize=INTERNED_SPECS)
+def _compile_document(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, ...]) -> Ticks:
+    return _Compiler(spec, schedule_id, {calendar.name: calendar for calendar in calendars}).ticks()
+
+
+class _Compiler:
+    """Compiles one document; lives only as long as that takes."""
+
+    def __init__(self, spec: SpecDocument, schedule_id: str, calendars: Calendars) -> None:
+        self._spec = spec
+        self._schedule_id = schedule_id
+        self._zone = zone_of(spec)
+        self._policy = dst_policy(spec.dst_profile, spec.dst_gap, spec.dst_overlap, spec.dialect)
+        self._excluded, self._windows = compile_exclusions(
+            spec.exclude, self._zone, spec.dialect, schedule_id, calendars
+        )
+
+    def ticks(self) -> Ticks:
+        spec = self._spec
+        sources = [
+            *(self._cron(index, text) for index, text in enumerate(spec.cron)),
+            *(self._calendar(index, calendar) for index, calendar in enumerate(spec.calendars)),
+            *(self._interval(interval) for interval in spec.intervals),
+            *(self._rrule(index, text) for index, text in enumerate(spec.rrules)),
+            *self._times(),
+        ]
+        inner = sources[0] if len(sources) == 1 else UnionTicks(tuple(sources))
+        start, end = 0, HORIZON
+        if spec.start_at is not None:
+            start = first_instant(read_moment(spec.start_at, field="start_at"), self._zone)
+        if spec.end_at is not None:
+            end = last_instant(read_moment(spec.end_at, field="end_at"), self._zone)
+        if (start, end) == (0, HORIZON) and not self._windows:
+            return inner
+        if end < start:
+            raise InvalidSpec(f"{spec.end_at} is before start_at {spec.start_at}", field="end_at")
+        return BoundedTicks(inner, start, end, self._windows)
+
+    def _cron(self, index: int, text: str) -> Ticks:
+        rule = parse_cron(text, self._spec.dialect)
+        if isinstance(rule, IntervalDocument):
+            return self._interval(rule)
+        zone = _cron_zone(rule, self._spec.timezone, f"cron[{index}]")
+        return compile_cron_rule(rule, zone, self._policy, self._schedule_id, self._excluded)
+
+    def _calendar(self, index: int, calendar: CalendarDocument) -> Ticks:
+        try:
+            rule = calendar_rule(calendar, self._spec.dialect)
+        except InvalidSpec as error:
+            raise error.located(field=f"calendars[{index}]") from None
+        return compile_cron_rule(rule, self._zone, self._policy, self._schedule_id, self._excluded)
+
+    def _interval(self, interval: IntervalDocument) -> Ticks:
+        if interval.anchor == "completion":
+            return self._allowed(FixedDelayTicks(interval.every_s, self._zone))
+        return self._allowed(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
+
+    def _rrule(self, index: int, text: str) -> Ticks:
+        zone, start = self._zone, None
+        if self._spec.start_at is not None:
+            instant = first_instant(read_moment(self._spec.start_at, field="start_at"), zone)
+            start = instant + zone.offset_at(instant)
+        try:
+            rule = parse_rrule(text, start=start, to_local=lambda epoch: epoch + zone.offset_at(epoch))
+        except InvalidSpec as error:
+            raise error.located(text=text) from None
+        if rule.timezone is not None and load_zone(rule.timezone) is not zone:
+            raise InvalidSpec(
+                f"DTSTART is in {rule.timezone}, the spec in {zone.name}",
+                field=f"rrules[{index}]",
+                hint=f"set timezone={rule.timezone!r}",
+            )
+        dst = self._policy.rule_for(rule.wildcard)
+        if not any(self._excluded):
+            return Source(rule, zone, dst)
+        return Source(BothWalls(rule, every_second_without(self._excluded)), zone, dst)
+
+    def _times(self) -> list[Ticks]:
+        moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]
+        instants = tuple(moment.seconds for moment in moments if moment.kind == "instant")
+        locals_ = tuple(moment.seconds for moment in moments if moment.kind != "instant")
+        sources: list[Ticks] = []
+        if instants:
+            sources.append(self._allowed(InstantTicks(instants, self._zone)))
+        if locals_:
+            clock = ListedWall(locals_)
+            both = BothWalls(clock, every_second_without(self._excluded)) if any(self._excluded) else clock
+            sources.append(Source(both, self._zone, self._policy.fixed))
+        return sources
+
+    def _allowed(self, ticks: Ticks) -> Ticks:
+        if not any(self._excluded):
+            return ticks
+        return AllowedTicks(ticks, every_second_without(self._excluded), self._zone)
+
+
+def _cron_zone(rule: CronRule, timezone: str | None, path: str) -> Zone:
+    """Return the zone of a cron string; its prefix and the spec's own must not contradict each other."""
+    if rule.zone is None:
+        return load_zone(timezone)
+    zone = load_zone(rule.zone)
+    if timezone is not None and load_zone(timezone) is not zone:
+        raise InvalidSpec(
+            f"the prefix says {rule.zone}, timezone says {timezone}", field=path, hint="give the zone in one place"
+        )
+    return zone
+
+
+def _calendar_texts(calendar: CalendarDocument) -> list[str]:
+    names = ("second", "minute", "hour", "day_of_month", "month", "day_of_week")
+    return [value for name in names if isinstance(value := getattr(calendar, name), str)]

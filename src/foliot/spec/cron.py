@@ -1,0 +1,229 @@
+"""Cron strings in three dialects, parsed without ever guessing.
+
+========== ======================================= =============================================
+dialect     fields                                  day of month and day of week
+========== ======================================= =============================================
+foliot      5; 6 = seconds first; 7 = and year last OR if neither begins with ``*``/``?``; ``+`` = AND
+quartz      6 = seconds first; 7 = and year last    one of them must be ``?``
+temporal    5; 6 = *year* last; 7 = seconds, year   always AND
+========== ======================================= =============================================
+
+Where one string could mean two things (six fields that end in a year) it is refused, and the error says how to write
+either.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from foliot.errors import InvalidSpec
+from foliot.model.spec import Dialect, IntervalDocument
+from foliot.spec.duration import parse_duration
+from foliot.spec.fields import (
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    HOUR,
+    MINUTE,
+    MONTH,
+    SECOND,
+    YEAR,
+    Field,
+    FieldKind,
+    parse_field,
+    whole_field,
+)
+
+MAX_TEXT = 1_000
+"""The longest cron string that is read at all."""
+
+INTERNED_RULES = 4_096
+
+SHORTHANDS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+_KINDS: dict[tuple[Dialect, int], tuple[FieldKind, ...]] = {
+    ("foliot", 5): (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK),
+    ("foliot", 6): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK),
+    ("foliot", 7): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
+    ("quartz", 6): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK),
+    ("quartz", 7): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
+    ("temporal", 5): (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK),
+    ("temporal", 6): (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
+    ("temporal", 7): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
+}
+_AT_ZERO = parse_field(SECOND, "0")
+_ANY_YEAR = whole_field(YEAR)
+_ZONE_PREFIX = re.compile(r"(?:CRON_)?TZ=(\S*)\s*")
+_COMMENT = re.compile(r"(?:^|\s)#.*$", re.DOTALL)
+
+
+class CronRule(NamedTuple):
+    """A parsed cron string: seven fields, how the two day fields combine, and the zone if it names one."""
+
+    second: Field
+    minute: Field
+    hour: Field
+    day_of_month: Field
+    month: Field
+    day_of_week: Field
+    year: Field
+    either_day: bool
+    zone: str | None = None
+
+    @property
+    def wildcard(self) -> bool:
+        """The DST class: whether second, minute or hour begins with ``*``."""
+        return self.second.starred or self.minute.starred or self.hour.starred
+
+    @property
+    def hashed(self) -> bool:
+        """Whether an ``H`` makes it depend on the schedule's id."""
+        return any(field.hashed for field in self[:7])
+
+
+@lru_cache(maxsize=INTERNED_RULES)
+def parse_cron(text: str, dialect: Dialect = "foliot") -> CronRule | IntervalDocument:
+    """Parse a cron string; ``@every`` gives an interval.  Raises :class:`InvalidSpec`."""
+    try:
+        return _parse(text, dialect)
+    except InvalidSpec as error:
+        raise error.located(field="cron", text=text) from None
+
+
+def _parse(text: str, dialect: Dialect) -> CronRule | IntervalDocument:
+    if len(text) > MAX_TEXT:
+        raise InvalidSpec(f"{len(text)} characters", expected=f"at most {MAX_TEXT}")
+    body, shift, zone = text, 0, None
+    if "=" in text:
+        body, shift, zone = _without_zone(text, dialect)
+    if "#" in body:
+        body = body[: body.index("#")] if dialect == "temporal" else _COMMENT.sub("", body)
+    if body.lstrip().startswith("@"):
+        return _parse_shorthand(body, shift, zone, dialect)
+    return _parse_fields(body, shift, zone, dialect)
+
+
+def _without_zone(text: str, dialect: Dialect) -> tuple[str, int, str | None]:
+    """Split off a ``CRON_TZ=`` or ``TZ=`` prefix."""
+    start = len(text) - len(text.lstrip())
+    match = _ZONE_PREFIX.match(text, start)
+    if match is None:
+        return text, 0, None
+    if dialect == "quartz":
+        raise InvalidSpec("a time zone prefix", position=start, hint="this dialect has none: use timezone=")
+    if not match[1]:
+        raise InvalidSpec("no time zone", position=match.start(1), expected="a zone after '='")
+    return text[match.end() :], match.end(), match[1]
+
+
+def _parse_shorthand(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule | IntervalDocument:
+    position = shift + body.index("@")
+    words = body.split()
+    name = words[0].lower()
+    known = ", ".join(SHORTHANDS)
+    if dialect == "quartz":
+        raise InvalidSpec("a shorthand", position=position, expected="6 or 7 fields", hint="Quartz has no @ names")
+    if name == "@every" and len(words) == 2:
+        return _parse_every(words[1], body.index(words[1], body.index("@") + 6) + shift, zone)
+    if name == "@every":
+        raise InvalidSpec("@every takes one duration", position=position, expected="such as @every 1h30m")
+    if name == "@reboot":
+        raise InvalidSpec(
+            "@reboot has no time",
+            position=position,
+            expected=known,
+            hint="trigger the schedule when your service starts",
+        )
+    if name not in SHORTHANDS or len(words) != 1:
+        raise InvalidSpec(f"{body.strip()[:40]!r} is not a shorthand", position=position, expected=f"{known}, @every")
+    return _parse_fields(SHORTHANDS[name], shift, zone, "foliot")
+
+
+def _parse_every(text: str, position: int, zone: str | None) -> IntervalDocument:
+    if zone is not None:
+        raise InvalidSpec("a time zone on @every", position=0, hint="an interval is counted in UTC: drop the prefix")
+    every, slash, offset = text.partition("/")
+    try:
+        every_s = parse_duration(every, field="@every")
+    except InvalidSpec as error:
+        raise error.located(shift=position) from None
+    try:
+        offset_s = parse_duration(offset, field="@every") if slash else 0
+    except InvalidSpec as error:
+        raise error.located(shift=position + len(every) + 1) from None
+    if every_s < 1:
+        raise InvalidSpec("an interval of 0", position=position, expected="1s or more")
+    return IntervalDocument(every_s, offset_s % every_s)
+
+
+def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule:
+    texts = body.split()
+    kinds = _KINDS.get((dialect, len(texts)))
+    if kinds is None or (dialect == "foliot" and len(texts) == 6):
+        kinds = _counted(texts, body, shift, dialect)
+    together = dialect == "foliot" and texts[len(kinds) - 1 - (kinds[-1] is YEAR)].startswith("+")
+    if together:
+        index = kinds.index(DAY_OF_WEEK)
+        texts[index] = texts[index][1:]
+    try:
+        fields = [parse_field(kind, text, dialect) for kind, text in zip(kinds, texts, strict=True)]
+    except InvalidSpec as error:
+        raise error.located(shift=shift + _column(body, kinds, error, dialect)) from None
+    second = fields.pop(0) if kinds[0] is SECOND else _AT_ZERO
+    year = fields.pop() if kinds[-1] is YEAR else _ANY_YEAR
+    minute, hour, day_of_month, month, day_of_week = fields
+    either = dialect == "foliot" and not (together or day_of_month.unrestricted or day_of_week.unrestricted)
+    if dialect == "quartz" and (day_of_month.text == "?") == (day_of_week.text == "?"):
+        raise InvalidSpec(
+            "exactly one of day of month and day of week must be '?'",
+            position=shift + body.index(texts[3]),
+            hint="write '?' for the one that does not matter",
+        )
+    return CronRule(second, minute, hour, day_of_month, month, day_of_week, year, either, zone)
+
+
+def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple[FieldKind, ...]:
+    """Accept six fields if they cannot be misread; refuse every other unusual count with the way out."""
+    if dialect == "foliot" and len(texts) == 6:
+        if not re.search(r"\d{4}", texts[5]):
+            return _KINDS["foliot", 6]
+        raise InvalidSpec(
+            "6 fields ending in a year",
+            position=shift + body.rindex(texts[5]),
+            expected="6 fields that begin with seconds",
+            hint="write 7 fields (seconds first, year last), or dialect='temporal'",
+        )
+    wanted = {
+        "foliot": "5 (minute hour day month weekday), 6 (seconds first) or 7 (seconds first, year last)",
+        "quartz": "6 (seconds first) or 7 (and year last)",
+        "temporal": "5, 6 (year last) or 7 (seconds first, year last)",
+    }[dialect]
+    hint = None
+    if dialect == "quartz" and len(texts) == 5:
+        hint = "Quartz begins with seconds: put '0' in front"
+    elif not texts:
+        hint = "for example '0 9 * * MON-FRI'"
+    raise InvalidSpec(
+        f"{len(texts)} field{'' if len(texts) == 1 else 's'}",
+        position=shift if texts else None,
+        expected=wanted,
+        hint=hint,
+    )
+
+
+def _column(body: str, kinds: tuple[FieldKind, ...], error: InvalidSpec, dialect: Dialect) -> int:
+    """Return where in ``body`` the field that an error names begins."""
+    names = [kind.name for kind in kinds]
+    spans = list(re.finditer(r"\S+", body))
+    span = spans[names.index((error.field or "").partition(".")[0])]
+    plus = dialect == "foliot" and span.group().startswith("+")
+    return span.start() + plus

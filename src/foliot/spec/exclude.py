@@ -1,0 +1,109 @@
+"""Compiling exclusions: each kind to the layer where it costs least.
+
+Dates and holidays become bits of the day masks, calendars become days and times to take away, windows become sorted
+instants.  Named calendars are resolved from the ones handed in by whoever stores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from foliot.errors import InvalidSpec
+from foliot.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
+from foliot.spec.calendar import calendar_rule
+from foliot.spec.cron import CronRule
+from foliot.spec.days import Days, select_days
+from foliot.spec.daytimes import DayTimes, select_times
+from foliot.spec.moment import first_instant, last_instant, read_day, read_moment
+from foliot.spec.wall import NOTHING_EXCLUDED, Exclusions
+from foliot.spec.zone import Zone, load_zone
+
+Calendars = Mapping[str, NamedCalendar]
+
+
+class Compiled(NamedTuple):
+    """Exclusions by wall time, and windows of instants."""
+
+    by_wall: Exclusions
+    windows: list[tuple[int, int]]
+
+
+def compile_exclusions(
+    exclude: ExcludeDocument, zone: Zone, dialect: Dialect, schedule_id: str, calendars: Calendars
+) -> Compiled:
+    """Compile everything that a spec excludes.  Raises :class:`InvalidSpec` for a name that nobody resolves."""
+    dates = {read_day(text, field=f"exclude.dates[{index}]") for index, text in enumerate(exclude.dates)}
+    windows = [_window(window, zone, f"exclude.windows[{index}]") for index, window in enumerate(exclude.windows)]
+    for place, holidays in enumerate(exclude.holidays):
+        dates |= {read_day(text, field=f"exclude.holidays[{place}].dates") for text in holidays.dates}
+    for place, name in enumerate(exclude.named):
+        calendar = _resolved(name, calendars, f"exclude.named[{place}]")
+        own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
+        if own_zone is zone:
+            dates |= {read_day(text, field=f"calendar {name!r}") for text in calendar.dates}
+        else:  # a day of another zone is a window in this one
+            windows += [_window(WindowDocument(text, text), own_zone, f"calendar {name!r}") for text in calendar.dates]
+        windows += [_window(window, own_zone, f"calendar {name!r}") for window in calendar.windows]
+    taken = tuple(
+        _taken(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
+        for index, calendar in enumerate(exclude.calendars)
+    )
+    by_wall = Exclusions(frozenset(dates), taken) if dates or taken else NOTHING_EXCLUDED
+    return Compiled(by_wall, windows)
+
+
+def rule_days(rule: CronRule, schedule_id: str) -> Days:
+    """Return the days that a rule selects."""
+    return select_days(
+        rule.day_of_month.mask_for(schedule_id),
+        rule.day_of_month.rules,
+        rule.day_of_week.mask_for(schedule_id),
+        rule.day_of_week.rules,
+        rule.month.mask_for(schedule_id),
+        _year_mask(rule),
+        rule.either_day,
+    )
+
+
+def rule_times(rule: CronRule, schedule_id: str) -> DayTimes:
+    """Return the times of day that a rule selects."""
+    return select_times(
+        rule.second.mask_for(schedule_id), rule.minute.mask_for(schedule_id), rule.hour.mask_for(schedule_id)
+    )
+
+
+def _year_mask(rule: CronRule) -> int:
+    mask = rule.year.mask
+    if rule.year.full:  # every year: also the last hours of the range, where it is 2201 in the east
+        mask |= 1 << mask.bit_length()
+    return mask
+
+
+def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:
+    try:
+        rule = calendar_rule(calendar, dialect, excluding=True)
+    except InvalidSpec as error:
+        raise error.located(field=path) from None
+    whole_day = rule.second.full and rule.minute.full and rule.hour.full
+    return rule_days(rule, schedule_id), None if whole_day else rule_times(rule, schedule_id)
+
+
+def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
+    begin = first_instant(read_moment(window.begin, field=f"{path}.from"), zone)
+    end_moment = read_moment(window.end, field=f"{path}.to")
+    end = last_instant(end_moment, zone) + 1 if end_moment.kind == "day" else first_instant(end_moment, zone)
+    if end <= begin:
+        raise InvalidSpec(
+            f"the window ends at {window.end}, before it begins at {window.begin}",
+            field=path,
+            expected="from before to",
+        )
+    return begin, end
+
+
+def _resolved(name: str, calendars: Calendars, path: str) -> NamedCalendar:
+    if name not in calendars:
+        known = ", ".join(sorted(calendars)) or "none was handed in"
+        raise InvalidSpec(f"unknown calendar {name!r}", field=path, expected=f"one of the named calendars ({known})")
+    return calendars[name]

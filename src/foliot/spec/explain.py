@@ -1,0 +1,8 @@
+"""Placeholder."""
+
+from foliot.model.spec import SpecDocument
+
+
+def explain(spec: SpecDocument) -> str:
+    """Placeholder."""
+    return ""

@@ -1,0 +1,166 @@
+"""The sources of ticks that are not days × times: intervals, fixed delays and one-shots."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from foliot.spec.days import HORIZON
+from foliot.spec.ticks import Ticks, Trace
+from foliot.spec.wall import WallClock
+from foliot.spec.zone import Zone
+
+
+class IntervalTicks(Ticks):
+    """Every so many seconds, counted from the Unix epoch: no zone, no state, no drift."""
+
+    __slots__ = ("_every", "_offset", "_zone")
+
+    def __init__(self, every: int, offset: int, zone: Zone) -> None:
+        """The zone only serves to say what the clock on the wall shows."""
+        self._every = every
+        self._offset = offset % every
+        self._zone = zone
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return the first tick later than ``after``."""
+        tick = ((max(after, -1) - self._offset) // self._every + 1) * self._every + self._offset
+        return tick if tick < HORIZON else None
+
+    def prev_epoch(self, before: int) -> int | None:
+        """Return the last tick earlier than ``before``."""
+        tick = ((min(before, HORIZON) - 1 - self._offset) // self._every) * self._every + self._offset
+        return tick if tick >= 0 else None
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say what the clock on the wall shows at a tick."""
+        if (tick - self._offset) % self._every:
+            return None
+        return Trace(tick + self._zone.offset_at(tick), "")
+
+
+class FixedDelayTicks(Ticks):
+    """A fixed delay after the end of the previous run: ask for the tick after that end.
+
+    The one rule whose ticks are not fixed beforehand; it has no past, so ``prev_epoch`` knows nothing.
+    """
+
+    __slots__ = ("_delay", "_zone")
+
+    def __init__(self, delay: int, zone: Zone) -> None:
+        """Take the delay in seconds."""
+        self._delay = delay
+        self._zone = zone
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return when the next run is due if the previous one ended at ``after``."""
+        tick = max(after, 0) + self._delay
+        return tick if tick < HORIZON else None
+
+    def prev_epoch(self, before: int) -> int | None:
+        """There is no telling: it depends on when runs ended."""
+        return None
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say what the clock on the wall shows."""
+        return Trace(tick + self._zone.offset_at(tick), "")
+
+
+class InstantTicks(Ticks):
+    """One-shots: a sorted list of instants."""
+
+    __slots__ = ("_instants", "_zone")
+
+    def __init__(self, instants: tuple[int, ...], zone: Zone) -> None:
+        """Take instants in any order."""
+        self._instants = tuple(sorted(set(instants)))
+        self._zone = zone
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return the first tick later than ``after``."""
+        index = bisect_right(self._instants, max(after, -1))
+        return self._instants[index] if index < len(self._instants) and self._instants[index] < HORIZON else None
+
+    def prev_epoch(self, before: int) -> int | None:
+        """Return the last tick earlier than ``before``."""
+        index = bisect_left(self._instants, min(before, HORIZON))
+        return self._instants[index - 1] if index and self._instants[index - 1] >= 0 else None
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say what the clock on the wall shows at a tick."""
+        index = bisect_left(self._instants, tick)
+        if index == len(self._instants) or self._instants[index] != tick:
+            return None
+        return Trace(tick + self._zone.offset_at(tick), "")
+
+
+class ListedWall:
+    """One-shots given as wall times: the zone's rules decide which instants they are."""
+
+    __slots__ = ("_locals", "wildcard")
+
+    def __init__(self, locals_: tuple[int, ...]) -> None:
+        """Take wall times in any order."""
+        self._locals = tuple(sorted(set(locals_)))
+        self.wildcard = False
+
+    def next_local(self, local: int) -> int | None:
+        """Return the first wall time later than ``local``."""
+        index = bisect_right(self._locals, local)
+        return self._locals[index] if index < len(self._locals) else None
+
+    def prev_local(self, local: int) -> int | None:
+        """Return the last wall time earlier than ``local``."""
+        index = bisect_left(self._locals, local)
+        return self._locals[index - 1] if index else None
+
+
+class AllowedTicks(Ticks):
+    """The ticks of a source without a zone of its own that fall on allowed wall times.
+
+    Inside one segment wall time and instants advance together, so a stretch of excluded wall times is leapt over as a
+    whole.
+    """
+
+    __slots__ = ("_allowed", "_inner", "_zone")
+
+    def __init__(self, inner: Ticks, allowed: WallClock, zone: Zone) -> None:
+        """``allowed`` names every wall time that is not excluded."""
+        self._inner = inner
+        self._allowed = allowed
+        self._zone = zone
+
+    def next_epoch(self, after: int) -> int | None:
+        """Return the first allowed tick later than ``after``."""
+        zone = self._zone
+        tick = self._inner.next_epoch(after)
+        while tick is not None:
+            segment = zone.segment_at(tick)
+            local = tick + zone.offsets[segment]
+            allowed = self._allowed.next_local(local - 1)
+            if allowed == local:
+                return tick
+            ahead = zone.end_of(segment)
+            if allowed is not None:
+                ahead = min(ahead, tick + allowed - local)
+            tick = self._inner.next_epoch(ahead - 1)
+        return None
+
+    def prev_epoch(self, before: int) -> int | None:
+        """Return the last allowed tick earlier than ``before``."""
+        zone = self._zone
+        tick = self._inner.prev_epoch(before)
+        while tick is not None:
+            segment = zone.segment_at(tick)
+            local = tick + zone.offsets[segment]
+            allowed = self._allowed.prev_local(local + 1)
+            if allowed == local:
+                return tick
+            behind = zone.begin_of(segment) - 1
+            if allowed is not None:
+                behind = max(behind, tick - (local - allowed))
+            tick = self._inner.prev_epoch(behind + 1)
+        return None
+
+    def trace(self, tick: int) -> Trace | None:
+        """Say where an allowed tick comes from."""
+        return self._inner.trace(tick) if self.next_epoch(tick - 1) == tick else None

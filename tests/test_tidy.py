@@ -1,0 +1,420 @@
+"""The rules of the house, as tests: who may import whom, how long things may be, and what nobody may call.
+
+Each rule is a function from one file (its path in the repository and its text) to a list of complaints. The first
+half of this module runs every rule over the repository; the second half feeds each rule a bad snippet, because a rule
+that cannot fail protects nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_FUNCTION_LINES = 60
+MAX_FILE_LINES = 500
+OUR_FOLDERS = ("src", "tests", "bench", "docs", "requirements", ".ci")
+
+# --- the tables -------------------------------------------------------------------------------------------------
+
+EVERYTHING = frozenset({"*"})
+
+# package or top-level module of foliot → the parts of foliot that it may import, besides itself
+FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
+    "model": frozenset(),
+    "errors": frozenset(),
+    "clock": frozenset(),
+    "settings": frozenset({"model", "errors"}),
+    "spec": frozenset({"model", "errors"}),
+    "plan": frozenset({"model", "spec", "errors"}),
+    "store": frozenset({"model", "errors", "clock"}),
+    "launch": frozenset({"model", "errors", "clock"}),
+    "engine": frozenset({"model", "spec", "plan", "store.base", "launch.base", "clock", "settings", "errors"}),
+    "operations": frozenset({"model", "spec", "plan", "store.base", "clock", "settings", "errors"}),
+    "api": frozenset({"operations", "model", "errors"}),
+    "web": frozenset({"operations", "model", "errors"}),
+    "client": frozenset({"model", "errors"}),
+    "authoring": frozenset({"spec", "model", "clock", "errors"}),
+    # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
+    "cli": frozenset({"client", "wiring", "settings", "authoring", "model", "errors"}),
+    "wiring": EVERYTHING,
+    "testing": EVERYTHING,
+    "__init__": frozenset({"authoring", "spec", "model", "errors", "clock"}),
+    "__main__": frozenset({"cli"}),
+}
+
+# the same, for packages from outside; a part that is not named here has the standard library only
+THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
+    "spec": frozenset({"tzdata", "holidays"}),
+    "store": frozenset({"psycopg", "psycopg_pool"}),
+    "launch": frozenset({"aiohttp", "celery", "temporalio", "nats", "redis", "aio_pika"}),
+    "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
+    "api": frozenset({"fastapi", "starlette", "pydantic", "grpc", "temporalio", "google", "mcp", "jwt"}),
+    "web": frozenset({"fastapi", "starlette"}),
+    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
+    "wiring": EVERYTHING,
+    "testing": EVERYTHING,
+}
+
+# Zone data comes from the pinned package through spec/zone.py; zoneinfo may read the machine's copy.
+NEVER_IMPORTED = frozenset({"zoneinfo"})
+
+SLEEPING = frozenset({"time.sleep"})
+READING_THE_CLOCK = SLEEPING | {
+    "asyncio.sleep",
+    "datetime.date.today",
+    "datetime.datetime.now",
+    "datetime.datetime.today",
+    "datetime.datetime.utcnow",
+    "time.clock_gettime",
+    "time.clock_gettime_ns",
+    "time.ctime",
+    "time.gmtime",
+    "time.localtime",
+    "time.monotonic",
+    "time.monotonic_ns",
+    "time.perf_counter",
+    "time.perf_counter_ns",
+    "time.time",
+    "time.time_ns",
+}
+
+# Put together here, so that this file does not complain about itself.
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:tmp|root|work|home)" + "/")
+REGISTRY_HOST = re.compile("|".join(name + r"\." + end for name, end in [
+    ("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"), ("yarnpkg", "com"),
+]))  # fmt: skip
+
+SUPPRESSION = re.compile(r"#\s*(?:(?:ruff:\s*|flake8:\s*)?noqa\b|type:\s*ignore\b|ruff:\s*(?:ignore|disable)\b)")
+SUPPRESSION_CODES = re.compile(r"\s*(?::\s*[A-Z]+\d+(?:\s*,\s*[A-Z]+\d+)*|\[[\w\-, ]+\])")
+REASON = re.compile(r"[A-Za-z]\w+\W+\w+")
+
+LOCK_LINE = re.compile(r"[a-z0-9][a-z0-9._-]*==[^\s;/]+( ; [^/\\]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
+
+
+# --- the files --------------------------------------------------------------------------------------------------
+
+
+@cache
+def repository_files() -> tuple[str, ...]:
+    """Every tracked file, and what is new in our folders; somebody's stray log beside them is not our business."""
+    git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    tracked = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    new = [*git, "--others", "--exclude-standard", "--", *OUR_FOLDERS]
+    untracked = subprocess.run(new, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = {*tracked.split("\0"), *untracked.split("\0")}
+    return tuple(sorted(name for name in names if name and (ROOT / name).is_file()))
+
+
+def read(path: str) -> str | None:
+    """The text of a file, or None where it is not text."""
+    try:
+        return (ROOT / path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def is_python(path: str) -> bool:
+    return path.endswith(".py")
+
+
+def is_source(path: str) -> bool:
+    return is_python(path) and path.startswith("src/")
+
+
+def is_test(path: str) -> bool:
+    return is_python(path) and path.startswith("tests/")
+
+
+def is_code(path: str) -> bool:
+    return path.startswith(("src/", "tests/", "bench/")) and path.endswith((".py", ".sql", ".js", ".mjs", ".ts"))
+
+
+def part_of(path: str) -> str:
+    """The package or top-level module of foliot that a file under src/foliot belongs to."""
+    return Path(path).relative_to("src/foliot").parts[0].removesuffix(".py")
+
+
+# --- imports ----------------------------------------------------------------------------------------------------
+
+
+def imported_names(path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Each imported name in full with its line, wherever the import stands: `from a import b` yields `a.b`."""
+    package = Path(path).relative_to("src").parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = [*above, *([node.module] if node.module else [])]
+            yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in {"import_module", "__import__"}:
+                yield node.lineno, str(node.args[0].value)
+
+
+def is_covered(name: str, allowed: frozenset[str]) -> bool:
+    return allowed is EVERYTHING or any(name == prefix or name.startswith(prefix + ".") for prefix in allowed)
+
+
+def may_import(part: str, name: str) -> bool:
+    """Whether a part of foliot may import the name, by the two tables above."""
+    top, _, rest = name.partition(".")
+    if top in NEVER_IMPORTED:
+        return False
+    if top != "foliot":
+        return top in sys.stdlib_module_names or is_covered(top, THIRD_PARTY_IMPORTS.get(part, frozenset()))
+    # A name that is no part of foliot is one that foliot/__init__.py offers.
+    inside = rest if rest.split(".")[0] in FOLIOT_IMPORTS else "__init__"
+    if is_covered(inside, frozenset({"testing"})):
+        return part == "testing"
+    return is_covered(inside, frozenset({part})) or is_covered(inside, FOLIOT_IMPORTS[part])
+
+
+def wrong_imports(path: str, text: str) -> list[str]:
+    """Imports that the two tables do not allow."""
+    part = part_of(path)
+    if part not in FOLIOT_IMPORTS:
+        return [f"{path}: '{part}' has no row in the import table"]
+    names = imported_names(path, ast.parse(text))
+    return [f"{path}:{line}: {part} may not import {name}" for line, name in names if not may_import(part, name)]
+
+
+# --- calls ------------------------------------------------------------------------------------------------------
+
+
+def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Each use of an imported name, as the full dotted name behind its local alias."""
+    origin: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.asname or alias.name.split(".")[0]
+                origin[bound] = alias.name if alias.asname else bound
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                origin[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                yield node.lineno, f"{node.module}.{alias.name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            trail, inner = [node.attr], node.value
+            while isinstance(inner, ast.Attribute):
+                trail, inner = [inner.attr, *trail], inner.value
+            if isinstance(inner, ast.Name) and inner.id in origin:
+                yield node.lineno, ".".join([origin[inner.id], *trail])
+
+
+def clock_reads(path: str, text: str) -> list[str]:
+    """Uses of the machine's clock, or of sleeping, where time must be an argument."""
+    if path == "src/foliot/clock.py":
+        return []
+    banned = READING_THE_CLOCK if is_source(path) else SLEEPING
+    return [f"{path}:{line}: {name}; take a Clock or `now`" for line, name in uses(ast.parse(text)) if name in banned]
+
+
+# --- sizes, comments and docstrings -----------------------------------------------------------------------------
+
+
+def long_functions(path: str, text: str) -> list[str]:
+    complaints = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                complaints.append(f"{path}:{node.lineno}: {node.name}: {lines} lines, more than {MAX_FUNCTION_LINES}")
+    return complaints
+
+
+def long_files(path: str, text: str) -> list[str]:
+    lines = len(text.splitlines())
+    return [f"{path}: {lines} lines, more than {MAX_FILE_LINES}"] if lines > MAX_FILE_LINES else []
+
+
+def bare_suppressions(path: str, text: str) -> list[str]:
+    """Silenced lint and type errors that do not say which one, and why."""
+    complaints = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        found = SUPPRESSION.search(token.string) if token.type == tokenize.COMMENT else None
+        if found is None:
+            continue
+        codes = SUPPRESSION_CODES.match(token.string, found.end())
+        rest = SUPPRESSION.sub("", token.string[codes.end() :]) if codes else ""
+        if codes is None or not REASON.search(SUPPRESSION_CODES.sub("", rest)):
+            complaints.append(f"{path}:{token.start[0]}: '{token.string}' needs a code and a reason")
+    return complaints
+
+
+def missing_docstrings(path: str, text: str) -> list[str]:
+    """Modules, public classes and public functions that explain nothing."""
+    tree = ast.parse(text)
+    complaints = [] if ast.get_docstring(tree) else [f"{path}: the module has no docstring"]
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not node.name.startswith("_") and not ast.get_docstring(node):
+            complaints.append(f"{path}:{node.lineno}: {node.name} has no docstring")
+    return complaints
+
+
+def machine_traces(path: str, text: str) -> list[str]:
+    """Paths and hosts of the machine that the file was written on."""
+    return [
+        f"{path}:{number}: '{found.group()}' belongs to one machine or registry"
+        for number, line in enumerate(text.splitlines(), start=1)
+        for found in [MACHINE_PATH.search(line) or REGISTRY_HOST.search(line)]
+        if found
+    ]
+
+
+def loose_pins(path: str, text: str) -> list[str]:
+    """Lines of a lock file that are neither a pinned version nor a hash."""
+    lines = enumerate(text.splitlines(), start=1)
+    return [f"{path}:{number}: not a pin: {line}" for number, line in lines if not LOCK_LINE.fullmatch(line)]
+
+
+# --- the rules, over the repository -----------------------------------------------------------------------------
+
+Rule = Callable[[str, str], list[str]]
+
+RULES: list[tuple[Rule, Callable[[str], bool]]] = [
+    (wrong_imports, lambda path: is_python(path) and path.startswith("src/foliot/")),
+    (clock_reads, lambda path: is_source(path) or is_test(path)),
+    (long_functions, lambda path: is_code(path) and is_python(path)),
+    (long_files, is_code),
+    (bare_suppressions, is_python),
+    (missing_docstrings, is_source),
+    (machine_traces, lambda _: True),
+    (loose_pins, lambda path: path.endswith(".lock")),
+]
+
+
+@pytest.mark.parametrize(("rule", "applies"), RULES, ids=[rule.__name__ for rule, _ in RULES])
+def test_repository_keeps_the_rule(rule: Rule, applies: Callable[[str], bool]) -> None:
+    chosen = [path for path in repository_files() if applies(path)]
+    assert chosen, "the rule looks at no file at all"
+    complaints = [complaint for path in chosen if (text := read(path)) is not None for complaint in rule(path, text)]
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def unpinned(wanted: list[str], lock: str) -> list[str]:
+    """The requirements that a lock file does not satisfy."""
+    pinned = dict(re.findall(r"^(\S+)==(\S+)", lock, re.MULTILINE))
+    needs = [Requirement(text) for text in wanted]
+    return [str(need) for need in needs if need.name not in pinned or pinned[need.name] not in need.specifier]
+
+
+def test_lock_holds_what_pyproject_asks_for() -> None:
+    """A dependency added to pyproject.toml without `make lock` would be missing from every fresh clone."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = project["dependency-groups"].values()
+    wanted = project["project"]["dependencies"] + [text for group in groups for text in group if isinstance(text, str)]
+    missing = unpinned(wanted, (ROOT / "requirements/dev.lock").read_text())
+    assert not missing, f"run `make lock`: {missing}"
+
+
+# --- the rules, proved to bite ----------------------------------------------------------------------------------
+
+SPEC = "src/foliot/spec/cron.py"
+STORE = "src/foliot/store/sqlite/driver.py"
+
+BAD: list[tuple[Rule, str, str]] = [
+    (wrong_imports, SPEC, "import foliot.clock"),
+    (wrong_imports, SPEC, "from foliot import clock"),
+    (wrong_imports, SPEC, "from foliot import Spec"),
+    (wrong_imports, SPEC, "from foliot.plan.edit import edit"),
+    (wrong_imports, SPEC, "from .. import clock"),
+    (wrong_imports, SPEC, "from ..clock import Clock"),
+    (wrong_imports, "src/foliot/spec/__init__.py", "from ..clock import Clock"),
+    (wrong_imports, SPEC, "def late():\n    from foliot import store"),
+    (wrong_imports, SPEC, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import foliot.engine.loop"),
+    (wrong_imports, SPEC, "import importlib\nimportlib.import_module('foliot.clock')"),
+    (wrong_imports, SPEC, "import croniter"),
+    (wrong_imports, SPEC, "from zoneinfo import ZoneInfo"),
+    (wrong_imports, "src/foliot/wiring.py", "import zoneinfo"),
+    (wrong_imports, "src/foliot/model/run.py", "from foliot.errors import FoliotError"),
+    (wrong_imports, "src/foliot/model/run.py", "import pydantic"),
+    (wrong_imports, "src/foliot/errors.py", "import rich"),
+    (wrong_imports, "src/foliot/clock.py", "from .settings import TICK"),
+    (wrong_imports, "src/foliot/engine/loop.py", "from foliot.store import sqlite"),
+    (wrong_imports, "src/foliot/engine/loop.py", "import foliot.operations.runs"),
+    (wrong_imports, "src/foliot/operations/runs.py", "from foliot.launch import base"),
+    (wrong_imports, "src/foliot/wiring.py", "from foliot.testing import ManualClock"),
+    (wrong_imports, "src/foliot/__init__.py", "from .cli import main"),
+    (wrong_imports, "src/foliot/novelty.py", ""),
+    (clock_reads, SPEC, "import time\ntime.time()"),
+    (clock_reads, SPEC, "import time as t\nnow = t.monotonic_ns"),
+    (clock_reads, SPEC, "from time import perf_counter as tick"),
+    (clock_reads, SPEC, "from datetime import datetime as dt\ndt.now()"),
+    (clock_reads, SPEC, "import datetime\ndatetime.datetime.utcnow()"),
+    (clock_reads, SPEC, "import datetime\ndatetime.date.today()"),
+    (clock_reads, STORE, "import asyncio\nasync def wait():\n    await asyncio.sleep(1)"),
+    (clock_reads, "tests/test_something.py", "import time\ntime.sleep(1)"),
+    (long_functions, SPEC, "def long():\n" + "    pass\n" * 60),
+    (long_functions, SPEC, "class A:\n    async def long(self):\n" + "        pass\n" * 60),
+    (long_files, SPEC, "pass\n" * 501),
+    (bare_suppressions, SPEC, "x = 1  # noqa"),
+    (bare_suppressions, SPEC, "x = 1  # noqa: E501"),
+    (bare_suppressions, SPEC, "x = 1  # noqa: too long to read"),
+    (bare_suppressions, SPEC, "# ruff: noqa"),
+    (bare_suppressions, SPEC, "x = 1  # type: ignore"),
+    (bare_suppressions, SPEC, "x = 1  # type: ignore[misc]"),
+    (bare_suppressions, SPEC, "x = 1  # type: ignore[misc]  # noqa: E501"),
+    (missing_docstrings, SPEC, "x = 1"),
+    (missing_docstrings, SPEC, '"""Module."""\ndef public(): ...'),
+    (missing_docstrings, SPEC, '"""Module."""\nclass Public: ...'),
+    (machine_traces, "README.md", "cd /" + "tmp/x"),
+    (machine_traces, "docs/a.md", "see '/" + "home/me'"),
+    (machine_traces, "requirements/dev.lock", "https://" + "pypi" + ".org/simple"),
+    (machine_traces, "tests/node/package-lock.json", "registry." + "npmjs" + ".org"),
+    (loose_pins, "requirements/dev.lock", "typer>=0.20"),
+    (loose_pins, "requirements/dev.lock", "typer==0.20"),
+    (loose_pins, "requirements/dev.lock", "--index-url https://example.org/simple"),
+    (loose_pins, "requirements/dev.lock", "typer @ https://example.org/typer.whl \\"),
+]
+
+GOOD: list[tuple[Rule, str, str]] = [
+    (wrong_imports, SPEC, "from foliot.model import spec\nfrom . import zone\nfrom ..errors import X\nimport re"),
+    (wrong_imports, SPEC, "import tzdata\nimport holidays\nfrom importlib.resources import files"),
+    (wrong_imports, STORE, "from ..base import Store\nimport foliot.store.rows\nimport psycopg"),
+    (wrong_imports, "src/foliot/engine/loop.py", "from foliot.store import base\nimport foliot.launch.base"),
+    (wrong_imports, "src/foliot/wiring.py", "import foliot.store.sqlite\nimport uvicorn"),
+    (wrong_imports, "src/foliot/testing/server.py", "from foliot import Spec\nimport foliot.engine\nimport pytest"),
+    (clock_reads, "src/foliot/clock.py", "import time\ntime.time()"),
+    (clock_reads, SPEC, "import datetime\ndatetime.datetime.fromtimestamp(0)\nclock.now()\nself.time.time()"),
+    (clock_reads, "tests/test_something.py", "import time\ntime.perf_counter()"),
+    (long_functions, SPEC, "def long():\n" + "    pass\n" * 59),
+    (long_files, SPEC, "pass\n" * 500),
+    (bare_suppressions, SPEC, "x = 1  # noqa: S311, E501 - seeded, must be reproducible"),
+    (bare_suppressions, SPEC, "x = 1  # type: ignore[misc]  # the stub knows no such case"),
+    (bare_suppressions, SPEC, "x = '# noqa'"),
+    (missing_docstrings, SPEC, '"""Module."""\ndef _private(): ...'),
+    (machine_traces, "README.md", "docs/work/plan.md, POST /work, ./tmp/x"),
+    (loose_pins, "requirements/dev.lock", "rich==15 ; sys_platform == 'win32' \\\n    --hash=sha256:" + "0" * 64),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BAD)
+def test_rule_finds_the_fault(rule: Rule, path: str, text: str) -> None:
+    assert len(rule(path, text)) == 1
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), GOOD)
+def test_rule_leaves_the_innocent_alone(rule: Rule, path: str, text: str) -> None:
+    assert rule(path, text) == []
+
+
+@pytest.mark.parametrize("wanted", ["ruff", "rich>=16", "rich==15.0.1"])
+def test_a_requirement_that_the_lock_lacks_is_found(wanted: str) -> None:
+    assert unpinned([wanted, "rich", "rich>=14"], "rich==15.0.0 \\\n    --hash=sha256:00") == [wanted]
