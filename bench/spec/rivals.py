@@ -10,12 +10,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib.resources import files
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from croniter import CroniterError, croniter
 from cronsim import CronSim, CronSimError
 
-Iterator = croniter[datetime]
+Iterator: TypeAlias = "croniter[datetime]"
 
 
 @cache

@@ -16,6 +16,7 @@ from typer.exceptions import Abort, TyperException
 
 from foliot.authoring import TZDATA_VERSION
 from foliot.cli import render
+from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
 from foliot.errors import FoliotError
 
@@ -30,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("serve")(serve_command)
 app.command("next")(next_command)
 app.command("explain")(explain_command)
 app.command("lint")(lint_command)

@@ -53,7 +53,7 @@ MONTHS = len(_LENGTHS)
 
 FIRST_DAY = (*accumulate(_LENGTHS[:-1], initial=0), -31)
 MONTH_OF_DAY = tuple(month for month, length in [*enumerate(_LENGTHS), (-1, 31)] for _day in range(length))
-SHAPE = tuple(
+SHAPE: tuple[int, ...] = tuple(
     (month % 12) * SHAPES + (length - 28) * 7 + (first + 4) % 7
     for month, first, length in zip([*range(MONTHS), 11], FIRST_DAY, [*_LENGTHS, 31], strict=True)
 )

@@ -57,6 +57,11 @@ def read_document(given: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
+def read_spec(data: Mapping[str, Any]) -> SpecDocument:
+    """Return the document that loose data describes.  Raises :class:`InvalidSpec`."""
+    return SpecDocument(**read_document(data))
+
+
 def document_json(document: SpecDocument) -> dict[str, Any]:
     """Return a document as JSON-ready data, without what is as by default."""
     written: dict[str, Any] = {}

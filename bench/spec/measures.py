@@ -1,0 +1,213 @@
+"""Speed: one next(), parse and first next, and a million of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+from statistics import fmean, median
+from time import perf_counter_ns
+
+from cronsim import CronSim
+
+import foliot
+from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions
+from bench.spec.contest import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
+from bench.spec.report import Row, Section, Target
+from bench.spec.rivals import Iterator, reusable
+from bench.spec.workload import ZONES, Case, Workload, draw_instant
+
+FOLIOT, CRONSIM, CRONITER = "Foliot", "cronsim", "croniter"
+BATCH = 20_000
+"""How many prepared questions are asked over and over to make a million."""
+
+
+def measure_next(work: Workload) -> Section:
+    """One next() from a random instant.  Foliot's and croniter's objects are reused; cronsim's cannot be."""
+    ours = [[(foliot.compile(case.expression, case.zone), case.after) for case in cases] for cases in work.rounds]
+    theirs = _reusable_objects(work)
+    iterators = [[(theirs[case.expression], case.moment) for case in cases] for cases in work.rounds]
+
+    def turn_of_foliot(number: int) -> int:
+        cases = ours[number]
+        begin = cpu_ns()
+        for ticks, after in cases:
+            ticks.next_epoch(after)
+        return cpu_ns() - begin
+
+    def turn_of_cronsim(number: int) -> int:
+        cases = work.rounds[number]
+        begin = cpu_ns()
+        for expression, _zone, _after, moment in cases:
+            next(CronSim(expression, moment))
+        return cpu_ns() - begin
+
+    def turn_of_croniter(number: int) -> int:
+        cases = iterators[number]
+        begin = cpu_ns()
+        for iterator, moment in cases:
+            iterator.set_current(moment)
+            iterator.get_next(datetime)
+        return cpu_ns() - begin
+
+    turns: dict[str, Turn] = {FOLIOT: turn_of_foliot, CRONSIM: turn_of_cronsim, CRONITER: turn_of_croniter}
+    rounds = contest(turns, len(work.rounds), len(work.rounds[0]))
+    return Section(
+        "One next() from a random instant",
+        [
+            Row("Foliot", rounds.microseconds(FOLIOT), "µs"),
+            _compared("cronsim (has to parse each time)", rounds, CRONSIM, Target("≥", 25)),
+            _compared("croniter (object reused)", rounds, CRONITER, Target("≥", 40)),
+        ],
+    )
+
+
+def measure_parse(work: Workload, rounds: int) -> Section:
+    """Parse, compile and first next, with less and less known beforehand."""
+    cases = _one_case_each(work)
+    states: dict[str, Callable[[], None]] = {
+        "cold: all caches empty": clear_all,
+        "fields known, combination new": clear_all_but_fields,
+    }
+    per_operation = _single_operations(cases, states, rounds)
+    theirs = per_operation[CRONSIM]
+    rows = [Row("cronsim", _typical(theirs), "µs")]
+    for label in states:
+        ours = per_operation[label]
+        ratio = _typical_ratio(ours, theirs)
+        rows.append(Row(label, _typical(ours), "µs", ratio, Target(">", 1) if label.startswith("cold") else None))
+    whole = _whole_passes(cases, rounds)
+    for label, target in (("warm: tables shared, text new", Target("≥", 5)), ("compiled before: a cache hit", None)):
+        rows.append(Row(label, whole.microseconds(label), "µs", whole.times_faster(label, CRONSIM), target))
+    return Section("Parse, compile and first next()", rows)
+
+
+def measure_million(work: Workload, seed: int, calls: int) -> Section:
+    """Very many calls in one process, one at a time and as a batch."""
+    random = Random(seed)
+    compiled = [foliot.compile(expression, zone) for expression in work.expressions for zone in ZONES]
+    batch = min(calls, BATCH)
+    questions = [(random.choice(compiled), draw_instant(random)) for _question in range(batch)]
+    schedules = [random.choice(compiled) for _schedule in range(calls)]
+    now = draw_instant(random)
+    with no_garbage_collection():
+        begin = cpu_ns()
+        for _time in range(calls // batch):
+            for ticks, after in questions:
+                ticks.next_epoch(after)
+        one_by_one = (cpu_ns() - begin) / 1e9
+        begin = cpu_ns()
+        foliot.next_many(schedules, now)
+        together = (cpu_ns() - begin) / 1e9
+    return Section(
+        f"{calls:,} next() in one process",
+        [
+            Row("next_epoch(), random instants", one_by_one, "s", note=f"{one_by_one / calls * 1e6:.2f} µs each"),
+            Row(
+                f"next_many(), {len(compiled):,} distinct specs",
+                together,
+                "s",
+                note=f"{together / calls * 1e6:.2f} µs each",
+            ),
+        ],
+    )
+
+
+def _compared(label: str, rounds: Rounds, name: str, target: Target) -> Row:
+    return Row(label, rounds.microseconds(name), "µs", rounds.times_faster(FOLIOT, name), target)
+
+
+def _reusable_objects(work: Workload) -> dict[str, Iterator]:
+    """Return one croniter object per expression: it takes the zone from the datetime that it is set to."""
+    objects = {}
+    for cases in work.rounds:
+        for case in cases:
+            if case.expression not in objects and (iterator := reusable(case.expression, case.moment)):
+                objects[case.expression] = iterator
+    return objects
+
+
+def _one_case_each(work: Workload) -> list[Case]:
+    """Return the first case of every expression that was drawn at all."""
+    first: dict[str, Case] = {}
+    for cases in work.rounds:
+        for case in cases:
+            first.setdefault(case.expression, case)
+    return list(first.values())
+
+
+def _single_operations(
+    cases: list[Case], states: dict[str, Callable[[], None]], rounds: int
+) -> dict[str, list[list[int]]]:
+    """Time every operation by itself, because caches are emptied before each; the result is by round and case."""
+    spent: dict[str, list[list[int]]] = {name: [] for name in (CRONSIM, *states)}
+    with no_garbage_collection():
+        for _round in range(rounds):
+            for name, clear in states.items():
+                spent[name].append([_time_foliot(case, clear) for case in cases])
+            spent[CRONSIM].append([_time_cronsim(case) for case in cases])
+    return spent
+
+
+def _time_foliot(case: Case, clear: Callable[[], None]) -> int:
+    expression, zone, after, _moment = case
+    clear()
+    begin = perf_counter_ns()
+    ticks = foliot.compile(expression, zone)
+    ticks.next_epoch(after)
+    return perf_counter_ns() - begin
+
+
+def _time_cronsim(case: Case) -> int:
+    expression, _zone, _after, moment = case
+    begin = perf_counter_ns()
+    simulation = CronSim(expression, moment)
+    next(simulation)
+    return perf_counter_ns() - begin
+
+
+def _typical(by_round: list[list[int]]) -> float:
+    """Return the microseconds of an operation: for each case the median over the rounds, and the mean of those.
+
+    A single operation that another program interrupted would weigh as much as a hundred others in the sum over a
+    round; in the median of its case it weighs nothing.
+    """
+    return fmean(median(by_case) for by_case in zip(*by_round, strict=True)) / 1000
+
+
+def _typical_ratio(ours: list[list[int]], theirs: list[list[int]]) -> Spread:
+    """Return the ratio of the typical times; the quartiles are those of the rounds."""
+    by_round = spread([sum(other) / sum(own) for own, other in zip(ours, theirs, strict=True)])
+    return Spread(_typical(theirs) / _typical(ours), by_round.low, by_round.high)
+
+
+def _whole_passes(cases: list[Case], rounds: int) -> Rounds:
+    """Time passes over all expressions; in a pass each comes once, so emptying between passes is enough."""
+
+    def pass_of_foliot() -> int:
+        begin = cpu_ns()
+        for expression, zone, after, _moment in cases:
+            foliot.compile(expression, zone).next_epoch(after)
+        return cpu_ns() - begin
+
+    def warm(_round: int) -> int:
+        clear_expressions()
+        return pass_of_foliot()
+
+    def known(_round: int) -> int:
+        pass_of_foliot()
+        return pass_of_foliot()
+
+    def turn_of_cronsim(_round: int) -> int:
+        begin = cpu_ns()
+        for expression, _zone, _after, moment in cases:
+            next(CronSim(expression, moment))
+        return cpu_ns() - begin
+
+    turns: dict[str, Turn] = {
+        "warm: tables shared, text new": warm,
+        "compiled before: a cache hit": known,
+        CRONSIM: turn_of_cronsim,
+    }
+    warm(0)
+    return contest(turns, rounds, len(cases))

@@ -1,0 +1,118 @@
+"""The REST application: routes, and the one table that maps errors to answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from foliot.errors import FoliotError, InvalidInput, InvalidSpec, LimitExceeded
+from foliot.operations.context import Context
+from foliot.operations.preview import MAX_PREVIEW, Preview, preview
+
+PROBLEM = "application/problem+json"
+STATUS: dict[type[FoliotError], int] = {InvalidInput: 422, LimitExceeded: 422}
+"""The status of each branch of the error tree; the nearest ancestor counts."""
+
+
+class PreviewRequest(BaseModel):
+    """A spec to look at."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    spec: dict[str, Any] = Field(examples=[{"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}])
+    after: datetime | None = None
+    count: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] = 20
+    schedule_id: str = ""
+
+
+class TickView(BaseModel):
+    """One tick: the instant, the schedule's clock, the wall time its rule names, and what DST did."""
+
+    at: datetime
+    local: datetime
+    wall: datetime
+    dst: str | None
+    reason: str | None
+    fire_at: datetime
+
+
+class FindingView(BaseModel):
+    """One remark of the linter."""
+
+    code: str
+    severity: str
+    field: str
+    message: str
+    hint: str
+
+
+class PreviewView(BaseModel):
+    """What a spec means and when it will fire."""
+
+    explanation: str
+    timezone: str
+    ticks: list[TickView]
+    findings: list[FindingView]
+
+
+def create_app(context: Context, hosts: list[str]) -> FastAPI:
+    """Return the application; it answers only requests addressed to one of ``hosts``."""
+    app = FastAPI(title="Foliot", version=context.version, docs_url="/api/docs", redoc_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
+    app.add_exception_handler(FoliotError, _problem)
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Say that the process answers."""
+        return {"status": "ok", "version": context.version}
+
+    @app.post("/api/v1/preview")
+    async def preview_spec(request: PreviewRequest) -> PreviewView:
+        """Explain a spec and list its coming ticks."""
+        after = None if request.after is None else _epoch(request.after)
+        seen = preview(
+            request.spec, clock=context.clock, after=after, count=request.count, schedule_id=request.schedule_id
+        )
+        return _view(seen)
+
+    return app
+
+
+def _epoch(when: datetime) -> int:
+    if when.tzinfo is None:
+        raise InvalidSpec("no offset", field="after", expected="an instant such as 2026-03-29T00:00:00Z")
+    return int(when.timestamp() // 1)
+
+
+def _view(seen: Preview) -> PreviewView:
+    return PreviewView(
+        explanation=seen.explanation,
+        timezone=seen.timezone,
+        ticks=[
+            TickView(
+                at=tick.at,
+                local=tick.local,
+                wall=tick.wall,
+                dst=tick.moved or None,
+                reason=tick.reason or None,
+                fire_at=tick.fire_at,
+            )
+            for tick in seen.ticks
+        ],
+        findings=[FindingView.model_validate(finding, from_attributes=True) for finding in seen.findings],
+    )
+
+
+async def _problem(_request: Request, error: Exception) -> JSONResponse:
+    """Answer with problem+json: a stable code, the field, and the way out."""
+    assert isinstance(error, FoliotError)
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    body: dict[str, Any] = {"status": status, "code": error.code, "title": error.code, "detail": str(error)}
+    if isinstance(error, InvalidSpec):
+        body |= {"field": error.field, "position": error.position, "expected": error.expected, "hint": error.hint}
+    return JSONResponse(body, status, media_type=PROBLEM)

@@ -1,0 +1,1 @@
+"""The use cases: one function each, called alike by every door."""

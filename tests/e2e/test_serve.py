@@ -1,0 +1,97 @@
+"""``foliot serve`` as a user meets it: a real process, a real socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+FOLIOT = [sys.executable, "-m", "foliot", "serve"]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Start the service on a free port and stop it with an interrupt, as Ctrl-C does."""
+    with subprocess.Popen([*FOLIOT, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line
+        try:
+            yield found.group()
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def post(url: str, body: object) -> tuple[int, dict[str, object], str]:
+    request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer), answer.headers["Content-Type"]
+    except HTTPError as error:
+        return error.code, json.load(error), error.headers["Content-Type"]
+
+
+def test_the_page_and_the_health_check_answer(address: str) -> None:
+    with urlopen(f"{address}/", timeout=30) as answer:
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert "<title>Foliot" in answer.read().decode()
+    with urlopen(f"{address}/healthz", timeout=30) as answer:
+        assert json.load(answer)["status"] == "ok"
+
+
+def test_a_preview_explains_lists_and_lints(address: str) -> None:
+    body = {"spec": {"cron": "30 2 * * *", "timezone": "Europe/Berlin"}, "after": "2027-03-27T12:00:00Z", "count": 2}
+    status, seen, _kind = post(f"{address}/api/v1/preview", body)
+    assert status == 200
+    ticks = seen["ticks"]
+    assert isinstance(ticks, list)
+    assert [tick["at"] for tick in ticks] == ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
+    assert ticks[0]["dst"] == "gap"
+    assert "02:30" in str(seen["explanation"])
+    assert [finding["code"] for finding in seen["findings"]] == ["dst-gap", "dst-overlap"]  # type: ignore[attr-defined] # parsed JSON
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"cron": "0 9 * * FRY"}, "cron.day_of_week"),
+        ({"cron": "@daily", "timezone": "Mars/X"}, "timezone"),
+        ({"crom": "x"}, None),
+    ],
+)
+def test_a_bad_spec_is_a_problem_that_names_the_field(address: str, spec: dict[str, str], field: str | None) -> None:
+    status, problem, kind = post(f"{address}/api/v1/preview", {"spec": spec})
+    assert (status, kind) == (422, "application/problem+json")
+    assert problem["field"] == field
+    assert problem["detail"]
+
+
+def test_a_request_for_another_host_is_refused(address: str) -> None:
+    """A page of another site must not reach a service on loopback by giving its own name a loopback address."""
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{address}/healthz", headers={"Host": "rebound.example"}), timeout=30)
+    assert refused.value.code == 400
+    refused.value.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])  # noqa: S104 - what must be refused
+def test_listening_beyond_loopback_is_refused_in_one_line(host: str) -> None:
+    left = subprocess.run([*FOLIOT, "--host", host], capture_output=True, text=True, check=False, timeout=60)
+    assert left.returncode == 2
+    assert left.stderr.count("\n") == 1
+    assert "loopback" in left.stderr
+
+
+def test_a_port_in_use_is_one_line_with_a_way_out(address: str) -> None:
+    port = address.rpartition(":")[2]
+    left = subprocess.run([*FOLIOT, "--port", port], capture_output=True, text=True, check=False, timeout=60)
+    assert left.returncode == 2
+    assert "--port" in left.stderr

@@ -1,0 +1,142 @@
+"""Documentation that cannot rot: what exists is documented, what is linked exists, what is shown runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+import foliot
+from foliot import errors
+from foliot.cli import main as command_line
+from foliot.model.spec import SpecDocument
+from foliot.spec import lint, tzif
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def rows(text: str) -> set[str]:
+    """Return what stands in backquotes in the first column of any table."""
+    return {
+        word
+        for line in text.splitlines()
+        if line.startswith("|")
+        for word in re.findall(r"`([^`]+)`", line.split("|")[1])
+    }
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    assert rows(page("reference/python.md")) >= set(foliot.__all__)
+
+
+def test_every_method_of_spec_is_in_the_python_reference() -> None:
+    text = page("reference/python.md")
+    methods = [name for name in vars(foliot.Spec) if not name.startswith("_") and callable(getattr(foliot.Spec, name))]
+    assert methods
+    assert [name for name in methods if f"`{name}(" not in text] == []
+
+
+def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:
+    assert rows(page("reference/spec.md")) >= set(SpecDocument.__dataclass_fields__)
+
+
+def test_every_error_and_its_code_is_documented() -> None:
+    text = page("reference/errors.md")
+    kinds = [kind for module in (errors, tzif) for kind in vars(module).values() if isinstance(kind, type)]
+    ours = [kind for kind in kinds if issubclass(kind, errors.FoliotError)]
+    assert len(ours) > 5
+    assert [kind.__name__ for kind in ours if f"| `{kind.__name__}` | `{kind.code}` |" not in text] == []
+
+
+def test_every_lint_code_is_documented_and_no_other() -> None:
+    source = Path(lint.__file__).read_text(encoding="utf-8")
+    codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
+    assert len(codes) > 10
+    assert rows(page("reference/lint.md")) == codes
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = page("reference/cli.md")
+    group = get_command(command_line.app)
+    assert isinstance(group, typer.core.TyperGroup)
+    missing = [name for name in group.commands if f"`foliot {name}`" not in text]
+    for command in group.commands.values():
+        for parameter in command.params:
+            missing += [option for option in parameter.opts if option.startswith("--") and option not in text]
+    assert sorted(set(missing) - {"--help", "--count"}) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_every_page_is_reachable_from_the_index() -> None:
+    text = page("README.md") + page("adr/README.md")
+    orphans = [
+        path.name for path in (ROOT / "docs").rglob("*.md") if path.name not in text and path.name != "README.md"
+    ]
+    assert orphans == []
+
+
+def test_every_test_that_a_guarantee_names_exists() -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", page("guarantees.md"))
+    assert len(named) > 8
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_file_on_the_map_exists() -> None:
+    named = re.findall(r"`((?:src|tests)/[\w/.]+)`", page("explanation/map.md"))
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def consoles() -> list[tuple[str, str, str]]:
+    """Return the shown commands that come with their output."""
+    found = []
+    for path in PAGES:
+        for block in re.findall(r"```console\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _newline, output = part.partition("\n")
+                found.append((path.name, command, output))
+    return found
+
+
+@pytest.mark.parametrize(("name", "command", "output"), consoles())
+def test_a_shown_command_prints_what_is_shown(
+    name: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = shlex.split(command)
+    assert words[0].rpartition("/")[2] == "foliot"
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as left:
+        command_line.main()
+    printed = capsys.readouterr()
+    assert left.value.code in (0, 1), printed.err
+    if output.strip():
+        assert [line.rstrip() for line in printed.out.splitlines()] == output.rstrip().splitlines()
+
+
+@pytest.mark.parametrize("name", ["tutorial/first-spec.md", "reference/python.md"])
+def test_the_shown_python_runs(name: str) -> None:
+    scope: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        if "MON-FRY" in block:
+            with pytest.raises(foliot.InvalidSpec, match="did you mean FRI"):
+                exec(block, scope)  # noqa: S102 - our own documentation
+        else:
+            exec(block, scope)  # noqa: S102 - our own documentation
