@@ -32,12 +32,13 @@ class Cache(Protocol):
 @cache
 def engine_caches() -> dict[str, Cache]:
     """Return every cache of the engine but the zone tables, by the name of its function."""
-    found: dict[str, Cache] = {}
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith("foliot.spec."):
-            for name, value in vars(module).items():
-                if isinstance(value, Cache) and value.__module__ == module_name and name not in ZONE_TABLES:
-                    found[name] = value
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("foliot.spec.")}
+    found = {
+        name: value
+        for module_name, module in modules.items()
+        for name, value in vars(module).items()
+        if isinstance(value, Cache) and value.__module__ == module_name and name not in ZONE_TABLES
+    }
     missing = (PER_EXPRESSION | FIELDS) - found.keys()
     assert not missing, f"the engine has no cache called {', '.join(sorted(missing))} any more: name the new ones here"
     return found

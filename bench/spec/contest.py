@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from statistics import median, quantiles
 from typing import NamedTuple
 
-Turn = Callable[[int], int]
-"""What a contender does in the round of that number; returns the nanoseconds it took."""
+Turn = Callable[[int], float]
+"""What a contender does in the round of that number; returns the nanoseconds that one operation took."""
 
 cpu_ns = time.thread_time_ns if time.get_clock_info("thread_time").resolution <= 1e-6 else time.perf_counter_ns
 """The clock for a whole turn; a reading of it costs nearly a microsecond."""
@@ -32,16 +32,15 @@ class Spread(NamedTuple):
 
 
 class Rounds:
-    """How long each contender took in each round."""
+    """How long each contender took for an operation in each round."""
 
-    def __init__(self, spent: dict[str, list[int]], operations: int) -> None:
-        """Take nanoseconds by contender and round, and the number of operations in a round."""
+    def __init__(self, spent: dict[str, list[float]]) -> None:
+        """Take nanoseconds by contender and round."""
         self.spent = spent
-        self.operations = operations
 
     def microseconds(self, name: str) -> float:
         """Return what one operation of a contender takes in the median round."""
-        return median(self.spent[name]) / self.operations / 1000
+        return median(self.spent[name]) / 1000
 
     def times_faster(self, winner: str, loser: str) -> Spread:
         """Return how many times as long the one took as the other."""
@@ -57,16 +56,16 @@ def spread(values: list[float]) -> Spread:
     return Spread(middle, low, high)
 
 
-def contest(contenders: Mapping[str, Turn], rounds: int, operations: int) -> Rounds:
+def contest(contenders: Mapping[str, Turn], rounds: int) -> Rounds:
     """Let contenders take turns for so many rounds."""
     names = list(contenders)
-    spent: dict[str, list[int]] = {name: [] for name in names}
+    spent: dict[str, list[float]] = {name: [] for name in names}
     with no_garbage_collection():
         for number in range(rounds):
             first = number % len(names)
             for name in names[first:] + names[:first]:
                 spent[name].append(contenders[name](number))
-    return Rounds(spent, operations)
+    return Rounds(spent)
 
 
 @contextmanager

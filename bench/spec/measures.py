@@ -14,44 +14,49 @@ import foliot
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions
 from bench.spec.contest import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
 from bench.spec.report import Row, Section, Target
-from bench.spec.rivals import Iterator, reusable
+from bench.spec.rivals import reusable
 from bench.spec.workload import ZONES, Case, Workload, draw_instant
 
 FOLIOT, CRONSIM, CRONITER = "Foliot", "cronsim", "croniter"
+COLD = "cold: all caches empty"
+PIECES = "fields known, combination new"
+WARM = "warm: parts known, text new"
+KNOWN = "compiled before: a cache hit"
+
 BATCH = 20_000
 """How many prepared questions are asked over and over to make a million."""
 
 
 def measure_next(work: Workload) -> Section:
-    """One next() from a random instant.  Foliot's and croniter's objects are reused; cronsim's cannot be."""
-    ours = [[(foliot.compile(case.expression, case.zone), case.after) for case in cases] for cases in work.rounds]
-    theirs = _reusable_objects(work)
-    iterators = [[(theirs[case.expression], case.moment) for case in cases] for cases in work.rounds]
+    """One next() from a random instant.  Foliot's and croniter's objects are reused; cronsim's cannot be.
 
-    def turn_of_foliot(number: int) -> int:
-        cases = ours[number]
+    The others are asked the cases of the round, Foliot all cases in each round: so its turns are about as long as
+    theirs, and the first calls after a change of turn, when the processor still has the other's code, weigh alike.
+    """
+    ours = [(foliot.compile(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
+    iterators = [
+        [(iterator, case.moment) for case in cases if (iterator := reusable(case.expression))] for cases in work.rounds
+    ]
+
+    def turn_of_foliot(_round: int) -> float:
         begin = cpu_ns()
-        for ticks, after in cases:
+        for ticks, after in ours:
             ticks.next_epoch(after)
-        return cpu_ns() - begin
+        return (cpu_ns() - begin) / len(ours)
 
-    def turn_of_cronsim(number: int) -> int:
-        cases = work.rounds[number]
-        begin = cpu_ns()
-        for expression, _zone, _after, moment in cases:
-            next(CronSim(expression, moment))
-        return cpu_ns() - begin
+    def turn_of_cronsim(number: int) -> float:
+        return _pass_of_cronsim(work.rounds[number])
 
-    def turn_of_croniter(number: int) -> int:
+    def turn_of_croniter(number: int) -> float:
         cases = iterators[number]
         begin = cpu_ns()
         for iterator, moment in cases:
             iterator.set_current(moment)
             iterator.get_next(datetime)
-        return cpu_ns() - begin
+        return (cpu_ns() - begin) / len(cases)
 
     turns: dict[str, Turn] = {FOLIOT: turn_of_foliot, CRONSIM: turn_of_cronsim, CRONITER: turn_of_croniter}
-    rounds = contest(turns, len(work.rounds), len(work.rounds[0]))
+    rounds = contest(turns, len(work.rounds))
     return Section(
         "One next() from a random instant",
         [
@@ -66,8 +71,8 @@ def measure_parse(work: Workload, rounds: int) -> Section:
     """Parse, compile and first next, with less and less known beforehand."""
     cases = _one_case_each(work)
     states: dict[str, Callable[[], None]] = {
-        "cold: all caches empty": clear_all,
-        "fields known, combination new": clear_all_but_fields,
+        COLD: clear_all,
+        PIECES: clear_all_but_fields,
     }
     per_operation = _single_operations(cases, states, rounds)
     theirs = per_operation[CRONSIM]
@@ -75,9 +80,9 @@ def measure_parse(work: Workload, rounds: int) -> Section:
     for label in states:
         ours = per_operation[label]
         ratio = _typical_ratio(ours, theirs)
-        rows.append(Row(label, _typical(ours), "µs", ratio, Target(">", 1) if label.startswith("cold") else None))
+        rows.append(Row(label, _typical(ours), "µs", ratio, Target(">", 1) if label == COLD else None))
     whole = _whole_passes(cases, rounds)
-    for label, target in (("warm: tables shared, text new", Target("≥", 5)), ("compiled before: a cache hit", None)):
+    for label, target in ((WARM, Target("≥", 5)), (KNOWN, None)):
         rows.append(Row(label, whole.microseconds(label), "µs", whole.times_faster(label, CRONSIM), target))
     return Section("Parse, compile and first next()", rows)
 
@@ -117,16 +122,6 @@ def _compared(label: str, rounds: Rounds, name: str, target: Target) -> Row:
     return Row(label, rounds.microseconds(name), "µs", rounds.times_faster(FOLIOT, name), target)
 
 
-def _reusable_objects(work: Workload) -> dict[str, Iterator]:
-    """Return one croniter object per expression: it takes the zone from the datetime that it is set to."""
-    objects = {}
-    for cases in work.rounds:
-        for case in cases:
-            if case.expression not in objects and (iterator := reusable(case.expression, case.moment)):
-                objects[case.expression] = iterator
-    return objects
-
-
 def _one_case_each(work: Workload) -> list[Case]:
     """Return the first case of every expression that was drawn at all."""
     first: dict[str, Case] = {}
@@ -139,13 +134,17 @@ def _one_case_each(work: Workload) -> list[Case]:
 def _single_operations(
     cases: list[Case], states: dict[str, Callable[[], None]], rounds: int
 ) -> dict[str, list[list[int]]]:
-    """Time every operation by itself, because caches are emptied before each; the result is by round and case."""
-    spent: dict[str, list[list[int]]] = {name: [] for name in (CRONSIM, *states)}
+    """Time every operation by itself, because caches are emptied before each; the result is by round and case.
+
+    Here the turns are single operations.  Each state takes from its predecessor what it may know of an expression.
+    """
+    spent: dict[str, list[list[int]]] = {name: [[] for _round in range(rounds)] for name in (CRONSIM, *states)}
     with no_garbage_collection():
-        for _round in range(rounds):
-            for name, clear in states.items():
-                spent[name].append([_time_foliot(case, clear) for case in cases])
-            spent[CRONSIM].append([_time_cronsim(case) for case in cases])
+        for number in range(rounds):
+            for case in cases:
+                for name, clear in states.items():
+                    spent[name][number].append(_time_foliot(case, clear))
+                spent[CRONSIM][number].append(_time_cronsim(case))
     return spent
 
 
@@ -184,30 +183,28 @@ def _typical_ratio(ours: list[list[int]], theirs: list[list[int]]) -> Spread:
 def _whole_passes(cases: list[Case], rounds: int) -> Rounds:
     """Time passes over all expressions; in a pass each comes once, so emptying between passes is enough."""
 
-    def pass_of_foliot() -> int:
-        begin = cpu_ns()
-        for expression, zone, after, _moment in cases:
-            foliot.compile(expression, zone).next_epoch(after)
-        return cpu_ns() - begin
-
-    def warm(_round: int) -> int:
+    def warm(_round: int) -> float:
         clear_expressions()
-        return pass_of_foliot()
+        return _pass_of_foliot(cases)
 
-    def known(_round: int) -> int:
-        pass_of_foliot()
-        return pass_of_foliot()
+    def known(_round: int) -> float:
+        _pass_of_foliot(cases)
+        return _pass_of_foliot(cases)
 
-    def turn_of_cronsim(_round: int) -> int:
-        begin = cpu_ns()
-        for expression, _zone, _after, moment in cases:
-            next(CronSim(expression, moment))
-        return cpu_ns() - begin
+    _pass_of_foliot(cases)  # so that the parts are known in the first round, too
+    turns: dict[str, Turn] = {WARM: warm, KNOWN: known, CRONSIM: lambda _round: _pass_of_cronsim(cases)}
+    return contest(turns, rounds)
 
-    turns: dict[str, Turn] = {
-        "warm: tables shared, text new": warm,
-        "compiled before: a cache hit": known,
-        CRONSIM: turn_of_cronsim,
-    }
-    warm(0)
-    return contest(turns, rounds, len(cases))
+
+def _pass_of_foliot(cases: list[Case]) -> float:
+    begin = cpu_ns()
+    for expression, zone, after, _moment in cases:
+        foliot.compile(expression, zone).next_epoch(after)
+    return (cpu_ns() - begin) / len(cases)
+
+
+def _pass_of_cronsim(cases: list[Case]) -> float:
+    begin = cpu_ns()
+    for expression, _zone, _after, moment in cases:
+        next(CronSim(expression, moment))
+    return (cpu_ns() - begin) / len(cases)

@@ -126,7 +126,7 @@ def _line(row: Row) -> str:
         quartiles = f"{_figure(row.ratio.low)}–{_figure(row.ratio.high)}"
         line += f"{_figure(row.ratio.middle):>5}×  {quartiles:<9}"
     elif row.target is not None or row.note:
-        line += f"  {row.note:<15}"
+        line += f"  {row.note:<14}"
     if row.target is not None:
         unit = "×" if row.ratio is not None else f" {row.unit}"
         line += f" {row.target.sign} {row.target.limit:g}{unit} {'✓' if row.reached else '✗'}"

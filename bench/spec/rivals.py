@@ -33,10 +33,16 @@ def moment_of(epoch: int, zone: str) -> datetime:
     return datetime.fromtimestamp(epoch, zone_for(zone))
 
 
-def reusable(expression: str, moment: datetime) -> Iterator | None:
-    """Return croniter's object for an expression, or ``None`` if it refuses; a sixth field comes first, as elsewhere."""
+def new_croniter(expression: str, moment: datetime) -> Iterator:
+    """Return croniter's object for an expression; a sixth field is the first, as it is for the others."""
+    return croniter(expression, moment, datetime, second_at_beginning=True)
+
+
+@cache
+def reusable(expression: str) -> Iterator | None:
+    """Return one object per expression, for all zones: it takes the zone from the datetime that it is set to."""
     try:
-        return croniter(expression, moment, datetime, second_at_beginning=True)
+        return new_croniter(expression, datetime(1970, 1, 1, tzinfo=UTC))
     except CroniterError:
         return None
 

@@ -68,12 +68,25 @@ def build_workload(seed: int, expressions: int, rounds: int, cases: int) -> Work
         agreed: list[Case] = []
         while len(agreed) < cases:
             case = _draw_case(random, kept)
-            if _all_agree(case):
+            if agree(case):
                 agreed.append(case)
             else:
                 left_out += 1
         drawn_rounds.append(agreed)
     return Workload(kept, drawn_rounds, len(drawn) - len(kept), left_out)
+
+
+def agree(case: Case) -> bool:
+    """Whether all libraries accept an expression and give the same answer."""
+    iterator = reusable(case.expression)
+    if iterator is None:
+        return False
+    own = foliot.compile(case.expression, case.zone).next_epoch(case.after)
+    return (
+        own is not None
+        and own == cronsim_next(case.expression, case.moment)
+        and own == croniter_next(iterator, case.moment)
+    )
 
 
 def draw_zone(random: Random) -> str:
@@ -93,16 +106,4 @@ def _draw_case(random: Random, expressions: list[str]) -> Case:
 
 def _means_the_same(expression: str, random: Random) -> bool:
     instants = [draw_instant(random) for _probe in range(PROBES)]
-    return all(_all_agree(Case(expression, "UTC", after, moment_of(after, "UTC"))) for after in instants)
-
-
-def _all_agree(case: Case) -> bool:
-    iterator = reusable(case.expression, case.moment)
-    if iterator is None:
-        return False
-    own = foliot.compile(case.expression, case.zone).next_epoch(case.after)
-    return (
-        own is not None
-        and own == cronsim_next(case.expression, case.moment)
-        and own == croniter_next(iterator, case.moment)
-    )
+    return all(agree(Case(expression, "UTC", after, moment_of(after, "UTC"))) for after in instants)

@@ -16,7 +16,7 @@ from math import ceil, floor
 from typing import Any, Self
 
 from foliot.clock import SystemClock
-from foliot.errors import InvalidSpec, InvalidTime, LimitExceeded
+from foliot.errors import InvalidSpec, InvalidTime, LimitExceeded, shown
 from foliot.model.finding import Finding
 from foliot.model.spec import (
     CalendarDocument,
@@ -148,9 +148,9 @@ class Spec(SpecDocument):
         calendars: Calendars = (),
     ) -> list[Finding]:
         """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
-        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
         least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
-        return lint(self, ticks, now=_down(now), min_interval_s=least, schedule_id=schedule_id)
+        handed = tuple(calendars.values()) if isinstance(calendars, Mapping) else tuple(calendars)
+        return lint(self, now=_down(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON-ready data, without what is as by default."""
@@ -164,11 +164,11 @@ class Spec(SpecDocument):
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec that :meth:`to_dict` wrote, or that a person did."""
         if not isinstance(data, Mapping):
-            raise InvalidSpec(f"{data!r:.60} is not a spec", expected="a JSON object")
+            raise InvalidSpec(f"{shown(data)} is not a spec", expected="a JSON object")
         unknown = [str(name) for name in data if name not in SpecDocument.__dataclass_fields__]
         if unknown:
             raise InvalidSpec(
-                f"unknown field {unknown[0]!r:.60}", expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}"
+                f"unknown field {shown(unknown[0])}", expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}"
             )
         return cls(**{name: value for name, value in data.items() if value is not None})
 
@@ -204,7 +204,7 @@ def _seconds(when: When | None) -> float:
             )
         return when.timestamp()
     if isinstance(when, bool) or not isinstance(when, int | float):
-        raise InvalidTime(f"{when!r:.60} is not an instant: pass an aware datetime, or seconds since the epoch")
+        raise InvalidTime(f"{shown(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
     return when
 
 

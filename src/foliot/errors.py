@@ -7,7 +7,8 @@
     │   ├── InvalidSpec         … in a schedule's spec: names the field, the position and the way out
     │   │   └── UnknownZone     … a time zone that the pinned time zone data does not have
     │   └── InvalidTime         … an instant: naive where a zone is needed, or not a time at all
-    └── LimitExceeded           a named limit was reached; ask for less, or raise the limit
+    ├── LimitExceeded           a named limit was reached; ask for less, or raise the limit
+    └── MalformedZoneFile       the installed time zone data is damaged; reinstall it
 
 Each class carries a stable ``code`` for machines and ``retryable`` for callers that loop.
 """
@@ -98,6 +99,24 @@ class LimitExceeded(FoliotError):
     """A named limit was reached; the message names it."""
 
     code = "limit_exceeded"
+
+
+class MalformedZoneFile(FoliotError):
+    """A file of the time zone package that is not what RFC 9636 describes."""
+
+    code = "malformed_zone_file"
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Return any value as it may stand in a message: quoted, shortened, and never an error of its own."""
+    if isinstance(value, str):
+        return repr(_shortened(value, limit))
+    if isinstance(value, int) and abs(value) >= 10**limit:
+        return "a huge number"
+    try:
+        return _shortened(repr(value), limit)
+    except (RecursionError, ValueError):
+        return f"a {type(value).__name__}"
 
 
 def _joined(outer: str | None, inner: str | None) -> str | None:

@@ -8,6 +8,7 @@ import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tests.oracle.brute import Spec, Ticks, Unclear, ticks_of
 from tests.oracle.draw import draw_spec
@@ -78,6 +79,7 @@ def place_of_round(seed: int, number: int) -> Place | None:
     return (late_place, any_place, calm_place)[block % 3](rng)
 
 
+@lru_cache(maxsize=2)  # a walk is large, and one that several engines are judged by comes back at once
 def walk_of_round(seed: int, number: int) -> Walk:
     place = place_of_round(seed, number)
     rng = random.Random(f"{seed} walk {number}")

@@ -40,6 +40,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # from here on connections wait for the server instead of being refused
     except OSError as error:
         listening.close()
         raise InvalidInput(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port") from None

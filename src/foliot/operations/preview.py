@@ -44,5 +44,5 @@ def preview(
         explanation=explain(spec),
         timezone=zone_of(spec).name,
         ticks=list(islice(occurrences(spec, ticks, since, schedule_id), count)),
-        findings=lint(spec, ticks, now=since, schedule_id=schedule_id),
+        findings=lint(spec, now=since, schedule_id=schedule_id),
     )

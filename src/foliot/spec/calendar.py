@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CALENDAR_FIELDS, CalendarDocument, Dialect, FieldValue, Range
 from foliot.spec.cron import MAX_TEXT, CronRule
 from foliot.spec.fields import (
@@ -63,9 +63,9 @@ def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:
 def read_calendar(value: object, *, field: str) -> CalendarDocument:
     """Read a calendar from a mapping, such as JSON gives."""
     if isinstance(value, CalendarDocument):
-        return value
+        value = {name: getattr(value, name) for name in (*CALENDAR_FIELDS, "comment")}
     if not isinstance(value, Mapping):
-        raise InvalidSpec(f"{value!r:.60} is not a calendar", field=field, expected="an object with calendar fields")
+        raise InvalidSpec(f"{shown(value)} is not a calendar", field=field, expected="an object with calendar fields")
     unknown = sorted(set(map(str, value)) - {*CALENDAR_FIELDS, "comment"})
     if unknown:
         raise InvalidSpec(
@@ -91,7 +91,7 @@ def _read_field(value: object, path: str) -> FieldValue:
         value = [value]
     if not isinstance(value, list | tuple) or not value or len(value) > MAX_RANGES:
         raise InvalidSpec(
-            f"{value!r:.60} is not a field",
+            f"{shown(value)} is not a field",
             field=path,
             expected=f"text, a number, or a list of 1 to {MAX_RANGES} ranges",
         )
@@ -104,9 +104,11 @@ def _read_range(value: object, path: str) -> Range:
     if isinstance(value, int) and not isinstance(value, bool):
         return Range(value, value)
     if not isinstance(value, Mapping) or not set(value) <= {"start", "end", "step"} or "start" not in value:
-        raise InvalidSpec(f"{value!r:.60} is not a range", field=path, expected="{start, end, step} or a number")
-    numbers = {"end": value["start"], "step": 1} | {str(key): number for key, number in value.items()}
+        raise InvalidSpec(f"{shown(value)} is not a range", field=path, expected="{start, end, step} or a number")
+    numbers = {"start": value["start"], "end": value["start"], "step": 1} | dict(value)
     for key, number in numbers.items():
         if not isinstance(number, int) or isinstance(number, bool):
-            raise InvalidSpec(f"{number!r:.60} is not a whole number", field=f"{path}.{key}", expected="a whole number")
+            raise InvalidSpec(
+                f"{shown(number)} is not a whole number", field=f"{path}.{key}", expected="a whole number"
+            )
     return Range(numbers["start"], numbers["end"], numbers["step"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from foliot.spec.days import HORIZON
 from foliot.spec.ticks import Ticks, Trace
 
 
@@ -44,11 +45,18 @@ class BoundedTicks(Ticks):
         self._begins = tuple(begin for begin, _end in merged)
         self._ends = tuple(end for _begin, end in merged)
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether nothing is cut off at all."""
+        return self._start <= 0 and self._end >= HORIZON and not self._begins
+
     def next_epoch(self, after: int) -> int | None:
         """Return the first tick later than ``after``."""
-        tick = self._inner.next_epoch(max(after, self._start - 1))
+        tick = self._inner.next_epoch(after)
+        if tick is not None and tick < self._start:
+            tick = self._inner.at_or_after(self._start)
         while tick is not None and (window := self._window_at(tick)) is not None:
-            tick = self._inner.next_epoch(self._ends[window] - 1)
+            tick = self._inner.at_or_after(self._ends[window])
         return tick if tick is not None and tick <= self._end else None
 
     def prev_epoch(self, before: int) -> int | None:
@@ -60,9 +68,11 @@ class BoundedTicks(Ticks):
 
     def trace(self, tick: int) -> Trace | None:
         """Say where a tick comes from."""
-        if not self._start <= tick <= self._end or self._window_at(tick) is not None:
-            return None
-        return self._inner.trace(tick)
+        return self._inner.trace(tick) if self.admits(tick) else None
+
+    def admits(self, instant: int) -> bool:
+        """Whether an instant is within the bounds and outside all windows."""
+        return self._start <= instant <= self._end and self._window_at(instant) is None
 
     def _window_at(self, tick: int) -> int | None:
         index = bisect_right(self._begins, tick) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ from foliot.model.spec import CalendarDocument, IntervalDocument, NamedCalendar,
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.combined import BoundedTicks, UnionTicks
 from foliot.spec.cron import CronRule, parse_cron
-from foliot.spec.days import HORIZON
+from foliot.spec.days import FIRST_YEAR, HORIZON, LAST_YEAR
 from foliot.spec.dst import VIXIE, DstPolicy, dst_policy
 from foliot.spec.exclude import Calendars, compile_exclusions, rule_days, rule_times
 from foliot.spec.moment import first_instant, last_instant, read_moment
@@ -21,8 +22,13 @@ from foliot.spec.wall import NOTHING_EXCLUDED, BothWalls, Exclusions, every_seco
 from foliot.spec.zone import Zone, load_zone
 from foliot.spec.zoned import Source, zoned
 
+HASHED = re.compile(r"(?:^|[\s,])[Hh](?=$|[\s,/(])")
+"""An ``H`` that stands by itself: not the one in THU or MARCH, or equal specs would no longer be shared."""
+
 INTERNED_SPECS = 16_384
 """How many compiled specs are kept; a million schedules usually share a few thousand."""
+
+_RANGE = f"{FIRST_YEAR} to {LAST_YEAR}"
 
 
 def compile_spec(
@@ -38,13 +44,22 @@ def compile_spec(
     arguments share one result.
     """
     if isinstance(spec, str):
-        return _compile_text(spec, timezone, schedule_id if "H" in spec.upper() else "")
+        return _compile_text(spec, timezone, schedule_id if HASHED.search(spec) else "")
     if timezone is not None:
         raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
     if isinstance(calendars, Mapping):
         calendars = calendars.values()
     handed = tuple(calendar for calendar in calendars if calendar.name in spec.exclude.named)
     return _compile_document(spec, schedule_id if depends_on_id(spec) else "", handed)
+
+
+def compile_sources(
+    spec: SpecDocument, *, schedule_id: str = "", calendars: Iterable[NamedCalendar] = ()
+) -> tuple[list[tuple[str, Ticks]], BoundedTicks]:
+    """Return each source of a spec by itself, with its path, and all of them within the spec's bounds."""
+    compiler = _Compiler(spec, schedule_id, {calendar.name: calendar for calendar in calendars})
+    sources = compiler.sources()
+    return sources, compiler.bounded(UnionTicks(tuple(source for _path, source in sources)))
 
 
 def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int | None]:
@@ -68,7 +83,7 @@ def depends_on_id(spec: SpecDocument) -> bool:
     texts = list(spec.cron)
     for calendar in (*spec.calendars, *spec.exclude.calendars):
         texts += _calendar_texts(calendar)
-    return any("H" in text.upper() for text in texts)
+    return any(map(HASHED.search, texts))
 
 
 def zone_of(spec: SpecDocument) -> Zone:
@@ -114,38 +129,58 @@ class _Compiler:
         )
 
     def ticks(self) -> Ticks:
+        sources = tuple(source for _path, source in self.sources())
+        inner = sources[0] if len(sources) == 1 else UnionTicks(sources)
+        bounded = self.bounded(inner)
+        return inner if bounded.unbounded else bounded
+
+    def sources(self) -> list[tuple[str, Ticks]]:
         spec = self._spec
-        sources = [
-            *(self._cron(index, text) for index, text in enumerate(spec.cron)),
-            *(self._calendar(index, calendar) for index, calendar in enumerate(spec.calendars)),
-            *(self._interval(interval) for interval in spec.intervals),
-            *(self._rrule(index, text) for index, text in enumerate(spec.rrules)),
-            *self._times(),
-        ]
-        inner = sources[0] if len(sources) == 1 else UnionTicks(tuple(sources))
+        compiled: list[tuple[str, Ticks]] = []
+        for index, text in enumerate(spec.cron):
+            path = f"cron[{index}]"
+            compiled.append((path, self._cron(path, text)))
+        for index, calendar in enumerate(spec.calendars):
+            path = f"calendars[{index}]"
+            compiled.append((path, self._calendar(path, calendar)))
+        for index, interval in enumerate(spec.intervals):
+            compiled.append((f"intervals[{index}]", self._interval(interval)))
+        for index, text in enumerate(spec.rrules):
+            path = f"rrules[{index}]"
+            compiled.append((path, self._rrule(path, text)))
+        return compiled + [("times", source) for source in self._times()]
+
+    def bounded(self, inner: Ticks) -> BoundedTicks:
+        spec = self._spec
         start, end = 0, HORIZON
         if spec.start_at is not None:
             start = first_instant(read_moment(spec.start_at, field="start_at"), self._zone)
+            if start >= HORIZON:
+                raise InvalidSpec(
+                    f"{spec.start_at} is after the last year of the range", field="start_at", expected=_RANGE
+                )
         if spec.end_at is not None:
             end = last_instant(read_moment(spec.end_at, field="end_at"), self._zone)
-        if (start, end) == (0, HORIZON) and not self._windows:
-            return inner
+            if end < 0:
+                raise InvalidSpec(
+                    f"{spec.end_at} is before the first year of the range", field="end_at", expected=_RANGE
+                )
         if end < start:
             raise InvalidSpec(f"{spec.end_at} is before start_at {spec.start_at}", field="end_at")
         return BoundedTicks(inner, start, end, self._windows)
 
-    def _cron(self, index: int, text: str) -> Ticks:
+    def _cron(self, path: str, text: str) -> Ticks:
         rule = parse_cron(text, self._spec.dialect)
         if isinstance(rule, IntervalDocument):
             return self._interval(rule)
-        zone = _cron_zone(rule, self._spec.timezone, f"cron[{index}]")
+        zone = _cron_zone(rule, self._spec.timezone, path)
         return compile_cron_rule(rule, zone, self._policy, self._schedule_id, self._excluded)
 
-    def _calendar(self, index: int, calendar: CalendarDocument) -> Ticks:
+    def _calendar(self, path: str, calendar: CalendarDocument) -> Ticks:
         try:
             rule = calendar_rule(calendar, self._spec.dialect)
         except InvalidSpec as error:
-            raise error.located(field=f"calendars[{index}]") from None
+            raise error.located(field=path) from None
         return compile_cron_rule(rule, self._zone, self._policy, self._schedule_id, self._excluded)
 
     def _interval(self, interval: IntervalDocument) -> Ticks:
@@ -153,7 +188,7 @@ class _Compiler:
             return self._allowed(FixedDelayTicks(interval.every_s, self._zone))
         return self._allowed(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
 
-    def _rrule(self, index: int, text: str) -> Ticks:
+    def _rrule(self, path: str, text: str) -> Ticks:
         zone, start = self._zone, None
         if self._spec.start_at is not None:
             instant = first_instant(read_moment(self._spec.start_at, field="start_at"), zone)
@@ -165,7 +200,7 @@ class _Compiler:
         if rule.timezone is not None and load_zone(rule.timezone) is not zone:
             raise InvalidSpec(
                 f"DTSTART is in {rule.timezone}, the spec in {zone.name}",
-                field=f"rrules[{index}]",
+                field=path,
                 hint=f"set timezone={rule.timezone!r}",
             )
         dst = self._policy.rule_for(rule.wildcard)

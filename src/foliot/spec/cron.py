@@ -162,7 +162,11 @@ def _parse_every(text: str, position: int, zone: str | None) -> IntervalDocument
         raise error.located(shift=position + len(every) + 1) from None
     if every_s < 1:
         raise InvalidSpec("an interval of 0", position=position, expected="1s or more")
-    return IntervalDocument(every_s, offset_s % every_s)
+    if offset_s >= every_s:
+        raise InvalidSpec(
+            f"a phase of {offset}", position=position + len(every) + 1, expected=f"less than the interval of {every}"
+        )
+    return IntervalDocument(every_s, offset_s)
 
 
 def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule:
@@ -185,7 +189,7 @@ def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> 
     if dialect == "quartz" and (day_of_month.text == "?") == (day_of_week.text == "?"):
         raise InvalidSpec(
             "exactly one of day of month and day of week must be '?'",
-            position=shift + body.index(texts[3]),
+            position=shift + _columns(body)[3],
             hint="write '?' for the one that does not matter",
         )
     return CronRule(second, minute, hour, day_of_month, month, day_of_week, year, either, zone)
@@ -223,7 +227,10 @@ def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple
 def _column(body: str, kinds: tuple[FieldKind, ...], error: InvalidSpec, dialect: Dialect) -> int:
     """Return where in ``body`` the field that an error names begins."""
     names = [kind.name for kind in kinds]
-    spans = list(re.finditer(r"\S+", body))
-    span = spans[names.index((error.field or "").partition(".")[0])]
-    plus = dialect == "foliot" and span.group().startswith("+")
-    return span.start() + plus
+    column = _columns(body)[names.index((error.field or "").partition(".")[0])]
+    return column + (dialect == "foliot" and body[column] == "+")
+
+
+def _columns(body: str) -> list[int]:
+    """Return where each field begins."""
+    return [span.start() for span in re.finditer(r"\S+", body)]

@@ -12,7 +12,7 @@ from dataclasses import fields
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import (
     ANCHORS,
     CALENDAR_FIELDS,
@@ -23,11 +23,13 @@ from foliot.model.spec import (
     JITTER_MODES,
     CalendarDocument,
     ExcludeDocument,
+    HolidaysDocument,
     IntervalDocument,
     SpecDocument,
     WindowDocument,
 )
 from foliot.spec.calendar import read_calendar
+from foliot.spec.days import HORIZON
 from foliot.spec.duration import duration_text, parse_duration
 from foliot.spec.holidays import holidays_json, read_holidays
 from foliot.spec.moment import moment_text, read_day, read_moment
@@ -80,7 +82,7 @@ def _many(
     if isinstance(value, one):
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise InvalidSpec(f"{value!r:.60} cannot be read", field=path, expected="a list")
+        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="a list")
     elements = list(value)
     if len(elements) > limit:
         raise InvalidSpec(f"{len(elements)} elements", field=path, expected=f"at most {limit}")
@@ -89,14 +91,14 @@ def _many(
 
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise InvalidSpec(f"{value!r:.60} is not text", field=path, expected="text")
+        raise InvalidSpec(f"{shown(value)} is not text", field=path, expected="text")
     return value
 
 
 def _choice(path: str, choices: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: object) -> str:
         if value not in choices:
-            raise InvalidSpec(f"{value!r:.60}", field=path, expected=f"one of {', '.join(choices)}")
+            raise InvalidSpec(shown(value), field=path, expected=f"one of {', '.join(choices)}")
         return str(value)
 
     return read
@@ -104,25 +106,28 @@ def _choice(path: str, choices: tuple[str, ...]) -> Callable[[Any], str]:
 
 def _read_interval(value: object, path: str) -> IntervalDocument:
     if isinstance(value, IntervalDocument):
-        return value
-    if isinstance(value, str):
-        written, _slash, phase = value.partition("/")
-        value = {"every": written, "offset": phase or 0}
+        value = {"every": value.every_s, "offset": value.offset_s, "anchor": value.anchor}
+    elif isinstance(value, str):
+        written, slash, phase = value.partition("/")
+        value = {"every": written, "offset": phase if slash else 0}
     elif isinstance(value, int | timedelta) and not isinstance(value, bool):
         value = {"every": value}
     if not isinstance(value, Mapping) or "every" not in value or not set(value) <= {"every", "offset", "anchor"}:
         raise InvalidSpec(
-            f"{value!r:.60} is not an interval", field=path, expected="{every, offset, anchor} or '15m/5m'"
+            f"{shown(value)} is not an interval", field=path, expected="{every, offset, anchor} or '15m/5m'"
         )
+    offset, anchor = value.get("offset"), value.get("anchor")
     every = parse_duration(value["every"], field=f"{path}.every")
-    offset = parse_duration(value.get("offset") or 0, field=f"{path}.offset")
-    anchor = value.get("anchor") or "epoch"
+    offset = 0 if offset is None else parse_duration(offset, field=f"{path}.offset")
+    anchor = "epoch" if anchor is None else anchor
+    if every > HORIZON:
+        raise InvalidSpec(shown(value["every"]), field=f"{path}.every", expected=f"at most {HORIZON} seconds")
     if every < 1:
-        raise InvalidSpec(f"{value['every']!r}", field=f"{path}.every", expected="1s or more")
+        raise InvalidSpec(shown(value["every"]), field=f"{path}.every", expected="1s or more")
     if anchor not in ANCHORS:
-        raise InvalidSpec(f"{anchor!r:.60}", field=f"{path}.anchor", expected="epoch or completion")
+        raise InvalidSpec(shown(anchor), field=f"{path}.anchor", expected="epoch or completion")
     if not 0 <= offset < every:
-        raise InvalidSpec(f"{value['offset']!r:.60}", field=f"{path}.offset", expected="less than the interval")
+        raise InvalidSpec(f"{shown(value['offset'])}", field=f"{path}.offset", expected="less than the interval")
     if anchor == "completion" and offset:
         raise InvalidSpec("an offset after completion", field=f"{path}.offset", expected="no offset")
     return IntervalDocument(every, offset, anchor)
@@ -151,7 +156,7 @@ def _read_time(value: object, path: str) -> str:
 
 def _read_moment_text(value: object, path: str) -> str:
     if not isinstance(value, str | date):
-        raise InvalidSpec(f"{value!r:.60} is not a date or time", field=path, expected="ISO text or a datetime")
+        raise InvalidSpec(f"{shown(value)} is not a date or time", field=path, expected="ISO text or a datetime")
     return moment_text(value, field=path)
 
 
@@ -163,44 +168,50 @@ def _read_date(value: object, path: str) -> str:
 
 def _read_window(value: object, path: str) -> WindowDocument:
     if isinstance(value, WindowDocument):
-        return value
+        value = {"from": value.begin, "to": value.end, "note": value.note}
     if not isinstance(value, Mapping) or not {"from", "to"} <= set(value) <= {"from", "to", "note"}:
-        raise InvalidSpec(f"{value!r:.60} is not a window", field=path, expected="{from, to, note}")
+        raise InvalidSpec(f"{shown(value)} is not a window", field=path, expected="{from, to, note}")
     begin, end = (_read_moment_text(value[name], f"{path}.{name}") for name in ("from", "to"))
     return WindowDocument(begin, end, _text(value.get("note", ""), f"{path}.note"))
 
 
 def _read_exclude(value: object) -> ExcludeDocument:
-    if isinstance(value, ExcludeDocument):
-        return value
     names = tuple(field.name for field in fields(ExcludeDocument))
+    if isinstance(value, ExcludeDocument):
+        value = {name: getattr(value, name) for name in names}
     if not isinstance(value, Mapping):
         raise InvalidSpec(
-            f"{value!r:.60} cannot be read", field="exclude", expected=f"an object with {', '.join(names)}"
+            f"{shown(value)} cannot be read", field="exclude", expected=f"an object with {', '.join(names)}"
         )
     for name in value:
         if name not in names:
             raise InvalidSpec(f"unknown field {name!r}", field="exclude", expected=f"one of {', '.join(names)}")
     path = "exclude."
+
+    def given(name: str) -> object:
+        return () if value.get(name) is None else value[name]
+
     return ExcludeDocument(
         calendars=_many(
-            value.get("calendars") or (),
+            given("calendars"),
             lambda element, where: read_calendar(element, field=where),
             path + "calendars",
             MAX_SOURCES,
             (Mapping, CalendarDocument),
         ),
-        dates=_many(value.get("dates") or (), _read_date, path + "dates", MAX_DATES, (str, date)),
-        windows=_many(value.get("windows") or (), _read_window, path + "windows", MAX_DATES, (Mapping, WindowDocument)),
-        holidays=_many(value.get("holidays") or (), read_holidays, path + "holidays", MAX_SOURCES, (str, Mapping)),
-        named=_many(value.get("named") or (), _text, path + "named", MAX_SOURCES, str),
+        dates=_many(given("dates"), _read_date, path + "dates", MAX_DATES, (str, date)),
+        windows=_many(given("windows"), _read_window, path + "windows", MAX_DATES, (Mapping, WindowDocument)),
+        holidays=_many(
+            given("holidays"), read_holidays, path + "holidays", MAX_SOURCES, (str, Mapping, HolidaysDocument)
+        ),
+        named=_many(given("named"), _text, path + "named", MAX_SOURCES, str),
     )
 
 
 def _read_jitter(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_JITTER_MS:
         raise InvalidSpec(
-            f"{value!r:.60}", field="jitter_ms", expected=f"a whole number of milliseconds from 0 to {MAX_JITTER_MS}"
+            shown(value), field="jitter_ms", expected=f"a whole number of milliseconds from 0 to {MAX_JITTER_MS}"
         )
     return value
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.cron import CronRule
@@ -41,10 +41,12 @@ def compile_exclusions(
         calendar = _resolved(name, calendars, f"exclude.named[{place}]")
         own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
         if own_zone is zone:
-            dates |= {read_day(text, field=f"calendar {name!r}") for text in calendar.dates}
+            dates |= {read_day(text, field=f"calendar {shown(name)}") for text in calendar.dates}
         else:  # a day of another zone is a window in this one
-            windows += [_window(WindowDocument(text, text), own_zone, f"calendar {name!r}") for text in calendar.dates]
-        windows += [_window(window, own_zone, f"calendar {name!r}") for window in calendar.windows]
+            windows += [
+                _window(WindowDocument(text, text), own_zone, f"calendar {shown(name)}") for text in calendar.dates
+            ]
+        windows += [_window(window, own_zone, f"calendar {shown(name)}") for window in calendar.windows]
     taken = tuple(
         _taken(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
         for index, calendar in enumerate(exclude.calendars)
@@ -105,5 +107,7 @@ def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
 def _resolved(name: str, calendars: Calendars, path: str) -> NamedCalendar:
     if name not in calendars:
         known = ", ".join(sorted(calendars)) or "none was handed in"
-        raise InvalidSpec(f"unknown calendar {name!r}", field=path, expected=f"one of the named calendars ({known})")
+        raise InvalidSpec(
+            f"unknown calendar {shown(name)}", field=path, expected=f"one of the named calendars ({known})"
+        )
     return calendars[name]

@@ -14,7 +14,7 @@ from foliot.spec.cron import CronRule
 from foliot.spec.days import LAST_YEAR, DayRule
 from foliot.spec.explain_times import CHOSEN, Part, part_of
 from foliot.spec.explain_words import MOST_LISTED, joined, nth, numbers, ordinal, progression, runs
-from foliot.spec.fields import HASHED_LAST_DAY, MONTH_NAMES, WEEKDAY_NAMES, Item
+from foliot.spec.fields import MONTH_NAMES, WEEKDAY_NAMES, Item
 
 _MONTHS = tuple(name.capitalize() for name in MONTH_NAMES)
 _WEEKDAYS = tuple(name.capitalize() for name in WEEKDAY_NAMES)
@@ -147,7 +147,7 @@ def _before_last(days: int) -> str:
 
 def _chosen_day(item: Item) -> str:
     if item.step:
-        limit = f" up to the {ordinal(item.last)}," if item.last != HASHED_LAST_DAY else ""
+        limit = "" if item.last == 31 else f" up to the {ordinal(item.last)},"
         first, last = ordinal(item.first), ordinal(item.first + item.step - 1)
         return f"every {ordinal(item.step)} day{limit} beginning with one from the {first} to the {last}"
     return f"a day from the {ordinal(item.first)} to the {ordinal(item.last)}"
@@ -161,9 +161,7 @@ def _on_dates(dates: Dates, of: str) -> str:
 
 
 def _weekdays(part: Part, rules: Sequence[DayRule]) -> Weekdays:
-    nouns = [
-        f"the {nth(rule.second) if rule.kind == 'nth' else 'last'} {_WEEKDAYS[rule.first]}" for rule in rules
-    ]
+    nouns = [f"the {nth(rule.second) if rule.kind == 'nth' else 'last'} {_WEEKDAYS[rule.first]}" for rule in rules]
     choices = []
     for item in part.choices:
         days = [_WEEKDAYS[value % 7] for value in range(item.first, item.last + 1)]
@@ -193,7 +191,8 @@ def _on_weekdays(days: Weekdays) -> str:
     words = []
     if days.values:
         span = _week_run(days.values)
-        words.append(f"{span[0]} to {span[1]}" if span else f"on {joined(f'{day}s' for day in _from_monday(days.values))}")
+        listed = joined(f"{day}s" for day in _from_monday(days.values))
+        words.append(f"{span[0]} to {span[1]}" if span else f"on {listed}")
     if days.nouns:
         words.append(f"on {joined(days.nouns)} {days.of or 'of the month'}")
     return joined([*words, *(f"on {choice}" for choice in days.choices)])
@@ -205,7 +204,7 @@ def _on_a(days: Weekdays) -> str:
 
 
 def _a(days: Weekdays) -> str:
-    """Return ``a Friday``, ``a Monday or Friday``, ``a day from Monday to Friday``, ``the third Friday of the month``."""
+    """Return ``a Friday``, ``a Monday or Friday``, ``a day from Monday to Friday``, ``the third Friday …``."""
     words = []
     if days.values:
         span = _week_run(days.values)

@@ -32,19 +32,19 @@ class RuleWords(NamedTuple):
 
 def describe_rrule(text: str, start: int | None) -> RuleWords:
     """Describe a rule; ``start`` is the wall time that stands in for a missing DTSTART."""
-    read = read_rrule(text, started=start is not None)
-    anchor = next((local for local in (read.start, start) if local is not None), 0)
+    read = read_rrule(text, start)
+    anchor = 0 if read.start is None else read.start
     parts = read.parts
     interval = parts.get("INTERVAL", 1)
     days = _restriction(parts, anchor)
     if parts["FREQ"] in SUB_DAILY and interval > 1:
-        clauses = [*_long_cadence(parts, anchor), *_only(describe_days(days), parts)]
+        clauses = [*_long_cadence(parts, anchor), *_only(describe_days(days))]
         cadence = False
     else:
         times = _times(parts, anchor)
         cadence = times.cadence and days.nothing
         clauses = _on_days(times, days, parts, anchor)
-    clauses += [*_positions(parts), *_week_start(parts), *_limits(read, anchor)]
+    clauses += [*_positions(parts), *_week_start(parts), *_limits(read, anchor, written="DTSTART" in text.upper())]
     return RuleWords(clauses, parts["FREQ"] in SUB_DAILY, cadence and len(clauses) == 1)
 
 
@@ -54,7 +54,7 @@ def _on_days(times: Times, days: Restriction, parts: RruleParts, anchor: int) ->
     interval = parts.get("INTERVAL", 1)
     if parts["FREQ"] == "DAILY" and interval > 1:
         lead = f"{times.text} every {interval} days"
-        return [lead, f"counted from {_date(anchor)}", *_only(described, {})]
+        return [lead, f"counted from {_date(anchor)}", *_only(described)]
     if days.every_day and times.daily:
         head = f"{times.text} every day"
         clauses = [f"{head} {described[0]}", *described[1:]] if described else [head]
@@ -63,9 +63,9 @@ def _on_days(times: Times, days: Restriction, parts: RruleParts, anchor: int) ->
     return [*clauses, *_interval(parts, anchor)]
 
 
-def _only(described: list[str], parts: RruleParts) -> list[str]:
+def _only(described: list[str]) -> list[str]:
     """Return clauses about days as what they are after a cadence: limits."""
-    return [f"but only {joined([*described, *_weeks(parts)])}"] if described or "BYWEEKNO" in parts else []
+    return [f"but only {joined(described)}"] if described else []
 
 
 def _interval(parts: RruleParts, anchor: int) -> list[str]:
@@ -78,7 +78,7 @@ def _interval(parts: RruleParts, anchor: int) -> list[str]:
         "MONTHLY": f"{MONTH_NAMES[day.month - 1].capitalize()} {day.year}",
         "YEARLY": str(day.year),
     }[frequency]
-    return [f"every {interval} {_PERIODS[frequency]}s counted from {origin}"]
+    return [f"in every {ordinal(interval)} {_PERIODS[frequency]} counted from {origin}"]
 
 
 # --- times ------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _restriction(parts: RruleParts, anchor: int) -> Restriction:
     start = wall_datetime(anchor)
     months = parts.get("BYMONTH", ())
     dates, weekdays = _dates(parts), _weekdays(parts)
-    if dates is None and weekdays is None and "BYWEEKNO" not in parts:
+    if not any(name in parts for name in ("BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY")):
         if parts["FREQ"] == "WEEKLY":
             weekdays = Weekdays((start.isoweekday() % 7,))
         elif parts["FREQ"] in {"MONTHLY", "YEARLY"}:
@@ -205,7 +205,7 @@ def _positions(parts: RruleParts) -> list[str]:
         return []
     period = _PERIODS.get(parts["FREQ"]) or _SHORT_PERIODS[parts["FREQ"]][0]
     words = [f"the {nth(value)}" for value in sorted(positions, key=lambda value: (value < 0, value))]
-    return [f"only {joined(words)} of these in each {period}"]
+    return [f"only {joined(words)} of these each {period}"]
 
 
 def _week_start(parts: RruleParts) -> list[str]:
@@ -216,14 +216,14 @@ def _week_start(parts: RruleParts) -> list[str]:
     return [f"weeks beginning on {_weekday(parts['WKST'])}"]
 
 
-def _limits(read: RruleText, anchor: int) -> list[str]:
-    """Return the start, the count and the end."""
+def _limits(read: RruleText, anchor: int, *, written: bool) -> list[str]:
+    """Return the start (if it is ``written`` in the rule and not a bound of the whole spec), the count and the end."""
     clauses = []
     if "COUNT" in read.parts:
         count = read.parts["COUNT"]
         first = "first occurrence" if count == 1 else f"first {counted(count, 'occurrence')}"
         clauses.append(f"only the {first} from {wall(anchor)} on")
-    elif read.start is not None:
+    elif written:
         clauses.append(f"from {wall(anchor)} on")
     if read.until is not None:
         if "T" not in read.parts["UNTIL"]:

@@ -1,10 +1,10 @@
 """Times of day in English: what the second, minute and hour of a rule say together.
 
-Three sets of numbers can be put in many ways, and only some are both short and true.  ``*/7`` in the minute field is not
-"every 7 minutes", because the step starts anew each hour; ``22-2`` in the hour field is a stretch of time over midnight
-only if every day counts.  So the phrase is chosen by what the *sets* are, not by how they were written: few times are
-listed, evenly spaced ones are a cadence with its bounds, and everything else names the seconds of the minutes of the
-hours.  What ``H`` selects is unknown until a schedule's id is, and is described as a choice.
+Three sets of numbers can be put in many ways, and only some are both short and true.  ``*/7`` in the minute field is
+not "every 7 minutes", because the step starts anew each hour; ``22-2`` in the hour field is a stretch of time over
+midnight only if every day counts.  So the phrase is chosen by what the *sets* are, not by how they were written: few
+times are listed, evenly spaced ones are a cadence with its bounds, and everything else names the seconds of the minutes
+of the hours.  What ``H`` selects is unknown until a schedule's id is, and is described as a choice.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def part_of(field: Field) -> Part:
     for item in field.items:
         if item.form == "H" and (item.step == 1 or item.first == item.last):
             for value in range(item.first, item.last + 1):
-                mask |= 1 << value - field.kind.low
+                mask |= 1 << (value - field.kind.low) % _SIZES[field.kind.name]  # weekday 7 is Sunday, too
         elif item.form == "H":
             choices.append(item)
     part = Part(field.kind.name, tuple(bit + field.kind.low for bit in bits_of(mask)), tuple(choices))

@@ -38,7 +38,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def ordinal(number: int) -> str:
-    """Return ``1st``, ``2nd``, ``11th``, …"""
+    """Return ``1st``, ``2nd``, ``11th`` and so on."""
     suffix = "th" if number // 10 % 10 == 1 else _SUFFIXES.get(number % 10, "th")
     return f"{number}{suffix}"
 
@@ -96,7 +96,7 @@ def shortened(words: Sequence[str], noun: str) -> str:
 
 
 def duration(seconds: int) -> str:
-    """Return ``15 minutes``, ``90 minutes``, ``2 hours and 30 minutes``, …"""
+    """Return ``15 minutes``, ``90 minutes``, ``2 hours and 30 minutes`` and so on."""
     for size, noun in _UNITS:
         if seconds % size == 0 and seconds // size <= _UNDIVIDED.get(size, seconds):
             return counted(seconds // size, noun)

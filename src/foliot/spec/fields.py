@@ -180,7 +180,7 @@ def _parse_item(kind: FieldKind, text: str, allowed: DialectRules) -> Item:
             return Item("*", kind.low, kind.high, _step(kind, match[3], text, allowed))
         return _span(kind, match, text, allowed)
     if text == "*" or text.startswith("*/"):
-        return Item("*", kind.low, kind.high, _step(kind, text[2:] or None, text, allowed))
+        return Item("*", kind.low, kind.high, _step(kind, text[2:] if text != "*" else None, text, allowed))
     if text == "?" and allowed.question and kind in (DAY_OF_MONTH, DAY_OF_WEEK):
         return Item("?", kind.low, kind.high)
     if allowed.bare_step and text.startswith("/"):
@@ -265,7 +265,7 @@ def _week_day_item(kind: FieldKind, upper: str, allowed: DialectRules) -> Item |
             raise InvalidSpec(
                 "'#L'", position=match.start(2), expected="1 to 5", hint=f"write {match[1]}L for the last"
             )
-        if not 1 <= int(match[2][:4]) <= 5:
+        if not 1 <= int(match[2]) <= 5:
             raise InvalidSpec(f"#{match[2]}", position=match.start(2), expected="#1 to #5")
         return Item("rule", rule=DayRule("nth", _number(kind, match[1], 0, allowed) % 7, int(match[2])))
     if upper == "L":
@@ -281,7 +281,7 @@ def _week_day_item(kind: FieldKind, upper: str, allowed: DialectRules) -> Item |
 
 def _number(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> int:
     if text.isdigit():
-        number = int(text[:6])
+        number = int(text)
         if kind is DAY_OF_WEEK:
             return _weekday_number(number, text, position, allowed)
         if not kind.low <= number <= kind.high:
@@ -320,7 +320,7 @@ def _step(kind: FieldKind, text: str | None, item: str, allowed: DialectRules) -
     position = item.rindex("/") + 1
     if not text.isdigit() or not text.isascii():
         raise InvalidSpec(f"step {text!r}", position=position, expected="a whole number of 1 or more")
-    step = int(text[:6])
+    step = int(text)
     if step < 1:
         raise InvalidSpec("step 0", position=position, expected="a whole number of 1 or more")
     if step > kind.high and not allowed.long_steps:
@@ -360,9 +360,7 @@ def _wrapped_mask(item: Item, kind: FieldKind) -> int:
 def _hashed_mask(item: Item, kind: FieldKind, schedule_id: str) -> int:
     width = item.step or item.last - item.first + 1
     start = item.first + hashed_number(schedule_id, kind.name, width)
-    if not item.step:
-        return 1 << start - kind.low
-    return _stepped_mask(start - kind.low, item.last - kind.low, item.step)
+    return _wrapped_mask(Item("range", start, item.last if item.step else start, item.step or 1), kind)
 
 
 def _check_bounds(kind: FieldKind, value: int, path: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import HolidaysDocument
 from foliot.spec.days import FIRST_YEAR, LAST_YEAR
 from foliot.spec.moment import read_day
@@ -28,15 +28,18 @@ _KEYS = ("country", "subdivision", "first_year", "last_year", "dates", "source")
 def read_holidays(value: object, path: str) -> HolidaysDocument:
     """Read ``"DE"``, ``"DE-BY"`` or an object, and look the dates up unless they are given."""
     if isinstance(value, HolidaysDocument):
-        return value
-    if isinstance(value, str):
+        value = holidays_json(value) | {"dates": value.dates or None}
+    elif isinstance(value, str):
         code, _dash, part = value.partition("-")
         value = {"country": code, "subdivision": part or None}
     if not isinstance(value, Mapping) or "country" not in value or not set(value) <= set(_KEYS):
-        raise InvalidSpec(f"{value!r:.60} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
+        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
     country, subdivision = value["country"], value.get("subdivision")
-    if not isinstance(country, str) or not isinstance(subdivision, str | None):
-        raise InvalidSpec("not text", field=f"{path}.country", expected="ISO codes such as DE and BY")
+    for name, code in (("country", country), ("subdivision", subdivision or "")):
+        if not isinstance(code, str):
+            raise InvalidSpec(
+                f"{shown(code)} is not text", field=f"{path}.{name}", expected="an ISO code such as DE, BY"
+            )
     first, last = _years(value, path)
     if value.get("dates") is not None:
         return HolidaysDocument(country, subdivision, first, last, _given(value, path), str(value.get("source", "")))
@@ -62,9 +65,9 @@ def _years(value: Mapping[str, Any], path: str) -> tuple[int, int]:
     first, last = value.get("first_year"), value.get("last_year")
     first = release - YEARS_BEHIND if first is None else first
     last = release + YEARS_AHEAD if last is None else last
-    for year in (first, last):
+    for name, year in (("first_year", first), ("last_year", last)):
         if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
-            raise InvalidSpec(f"{year!r:.60}", field=f"{path}.first_year", expected=f"{FIRST_YEAR} to {LAST_YEAR}")
+            raise InvalidSpec(f"{shown(year)}", field=f"{path}.{name}", expected=f"{FIRST_YEAR} to {LAST_YEAR}")
     if not 0 <= last - first < MAX_YEARS:
         raise InvalidSpec(f"{first} to {last}", field=f"{path}.last_year", expected=f"1 to {MAX_YEARS} years")
     return first, last
@@ -88,11 +91,13 @@ def _looked_up(country: str, subdivision: str | None, first: int, last: int, pat
             field=path,
             hint="pip install 'foliot[holidays]', or give the dates",
         ) from None
-    try:
-        found = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1), language=None)
-    except NotImplementedError:
-        known = library.list_supported_countries().get(country)
-        problem = f"no holidays of {country!r}" if known is None else f"{country} has no subdivision {subdivision!r}"
-        expected = "an ISO 3166 country code" if known is None else f"one of {', '.join(known)}"
-        raise InvalidSpec(problem, field=path, expected=expected) from None
+    supported = library.list_supported_countries()
+    if country not in supported:
+        raise InvalidSpec(
+            f"no holidays of {shown(country)}", field=path, expected="an ISO 3166 country code such as DE"
+        )
+    if subdivision is not None and subdivision not in supported[country]:
+        known = ", ".join(supported[country]) or "none"
+        raise InvalidSpec(f"{country} has no subdivision {shown(subdivision)}", field=path, expected=f"one of {known}")
+    found = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1))
     return tuple(day.isoformat() for day in sorted(found)), f"holidays {library.__version__}"

@@ -1,28 +1,31 @@
 """What may not be meant: a spec that is valid and still a surprise.
 
 Each finding has a stable code; ``docs/reference/lint.md`` lists them.  The DST findings are found by asking the engine
-itself what it would do, once as the spec says and once with every lost and repeated wall time made visible, so that
-they can never disagree with what is going to happen.
+itself which wall times a transition takes or repeats and which ticks become of them, so that they can never disagree
+with what is going to happen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
 from foliot.model.finding import Finding, Severity
-from foliot.model.spec import NamedCalendar, SpecDocument
+from foliot.model.spec import Dialect, HolidaysDocument, NamedCalendar, SpecDocument
 from foliot.spec.calendar import calendar_rule
-from foliot.spec.compiled import compile_spec, depends_on_id, zone_of
+from foliot.spec.combined import BoundedTicks
+from foliot.spec.compiled import compile_sources, compile_spec, depends_on_id
 from foliot.spec.cron import CronRule, parse_cron
+from foliot.spec.days import DAY, FIRST_YEAR, days_from_civil
 from foliot.spec.daytimes import bits_of
 from foliot.spec.duration import duration_text
-from foliot.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field
-from foliot.spec.occurrence import local_datetime, utc_datetime, wall_datetime
+from foliot.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
+from foliot.spec.moment import read_moment
+from foliot.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
 from foliot.spec.rrule import parse_rrule
 from foliot.spec.ticks import Ticks
-from foliot.spec.zone import Zone, load_zone
+from foliot.spec.zone import Zone
+from foliot.spec.zoned import Source
 
 TRANSITIONS_AHEAD = 2
 """How many coming clock changes are looked at."""
@@ -32,14 +35,20 @@ DENSITY_SAMPLE = 2_000
 
 
 def lint(
-    spec: SpecDocument, ticks: Ticks, *, now: int, min_interval_s: int | None = None, schedule_id: str = ""
+    spec: SpecDocument,
+    *,
+    now: int,
+    min_interval_s: int | None = None,
+    schedule_id: str = "",
+    calendars: Iterable[NamedCalendar] = (),
 ) -> list[Finding]:
     """Return all findings about a spec, the gravest first."""
+    ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
     findings = [*_lifetime(spec, ticks, now)]
     for field, rule in _rules(spec):
-        findings += _day_fields(field, rule)
+        findings += _day_fields(field, rule, spec.dialect)
         findings += _steps(field, rule)
-    findings += _clock_changes(spec, now, schedule_id)
+    findings += _clock_changes(spec, now, schedule_id, calendars)
     findings += _density(spec, ticks, now, min_interval_s)
     findings += _loose_ends(spec, schedule_id)
     order = {"error": 0, "warning": 1, "info": 2}
@@ -67,7 +76,7 @@ def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
         yield Finding("no-more-ticks", "error", "spec", f"never fires again{when}", "check end_at, times and year")
 
 
-def _day_fields(field: str, rule: CronRule) -> Iterator[Finding]:
+def _day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
     month_day, weekday = rule.day_of_month, rule.day_of_week
     if rule.either_day:
         yield Finding(
@@ -78,39 +87,80 @@ def _day_fields(field: str, rule: CronRule) -> Iterator[Finding]:
             "it fires when either matches",
             f"write '+{weekday.text}' as the weekday to demand both",
         )
-    elif month_day.starred and month_day.text != "*" and not weekday.unrestricted:
-        yield Finding(
-            "both-days",
-            "info",
-            field,
-            f"day of month {month_day.text!r} begins with '*', so it fires only when the weekday matches too",
-        )
-    missing = [day + 1 for day in bits_of(month_day.mask) if day >= 28]
-    if missing and not month_day.full and not month_day.starred and len(bits_of(month_day.mask)) <= 3:
-        yield Finding(
-            "short-months",
-            "info",
-            field,
-            f"months without a day {', '.join(map(str, missing))} are skipped",
-            "write L for the last day of the month",
-        )
+    for starred, other in ((month_day, weekday), (weekday, month_day)):
+        if starred.starred and not starred.full and not other.unrestricted and dialect == "foliot":
+            yield Finding(
+                "both-days",
+                "info",
+                field,
+                f"{_day_name(starred)} {starred.text!r} begins with '*', "
+                f"so it fires only when {_day_name(other)} {other.text!r} matches too",
+            )
+    yield from _short_months(field, rule, dialect)
+
+
+def _day_name(part: Field) -> str:
+    return part.kind.name.replace("_", " ")
+
+
+_SHORTEST = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
+
+
+def _short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+    days = [day + 1 for day in bits_of(rule.day_of_month.mask)]
+    if not days or min(days) <= 28 or rule.day_of_month.rules or rule.either_day:
+        return
+    skipped = [month for month in bits_of(rule.month.mask) if _SHORTEST[month] < min(days)]
+    if skipped and len(skipped) < len(bits_of(rule.month.mask)):
+        named = " or ".join(map(str, days))
+        hint = "write L for the last day of the month" if dialect != "temporal" else ""
+        yield Finding("short-months", "info", field, f"months without a day {named} are skipped", hint)
 
 
 _CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, MONTH: 12, DAY_OF_WEEK: 7}
 _UNITS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", MONTH: "month", DAY_OF_WEEK: "day", DAY_OF_MONTH: "day"}
-_COARSER = {SECOND: "minute", MINUTE: "hour", HOUR: "day", MONTH: "year", DAY_OF_WEEK: "week", DAY_OF_MONTH: "month"}
+_COARSER = {
+    SECOND: "a minute",
+    MINUTE: "an hour",
+    HOUR: "a day",
+    MONTH: "a year",
+    DAY_OF_WEEK: "a week",
+    DAY_OF_MONTH: "a month",
+}
 
 
 def _steps(field: str, rule: CronRule) -> Iterator[Finding]:
+    """Look at steps that go round the whole field: the ones people read as "every n"."""
     for part in rule[:6]:
         assert isinstance(part, Field)
         for item in part.items:
-            if item.form in ("*", "from") and item.step > 1:
-                span = item.last - item.first + 1
-                if item.step >= span:
-                    yield _too_wide(field, part, item.step)
-                elif item.form == "*" and _repeats(part, rule):
-                    yield from _uneven(field, part, item.step)
+            round_the_field = item.form in ("*", "from") or (item.first, item.last) == (part.kind.low, part.kind.high)
+            if item.step > 1 and round_the_field and item.form in ("*", "from", "range"):
+                yield from _step(f"{field}.{part.kind.name}", part, item, rule)
+
+
+def _step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Finding]:
+    unit, coarser, cycle = _UNITS[part.kind], _COARSER[part.kind], _CYCLES.get(part.kind)
+    values = range(item.first, item.last + 1, item.step)
+    if len(values) == 1:
+        if item.step != cycle:
+            message = f"{part.text!r} matches once {coarser}, not every {item.step} {unit}s"
+            yield Finding("step-too-wide", "warning", field, message, _even_hint(part, item.step))
+    elif _repeats(part, rule):
+        last = cycle - values[-1] + values[0] if cycle else None
+        if last != item.step:
+            noun = coarser.split()[1]
+            gap = "varies with its length" if last is None else f"is {last} {unit}{'s' if last > 1 else ''}"
+            message = (
+                f"{part.text!r} is not every {item.step} {unit}s: it starts anew each {noun}, and the last gap {gap}"
+            )
+            yield Finding("uneven-step", "warning", field, message, _even_hint(part, item.step))
+
+
+def _even_hint(part: Field, step: int) -> str:
+    if part.kind in (MONTH, DAY_OF_WEEK):
+        return ""
+    return f"for every {step} {_UNITS[part.kind]}s write '@every {step}{_UNITS[part.kind][0]}' or an interval"
 
 
 def _repeats(part: Field, rule: CronRule) -> bool:
@@ -122,97 +172,68 @@ def _repeats(part: Field, rule: CronRule) -> bool:
     return True
 
 
-def _too_wide(field: str, part: Field, step: int) -> Finding:
-    unit, coarser = _UNITS[part.kind], _COARSER[part.kind]
-    hint = ""
-    if part.kind in (SECOND, MINUTE, HOUR):
-        hint = f"for every {step} {unit}s write '@every {step}{unit[0]}' or an interval"
-    return Finding(
-        "step-too-wide",
-        "warning",
-        f"{field}.{part.kind.name}",
-        f"{part.text!r} steps over the whole {coarser}: it matches once a {coarser}, not every {step} {unit}s",
-        hint,
-    )
+def _clock_changes(
+    spec: SpecDocument, now: int, schedule_id: str, calendars: Iterable[NamedCalendar]
+) -> Iterator[Finding]:
+    sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
+    told: set[str] = set()
+    for path, source in sources:
+        if isinstance(source, Source):
+            first = source.zone.segment_at(now) + 1
+            for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
+                named = "cron" if path == "cron[0]" and len(spec.cron) == 1 else path
+                finding = _clock_change(named, source, segment, bounded)
+                if finding is not None and finding.message not in told:
+                    told.add(finding.message)
+                    yield finding
 
 
-def _uneven(field: str, part: Field, step: int) -> Iterator[Finding]:
-    unit, coarser = _UNITS[part.kind], _COARSER[part.kind]
-    cycle = _CYCLES.get(part.kind)
-    if cycle is not None and cycle % step == 0:
-        return
-    last = "the gap at the end varies with the month's length"
-    if cycle is not None:
-        last = f"the last gap of each {coarser} is {cycle % step} {unit}{'s' if cycle % step > 1 else ''}"
-    hint = f"for an even cadence write '@every {step}{unit[0]}' or an interval" if part.kind.high >= 23 else ""
-    if part.kind is DAY_OF_MONTH:
-        hint = f"for every {step} days write '@every {step}d' or an RRULE"
-    yield Finding(
-        "uneven-step",
-        "warning",
-        f"{field}.{part.kind.name}",
-        f"{part.text!r} is not every {step} {unit}s: it starts anew each {coarser}, and {last}",
-        hint,
-    )
-
-
-def _zones(spec: SpecDocument) -> list[Zone]:
-    named = {rule.zone for _field, rule in _rules(spec) if rule.zone is not None}
-    return [zone_of(spec), *(zone for name in sorted(named) if (zone := load_zone(name)) is not zone_of(spec))]
-
-
-def _clock_changes(spec: SpecDocument, now: int, schedule_id: str) -> Iterator[Finding]:
-    calendars = [NamedCalendar(name) for name in spec.exclude.named]
-    ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
-    bare = replace(spec, dst_gap="shift", dst_overlap="both")
-    shown = compile_spec(bare, schedule_id=schedule_id, calendars=calendars)
-    for zone in _zones(spec):
-        first = zone.segment_at(now)
-        for segment in range(first, min(first + TRANSITIONS_AHEAD, len(zone.starts))):
-            yield from _clock_change(zone, segment, ticks, shown)
-
-
-def _clock_change(zone: Zone, segment: int, ticks: Ticks, shown: Ticks) -> Iterator[Finding]:
-    """Say what one change of offset does to the ticks, if it touches any."""
-    instant, before, after = zone.starts[segment], zone.offsets[segment], zone.offsets[segment + 1]
-    width = abs(after - before)
-    wanted = "gap" if after > before else "second_pass"
-    hit = [
-        tick
-        for tick in islice(shown.between_epochs(instant, instant + width - 1), DENSITY_SAMPLE)
-        if (trace := shown.trace(tick)) is not None and trace.moved == wanted
-    ]
-    if not hit:
-        return
-    walls = [wall_datetime(tick + (before if wanted == "gap" else after)) for tick in hit]
-    named = ", ".join(f"{wall:%H:%M:%S}".removesuffix(":00") for wall in walls[:3]) + (", …" if len(walls) > 3 else "")
+def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks) -> Finding | None:
+    """Say what one change of offset does to a source, if it touches it and anything comes of it."""
+    change = source.clock_change(segment, DENSITY_SAMPLE)
+    zone, instant = source.zone, source.zone.begin_of(segment)
+    if change is None or not bounded.admits(instant):
+        return None
+    fired = [tick for tick in change.ticks if bounded.next_epoch(tick - 1) == tick]
+    if change.ticks and not fired:
+        return None
+    several = len(change.locals) > 1
     date = f"{local_datetime(instant, zone):%Y-%m-%d} in {zone.name}"
-    if wanted == "gap":
-        yield Finding(
-            "dst-gap", "warning", "timezone", f"{date}: {named} does not exist; {_in_gap(zone, instant, width, ticks)}"
-        )
-    else:
-        firsts = any(ticks.next_epoch(tick - width - 1) == tick - width for tick in hit)
-        seconds = any(ticks.next_epoch(tick - 1) == tick for tick in hit)
-        outcome = (
-            "it fires both times" if firsts and seconds else f"it fires the {'first' if firsts else 'second'} time only"
-        )
-        severity: Severity = "info" if firsts and seconds and len(hit) > 1 else "warning"
-        yield Finding("dst-overlap", severity, "timezone", f"{date}: {named} occurs twice; {outcome}")
-
-
-def _in_gap(zone: Zone, instant: int, width: int, ticks: Ticks) -> str:
-    moved = [
-        tick
-        for tick in islice(ticks.between_epochs(instant, instant + width - 1), DENSITY_SAMPLE)
-        if (trace := ticks.trace(tick)) is not None and trace.moved == "gap"
-    ]
-    if not moved:
-        return "it is skipped that day"
-    at = f"{local_datetime(moved[0], zone):%H:%M:%S}".removesuffix(":00")
-    return (
-        f"it fires at {at} instead" if len(moved) == 1 else f"they fire later by {duration_text(width)}, from {at} on"
+    named = ", ".join(clock_text(wall_datetime(local)) for local in change.locals[:3])
+    named += ", …" if len(change.locals) > 3 else ""
+    if change.gap:
+        if not fired and _unbroken(source, instant):
+            return None
+        outcome = _in_gap(zone, segment, fired, several)
+        return Finding("dst-gap", "warning", path, f"{date}: {named} do{'' if several else 'es'} not exist; {outcome}")
+    firsts, seconds = any(tick < instant for tick in fired), any(tick >= instant for tick in fired)
+    passes = "both times" if firsts and seconds else f"the {'first' if firsts else 'second'} time only"
+    severity: Severity = "info" if firsts and seconds and source.wildcard else "warning"
+    subject = "they fire" if several else "it fires"
+    return Finding(
+        "dst-overlap", severity, path, f"{date}: {named} occur{'' if several else 's'} twice; {subject} {passes}"
     )
+
+
+def _unbroken(source: Source, instant: int) -> bool:
+    """Whether the rhythm goes on across a gap in real time, so that skipping lost wall times is no loss."""
+    last = source.prev_epoch(instant)
+    following = source.next_epoch(instant - 1)
+    earlier = None if last is None else source.prev_epoch(last)
+    if last is None or earlier is None or following is None:
+        return False
+    return following - last <= last - earlier
+
+
+def _in_gap(zone: Zone, segment: int, fired: list[int], several: bool) -> str:
+    subject = "they are" if several else "it is"
+    if not fired:
+        return f"{subject} skipped that day"
+    subject = "they fire" if several else "it fires"
+    at = clock_text(local_datetime(fired[0], zone))
+    if len(fired) == 1:
+        return f"{subject} at {at} instead" if not several else f"they fire once, at {at}, instead"
+    return f"{subject} {duration_text(zone.offsets[segment] - zone.offsets[segment - 1])} later, from {at} on"
 
 
 def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
@@ -239,7 +260,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
 
 
 def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
-    if not schedule_id and depends_on_id(spec) and any(rule.hashed for _field, rule in _rules(spec)):
+    if not schedule_id and depends_on_id(spec):
         yield Finding(
             "hash-without-id",
             "info",
@@ -247,6 +268,8 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
             "H depends on the schedule's id: without one the times shown are not its own",
         )
     for holidays in spec.exclude.holidays:
+        if spec.end_at is not None and read_moment(spec.end_at, field="end_at").seconds < _year_end(holidays):
+            continue
         yield Finding(
             "holidays-end",
             "info",
@@ -264,3 +287,7 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
                 "no DTSTART and no start_at: the rule is counted from Thursday, 1970-01-01 00:00",
                 "put 'DTSTART:20260101T090000' on a line before RRULE",
             )
+
+
+def _year_end(holidays: HolidaysDocument) -> int:
+    return days_from_civil((holidays.last_year or FIRST_YEAR) + 1, 1, 1) * DAY

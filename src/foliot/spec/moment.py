@@ -9,12 +9,12 @@ import re
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.spec.days import DAY
 from foliot.spec.zone import Zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|\d{4}-?W\d{2}(?:-?\d)?", re.ASCII)
 _EXPECTED = "an ISO 8601 date or time such as 2026-03-29, 2026-03-29T09:00 or 2026-03-29T09:00+02:00"
 
 
@@ -43,7 +43,7 @@ def read_moment(text: str, *, field: str) -> Moment:
             since = value.astimezone(UTC) - _EPOCH
             return Moment(since.days * DAY + since.seconds, "instant", bool(since.microseconds))
     except (ValueError, OverflowError):
-        raise InvalidSpec(f"{text[:40]!r} is not a date or time", field=field, expected=_EXPECTED) from None
+        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=_EXPECTED) from None
     since = value.replace(tzinfo=UTC) - _EPOCH
     kind = "day" if _DATE.fullmatch(text) else "wall"
     return Moment(since.days * DAY + since.seconds, kind, bool(since.microseconds))
@@ -53,7 +53,7 @@ def read_day(text: str, *, field: str) -> int:
     """Read an ISO date as the number of days since the epoch."""
     moment = read_moment(text, field=field)
     if moment.kind != "day":
-        raise InvalidSpec(f"{text[:40]!r} is not a date", field=field, expected="a date such as 2026-12-25")
+        raise InvalidSpec(f"{shown(text)} is not a date", field=field, expected="a date such as 2026-12-25")
     return moment.seconds // DAY
 
 
@@ -76,11 +76,11 @@ def last_instant(moment: Moment, zone: Zone) -> int:
 
 def _instants(local: int, zone: Zone) -> list[int]:
     """Return every instant at which a wall time is shown; if none is, the first instant after the gap."""
-    shown = []
+    instants: list[int] = []
     for segment in range(zone.segment_at(local - 2 * DAY), zone.segment_at(local + 2 * DAY) + 1):
         instant = local - zone.offsets[segment]
         if zone.begin_of(segment) <= instant < zone.end_of(segment):
-            shown.append(instant)
-        elif not shown and instant < zone.begin_of(segment):
+            instants.append(instant)
+        elif not instants and instant < zone.begin_of(segment):
             return [zone.begin_of(segment)]
-    return shown
+    return instants

@@ -60,9 +60,9 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
 
 
 def _reason(trace: Trace, local: datetime) -> str:
-    wall = _clock_text(wall_datetime(trace.local))
+    wall = clock_text(wall_datetime(trace.local))
     if trace.moved == "gap":
-        return f"{wall} does not exist that day (clocks go forward), so it runs at {_clock_text(local)}"
+        return f"{wall} does not exist that day (clocks go forward), so it runs at {clock_text(local)}"
     if trace.moved == "second_pass":
         return f"the second {wall} of that day (clocks go back)"
     if trace.moved == "first_pass":
@@ -70,5 +70,6 @@ def _reason(trace: Trace, local: datetime) -> str:
     return ""
 
 
-def _clock_text(when: datetime) -> str:
+def clock_text(when: datetime) -> str:
+    """Return the time of day, without seconds if there are none."""
     return f"{when:%H:%M:%S}".removesuffix(":00")

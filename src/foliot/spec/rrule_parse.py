@@ -1,18 +1,19 @@
 """The text of an RRULE, read and checked; what it means is compiled in ``rrule.py``.
 
-Accepted are the rule alone (``FREQ=DAILY``), the rule as an iCalendar line (``RRULE:FREQ=DAILY``), and that line together
-with a ``DTSTART`` line.  Names and values may be in either case.  A part that RFC 5545 does not know, a value out of its
-range and a combination that the RFC forbids are refused with the place in the text, what was expected there and, where
-one is likely, the way out; nothing is ignored and nothing is guessed.
+Accepted are the rule alone (``FREQ=DAILY``), the rule as an iCalendar line (``RRULE:FREQ=DAILY``), and that line with
+a ``DTSTART`` line before it.  Names and values may be in either case.  A part that RFC 5545 does not know, a value out
+of its range and a combination that the RFC forbids are refused with the place in the text, what was expected there and,
+where one is likely, the way out.  Nothing is ignored and nothing is guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, NoReturn, TypedDict
+from functools import lru_cache
+from typing import NoReturn, TypedDict, cast
 
 from foliot.errors import InvalidSpec
 from foliot.spec.days import DAY
@@ -134,6 +135,67 @@ def read_rrule(text: str, start: int | None = None) -> RruleText:
     )
 
 
+def completed(parts: RruleParts, start: int) -> RruleParts:
+    """Add what a rule leaves open and its start decides: the days, if no part selects any, and the finer times."""
+    whole = parts.copy()
+    frequency = parts["FREQ"]
+    day = date.fromordinal(start // DAY + EPOCH_ORDINAL)
+    if not any(name in parts for name in ("BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY")):
+        if frequency == "WEEKLY":
+            whole["BYDAY"] = ((0, WEEKDAYS[day.weekday()]),)
+        elif frequency in {"MONTHLY", "YEARLY"}:
+            whole["BYMONTHDAY"] = (day.day,)
+            if frequency == "YEARLY":
+                whole.setdefault("BYMONTH", (day.month,))
+    if frequency not in SUB_DAILY:
+        whole.setdefault("BYHOUR", (start % DAY // 3600,))
+    if frequency not in {"MINUTELY", "SECONDLY"}:
+        whole.setdefault("BYMINUTE", (start % 3600 // 60,))
+    if frequency != "SECONDLY":
+        whole.setdefault("BYSECOND", (start % 60,))
+    return whole
+
+
+def chosen(numbers: Iterable[int], size: int) -> list[int]:
+    """Return the indexes of ``size`` things that are meant by numbers which count from 1, or backwards from -1."""
+    return sorted({number - 1 if number > 0 else size + number for number in numbers if -size <= number <= size})
+
+
+@lru_cache(maxsize=256)
+def chosen_mask(numbers: tuple[int, ...], size: int) -> int:
+    """Return the same as a mask."""
+    return mask_of(chosen(numbers, size), size)
+
+
+def mask_of(indexes: Iterable[int], length: int = 60) -> int:
+    """Return a mask with these bits; those outside of its length are left out."""
+    mask = 0
+    for index in indexes:
+        if 0 <= index < length:
+            mask |= 1 << index
+    return mask
+
+
+@lru_cache(maxsize=1_024)
+def nth_mask(numbered: tuple[tuple[int, int], ...], weekday: int, size: int) -> int:
+    """Return which of ``size`` days are an n-th such weekday among them; ``weekday`` is that of the first.
+
+    ``numbered`` has pairs of n, which is negative when it counts from the end, and a weekday, 0 for Monday.
+    """
+    days = []
+    for nth, wanted in numbered:
+        if nth > 0:
+            days.append((wanted - weekday) % 7 + 7 * (nth - 1))
+        else:
+            days.append(size - 1 - (weekday + size - 1 - wanted) % 7 + 7 * (nth + 1))
+    return mask_of(days, size)
+
+
+def week_of(day: int, parts: RruleParts) -> int:
+    """Return the first day of the week that a day is in; WKST says on which weekday weeks begin."""
+    return day - (day + 3 - WEEKDAYS.index(parts.get("WKST", "MO"))) % 7
+
+
 def _lines(text: str) -> Iterator[tuple[str, str, str, int]]:
     """Yield property name (empty for a bare rule), parameters, value and position of each line that is not blank."""
     for match in _LINE.finditer(text):
@@ -220,8 +282,7 @@ class _RuleReader:
         if name in self._positions:
             _refuse(f"{name} is given twice", position, f"{name} once", "separate several values by commas")
         self._positions[name] = position
-        parts: dict[str, Any] = self.parts  # type: ignore[assignment] - the names of the parts are checked above
-        parts[name] = self._read_value(name, value, position + len(name) + 1)
+        self.parts.update(cast("RruleParts", {name: self._read_value(name, value, position + len(name) + 1)}))
 
     def _read_value(self, name: str, value: str, position: int) -> object:
         if name == "FREQ":

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from math import gcd
 
-from foliot.spec.days import HORIZON
+from foliot.spec.days import DAY, HORIZON
 from foliot.spec.ticks import Ticks, Trace
-from foliot.spec.wall import WallClock
+from foliot.spec.wall import Wall, WallClock
 from foliot.spec.zone import Zone
 
 
 class IntervalTicks(Ticks):
     """Every so many seconds, counted from the Unix epoch: no zone, no state, no drift."""
 
-    __slots__ = ("_every", "_offset", "_zone")
+    __slots__ = ("_zone", "every", "offset")
 
     def __init__(self, every: int, offset: int, zone: Zone) -> None:
         """The zone only serves to say what the clock on the wall shows."""
-        self._every = every
-        self._offset = offset % every
+        self.every = every
+        self.offset = offset % every
         self._zone = zone
 
     def next_epoch(self, after: int) -> int | None:
         """Return the first tick later than ``after``."""
-        tick = ((max(after, -1) - self._offset) // self._every + 1) * self._every + self._offset
+        tick = ((max(after, -1) - self.offset) // self.every + 1) * self.every + self.offset
         return tick if tick < HORIZON else None
 
     def prev_epoch(self, before: int) -> int | None:
         """Return the last tick earlier than ``before``."""
-        tick = ((min(before, HORIZON) - 1 - self._offset) // self._every) * self._every + self._offset
+        tick = ((min(before, HORIZON) - 1 - self.offset) // self.every) * self.every + self.offset
         return tick if tick >= 0 else None
 
     def trace(self, tick: int) -> Trace | None:
         """Say what the clock on the wall shows at a tick."""
-        if (tick - self._offset) % self._every:
+        if (tick - self.offset) % self.every:
             return None
         return Trace(tick + self._zone.offset_at(tick), "")
 
@@ -55,6 +56,10 @@ class FixedDelayTicks(Ticks):
         """Return when the next run is due if the previous one ended at ``after``."""
         tick = max(after, 0) + self._delay
         return tick if tick < HORIZON else None
+
+    def at_or_after(self, instant: int) -> int | None:
+        """Return the instant itself: a run whose delay is over has only waited for it."""
+        return instant if instant < HORIZON else None
 
     def prev_epoch(self, before: int) -> int | None:
         """There is no telling: it depends on when runs ended."""
@@ -140,9 +145,9 @@ class AllowedTicks(Ticks):
             if allowed == local:
                 return tick
             ahead = zone.end_of(segment)
-            if allowed is not None:
+            if allowed is not None and self._can_meet(zone.offsets[segment]):
                 ahead = min(ahead, tick + allowed - local)
-            tick = self._inner.next_epoch(ahead - 1)
+            tick = self._inner.at_or_after(ahead)
         return None
 
     def prev_epoch(self, before: int) -> int | None:
@@ -156,10 +161,21 @@ class AllowedTicks(Ticks):
             if allowed == local:
                 return tick
             behind = zone.begin_of(segment) - 1
-            if allowed is not None:
+            if allowed is not None and self._can_meet(zone.offsets[segment]):
                 behind = max(behind, tick - (local - allowed))
             tick = self._inner.prev_epoch(behind + 1)
         return None
+
+    def _can_meet(self, offset: int) -> bool:
+        """Whether an interval can ever meet an allowed time of day while this offset holds.
+
+        Its ticks are at the same seconds of the day modulo what the interval and a day have in common.  Without this
+        an hourly interval whose every tick is excluded would be walked hour by hour to the end of the range.
+        """
+        if not isinstance(self._inner, IntervalTicks) or not isinstance(self._allowed, Wall):
+            return True
+        common = gcd(self._inner.every, DAY)
+        return 1 in self._allowed.times.flags()[(self._inner.offset + offset) % common :: common]
 
     def trace(self, tick: int) -> Trace | None:
         """Say where an allowed tick comes from."""

@@ -36,6 +36,10 @@ class Ticks:
         """Say where a tick comes from; ``None`` if it is not a tick."""
         raise NotImplementedError
 
+    def at_or_after(self, instant: int) -> int | None:
+        """Return the first tick that is not before an instant from which ticks are allowed again."""
+        return self.next_epoch(instant - 1)
+
     def between_epochs(self, start: int, end: int) -> Iterator[int]:
         """Yield the ticks from ``start`` to ``end``, both included."""
         tick = self.next_epoch(start - 1)

@@ -11,30 +11,28 @@ import re
 import struct
 from typing import NamedTuple
 
-from foliot.errors import FoliotError
+from foliot.errors import MalformedZoneFile
 from foliot.spec.days import DAY, HORIZON, LAST_YEAR, days_from_civil
 
 _HEADER = struct.Struct(">4sc15x6l")
 _LOCAL_TYPE = struct.Struct(">lBB")
 
 _NAME = r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)"
-_OFFSET = r"[+-]?\d{1,3}(?::\d{2}(?::\d{2})?)?"
-_RULE = r"(?:M\d{1,2}\.\d\.\d|J?\d{1,3})"
+_CLOCK = r"(?::[0-5]\d(?::[0-5]\d)?)?"
+_OFFSET = rf"[+-]?(?:2[0-4]|[01]?\d){_CLOCK}"
+_TIME = rf"[+-]?(?:16[0-7]|1[0-5]\d|\d{{1,2}}){_CLOCK}"
+_NUMBER = r"(?:36[0-5]|3[0-5]\d|[12]?\d?\d)"
+_RULE = rf"(?:M(?:1[0-2]|0?[1-9])\.[1-5]\.[0-6]|J(?!0+[/,]|0+$){_NUMBER}|{_NUMBER})"
 _FOOTER = re.compile(
     rf"{_NAME}(?P<standard>{_OFFSET})"
     rf"(?:{_NAME}(?P<daylight>{_OFFSET})?"
-    rf",(?P<begin>{_RULE})(?:/(?P<begin_time>{_OFFSET}))?"
-    rf",(?P<end>{_RULE})(?:/(?P<end_time>{_OFFSET}))?)?"
+    rf",(?P<begin>{_RULE})(?:/(?P<begin_time>{_TIME}))?"
+    rf",(?P<end>{_RULE})(?:/(?P<end_time>{_TIME}))?)?",
+    re.ASCII,
 )
 
 Transition = tuple[int, int]
 """An instant, and the offset from UTC in seconds that holds from then on."""
-
-
-class MalformedZoneFile(FoliotError):
-    """A file of the time zone package that is not what RFC 9636 describes."""
-
-    code = "malformed_zone_file"
 
 
 class _Block(NamedTuple):
@@ -46,19 +44,26 @@ class _Block(NamedTuple):
 
 def read_transitions(data: bytes) -> tuple[int, list[Transition]]:
     """Return the offset at the Unix epoch and all changes of offset after it, up to the end of the range."""
-    first = _read_block(data, 0, width=4)
-    block = _read_block(data, first.end, width=8)
-    footer = data[block.end :].strip(b"\n").decode("ascii")
-    changes = list(zip(block.instants, block.offsets, strict=True))
-    since = changes[-1][0] if changes else -(1 << 62)
-    if footer:
-        changes += [change for change in _expanded(footer) if change[0] > since]
+    try:
+        first = _read_block(data, 0, width=4)
+        block = _read_block(data, first.end, width=8)
+        start, footer, end = data[block.end : block.end + 1], data[block.end + 1 : -1], data[-1:]
+        if (start, end) != (b"\n", b"\n") or len(data) < block.end + 2:
+            raise MalformedZoneFile("a time zone file that breaks off before its end")
+        changes = list(zip(block.instants, block.offsets, strict=True))
+        since = changes[-1][0] if changes else -(1 << 62)
+        if footer:
+            changes += [change for change in _expanded(footer.decode("ascii")) if change[0] > since]
+    except (struct.error, IndexError, ValueError) as error:
+        raise MalformedZoneFile(f"not a time zone file: {error}") from None
     return _from_epoch_on(block.first_offset, changes)
 
 
 def _from_epoch_on(offset: int, changes: list[Transition]) -> tuple[int, list[Transition]]:
     later: list[Transition] = []
-    for instant, after in changes:
+    for index, (instant, after) in enumerate(changes):
+        if index + 1 < len(changes) and changes[index + 1][0] == instant:
+            continue  # undone in the same instant: this is how a footer says "daylight time all year"
         if instant <= 0:
             offset = after
         elif instant < HORIZON and after != (later[-1][1] if later else offset):
@@ -91,10 +96,11 @@ def _expanded(footer: str) -> list[Transition]:
     daylight = -_seconds(match["daylight"]) if match["daylight"] else standard + 3600
     begin_time, end_time = (_seconds(match[name] or "2") for name in ("begin_time", "end_time"))
     changes = []
-    for year in range(1969, LAST_YEAR + 2):
-        changes.append((_rule_day(match["begin"], year) * DAY + begin_time - standard, daylight))
+    for year in range(1968, LAST_YEAR + 3):
         changes.append((_rule_day(match["end"], year) * DAY + end_time - daylight, standard))
-    return sorted(changes)
+        changes.append((_rule_day(match["begin"], year) * DAY + begin_time - standard, daylight))
+    # Stable: where daylight time ends and begins in one instant, the beginning is the later of the two.
+    return sorted(changes, key=lambda change: (change[0], change[1] != standard))
 
 
 def _rule_day(rule: str, year: int) -> int:

@@ -23,7 +23,7 @@ from importlib.resources import files
 
 import tzdata
 
-from foliot.errors import UnknownZone
+from foliot.errors import UnknownZone, shown
 from foliot.spec.days import HORIZON
 from foliot.spec.tzif import Transition, read_transitions
 
@@ -109,7 +109,7 @@ def load_zone(name: str | None) -> Zone:
 def _load(name: str) -> Zone:
     if name not in zone_names():
         raise UnknownZone(
-            f"unknown time zone {name!r}",
+            f"unknown time zone {shown(name)}",
             field="timezone",
             expected="an IANA name such as 'Europe/Berlin'",
             hint=_suggestion(name),

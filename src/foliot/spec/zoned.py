@@ -17,6 +17,7 @@ which segment to look at.
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 from foliot.spec.days import DAY, FIRST_DAY, HORIZON, MONTH_OF_DAY, MONTHS, SHAPE
 from foliot.spec.daytimes import SparseTimes
@@ -26,10 +27,28 @@ from foliot.spec.wall import DailyWall, DatedWall, DenseWall, WallClock
 from foliot.spec.zone import FOREVER, Zone
 
 
+class ClockChange(NamedTuple):
+    """What one transition does to a source: the wall times it loses or repeats, and the ticks they become."""
+
+    gap: bool
+    locals: tuple[int, ...]
+    ticks: tuple[int, ...]
+
+
 class Source(Ticks):
     """Ticks in one zone: a wall clock, a zone and a DST rule.  Everything that can be asked of it is pure."""
 
     __slots__ = ("_rule", "_wall", "_zone")
+
+    @property
+    def zone(self) -> Zone:
+        """The zone that the wall times are read in."""
+        return self._zone
+
+    @property
+    def wildcard(self) -> bool:
+        """The DST class."""
+        return self._wall.wildcard
 
     def __init__(self, wall: WallClock, zone: Zone, rule: DstRule) -> None:
         """Share all three: none of them is ever changed."""
@@ -81,6 +100,30 @@ class Source(Ticks):
         if self._rule.gap == "shift":
             return Trace(tick + zone.offsets[segment - 1], "gap")
         return Trace(wall.next_local(lost_from - 1) or lost_from, "gap")
+
+    def clock_change(self, segment: int, most: int) -> ClockChange | None:
+        """Return what the transition into a segment does to this source; ``None`` if it does nothing.
+
+        At most ``most`` wall times are looked at: every second of an hour would be 3,600.
+        """
+        zone = self._zone
+        instant, before, after = zone.begin_of(segment), zone.offsets[segment - 1], zone.offsets[segment]
+        low, high = instant + min(before, after), instant + max(before, after)
+        found: list[int] = []
+        local = self._wall.next_local(low - 1)
+        while local is not None and local < high and len(found) < most:
+            found.append(local)
+            local = self._wall.next_local(local)
+        if not found:
+            return None
+        width = high - low
+        begin = instant if after > before else instant - width
+        ticks = [
+            tick
+            for tick in self.between_epochs(begin, instant + width - 1)
+            if (trace := self.trace(tick)) and trace.moved
+        ]
+        return ClockChange(after > before, tuple(found), tuple(ticks))
 
     def _next_across(self, local: int, guess: int, after: int) -> int | None:
         """Return the tick of a wall time beyond a change of offset, if it is undisturbed; else look carefully.

@@ -187,8 +187,7 @@ BERLIN = files("tzdata").joinpath("zoneinfo", "Europe", "Berlin").read_bytes()
         BERLIN[: BERLIN.rindex(b"\nCET")],
         BERLIN[:-4],
     ],
-    ids=["empty", "magic alone", "text", "wrong magic", "version 1", "no types", "type that is not there"]
-    + ["cut in the header", "cut in the table", "cut before the footer", "cut in the footer"],
+    ids="empty magic text wrong-magic version-1 no-types no-such-type header table before-footer footer".split(),
 )
 def test_a_damaged_file_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedZoneFile):

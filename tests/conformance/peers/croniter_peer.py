@@ -1,0 +1,237 @@
+"""croniter: the Python library that most schedulers build on, and where it and Foliot part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+
+from croniter import croniter
+from croniter.croniter import CroniterBadCronError, CroniterBadDateError
+
+from tests.conformance.peers.comparing import (
+    LONGEST_DST_GAP,
+    Answer,
+    Change,
+    Disagreement,
+    Question,
+    Reading,
+    Slip,
+    Spec,
+    ask,
+    compiled,
+    fields_of,
+    has_tick,
+    steps_are_restrictions,
+    with_field,
+)
+from tests.conformance.peers.corpus import Syntax
+from tests.oracle.walk import DAY, HOUR, load_zone
+
+FIFTY_YEARS = 50 * 366 * DAY
+
+
+class CroniterPeer:
+    """Answers by croniter, with the seconds field in front as in Foliot."""
+
+    name = "croniter"
+    syntax = Syntax(
+        seconds=True,
+        years=True,
+        wraps=True,
+        open_steps=True,
+        last_day=True,
+        nearest_workday=True,
+        nth_weekday=True,
+        last_weekday=True,
+        question=True,
+        shorthands=True,
+    )
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return READINGS
+
+    @property
+    def slips(self) -> tuple[Slip, ...]:
+        return SLIPS
+
+    def accepted(self, expressions: list[str]) -> list[str]:
+        return [expression for expression in expressions if is_accepted(expression)]
+
+    def answers(self, questions: list[Question]) -> Iterator[Answer]:
+        return map(answer, questions)
+
+
+@cache
+def parsed(expression: str) -> croniter:
+    """croniter for an expression; the last Friday of the month is L5 there."""
+    fields = expression.split()
+    if len(fields) > 1:
+        weekday = 4 if len(fields) == 5 else 5
+        fields[weekday] = re.sub(r"(\d)L", r"L\1", fields[weekday])
+    return croniter(" ".join(fields), 0, ret_type=datetime, second_at_beginning=True)
+
+
+def is_accepted(expression: str) -> bool:
+    try:
+        parsed(expression)
+    except CroniterBadCronError:
+        return False
+    return True
+
+
+def answer(question: Question) -> Answer:
+    """What croniter says; that it finds nothing is an error there."""
+    zone = UTC if question.zone == "UTC" else load_zone(question.zone)
+    start = datetime.fromtimestamp(question.instant, zone)
+    cron = parsed(question.expression)
+    try:
+        found = cron.get_prev(start_time=start) if question.backwards else cron.get_next(start_time=start)
+    except CroniterBadDateError:
+        return None
+    return int(found.timestamp())
+
+
+# ---------------------------------------------------------------- readings
+
+
+def repeats_in_the_overlap(spec: Spec) -> Spec | None:
+    """A wall time that happens twice runs twice, whatever the rule looks like."""
+    return None if spec.overlap == "both" else replace(spec, overlap="both")
+
+
+def names_every_hour(spec: Spec) -> bool:
+    fields = fields_of(spec)
+    if fields is None:
+        return spec.cron == "@hourly"
+    hours = with_field(Spec("0 0 * * *", "UTC"), 2, fields[2])
+    return all(has_tick(hours, hour * HOUR, hour * HOUR + 1) for hour in range(24))
+
+
+def looks_at_the_hour_only(spec: Spec) -> Spec | None:
+    """Lost times are caught up unless every hour is named; the minute field and `*/2` do not matter."""
+    return None if spec.gap else replace(spec, gap="skip" if names_every_hour(spec) else "catch_up")
+
+
+def special_day_wins(spec: Spec) -> Spec | None:
+    """Beside `5#3` or `5L` the day of the month is ignored, beside `15W` the weekday; these two are ANDed."""
+    fields = fields_of(spec)
+    if fields is None or fields[3] in "*?" or fields[5] in "*?":
+        return None
+    if is_workday(fields[3]):
+        return with_field(spec, 5, "+" + fields[5] if is_nth(fields[5]) else "*")
+    return with_field(spec, 3, "*") if is_nth(fields[5]) else None
+
+
+def is_workday(day_of_month: str) -> bool:
+    return day_of_month.endswith("W")
+
+
+def is_nth(day_of_week: str) -> bool:
+    return re.search(r"#|\dL", day_of_week) is not None
+
+
+def workday_of_short_months(spec: Spec) -> Spec | None:
+    """In a month without a 31st, `31W` is the last workday; for Foliot such a month has no `31W`."""
+    fields = fields_of(spec)
+    if fields is None or fields[3] not in ("29W", "30W", "31W"):
+        return None
+    short = (2, 4, 6, 9, 11) if fields[3] == "31W" else (2,)
+    months = [str(month) for month in short if names_month(fields[4], month)]
+    return replace(spec, also=with_field(with_field(spec, 3, "LW"), 4, ",".join(months)).cron) if months else None
+
+
+def names_month(text: str, month: int) -> bool:
+    start, end = (int(datetime(2025, month, day, tzinfo=UTC).timestamp()) for day in (1, 2))
+    return has_tick(with_field(Spec("0 0 1 * *", "UTC"), 4, text), start, end)
+
+
+READINGS = (
+    Reading("croniter-overlap-twice", repeats_in_the_overlap),
+    Reading("croniter-gap-by-hour", looks_at_the_hour_only),
+    Reading("or-and-star-step", steps_are_restrictions),
+    Reading("croniter-special-day-alone", special_day_wins),
+    Reading("croniter-workday-of-short-months", workday_of_short_months),
+)
+
+# ---------------------------------------------------------------- slips
+
+
+def finds_nothing(case: Disagreement) -> bool:
+    """Two day fields are two searches; if one of them finds nothing in 50 years, the other's answer is lost too."""
+    spec = Spec(case.question.expression, case.question.zone)
+    spec = steps_are_restrictions(spec) or spec
+    fields = fields_of(spec)
+    if case.theirs is not None or fields is None or fields[3] in "*?" or fields[5] in "*?":
+        return False
+    both = with_field(spec, 5, "+" + fields[5])
+    by_date = both if is_nth(fields[5]) else with_field(spec, 5, "*")
+    by_weekday = both if is_workday(fields[3]) else with_field(spec, 3, "*")
+    near = case.question.instant
+    far = near + (-FIFTY_YEARS if case.question.backwards else FIFTY_YEARS)
+    return not all(has_tick(half, max(0, min(near, far)), max(near, far)) for half in (by_date, by_weekday))
+
+
+class CaughtUp(NamedTuple):
+    """A lost wall time and the instant at which croniter runs it: minutes are added, so that its seconds stay."""
+
+    change: Change
+    wall: int
+
+    @property
+    def instant(self) -> int:
+        return self.change.instant + self.wall % 60
+
+
+def caught_up(case: Disagreement) -> list[CaughtUp]:
+    """What croniter may catch up nearby: of each gap the first lost time, or the last when it looks back."""
+    walls = compiled(replace(case.understood, zone="UTC"))
+    found = []
+    for change in case.changes():
+        first, last = change.walls
+        lost = walls.prev_epoch(last) if case.question.backwards else walls.next_epoch(first - 1)
+        if change.is_gap and lost is not None and first <= lost < last:
+            found.append(CaughtUp(change, lost))
+    return found
+
+
+def catches_up_a_lost_day(case: Disagreement) -> bool:
+    """A whole day that a zone skipped is caught up like an hour: at its end."""
+    return any(late.change.length > LONGEST_DST_GAP and case.theirs == late.instant for late in caught_up(case))
+
+
+def keeps_the_seconds(case: Disagreement) -> bool:
+    """A lost 02:30:15 becomes 03:00:15: its seconds stay. Just before that, it has not happened yet."""
+    question = case.question
+    for late in caught_up(case):
+        if late.wall % 60 and case.theirs == late.instant:
+            return True
+        not_yet = question.backwards and late.change.instant < question.instant <= late.instant
+        if not_yet and case.theirs == case.ask(late.change.instant):
+            return True
+    return False
+
+
+def catches_up_now_and_then(case: Disagreement) -> bool:
+    """Where every hour is named, lost times are not caught up; from some instants before a gap, they are."""
+    return case.understood.gap == "skip" and any(case.theirs == late.instant for late in caught_up(case))
+
+
+def misses_part_of_an_hour(case: Disagreement) -> bool:
+    """It looks for the second pass at a whole hour's distance: half an hour, or 00:01, and it finds none of it."""
+    if all(change.is_gap or change.on_the_hour for change in case.changes()):
+        return False
+    return case.theirs == ask(replace(case.understood, overlap="first"), case.question)
+
+
+SLIPS: tuple[Slip, ...] = (
+    Slip("croniter-half-fails", finds_nothing),
+    Slip("croniter-lost-day", catches_up_a_lost_day),
+    Slip("croniter-gap-seconds", keeps_the_seconds),
+    Slip("croniter-gap-now-and-then", catches_up_now_and_then),
+    Slip("croniter-part-hour", misses_part_of_an_hour),
+)

@@ -1,0 +1,93 @@
+"""Foliot against croniter, cronsim and croner, on expressions that are new at each run.
+
+Whatever they disagree on must be one of the differences that are documented, and shown one by one by the examples.
+``FOLIOT_PEERS_SEED`` repeats a run; the seed stands in every failure.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from tests.conformance.peers.comparing import COMMON, Outcome, Peer, ask, compare, draw_questions, explain
+from tests.conformance.peers.comparing import Spec as PlainSpec
+from tests.conformance.peers.corpus import ZONES, all_transitions, expressions, peers_seed
+from tests.conformance.peers.croner_peer import run_driver
+from tests.conformance.peers.examples import EXAMPLES, PEERS, Example, read_answer
+from tests.oracle.walk import load_zone, offset_at
+
+EXPRESSIONS = 2_200
+PLACES_EACH = 3
+CHUNKS = 2
+MOST_SHOWN = 20
+
+by_name = {peer.name: peer for peer in PEERS}
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("peer", PEERS, ids=list(by_name))
+def test_every_disagreement_is_documented(peer: Peer, chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
+    seed = peers_seed()
+    rng = random.Random(f"{peer.name} {chunk} {seed}")
+    accepted = peer.accepted(expressions(rng, peer.syntax, EXPRESSIONS // CHUNKS + 50))
+    outcome = compare(peer, draw_questions(rng, accepted, PLACES_EACH))
+    with capfd.disabled():  # the seed is to be seen even when all is well
+        sys.stderr.write(f"\n{peer.name} chunk {chunk}: FOLIOT_PEERS_SEED={seed}, {summary(outcome)}\n")
+    assert len(accepted) * CHUNKS >= 2_000
+    assert outcome.agreed > 0.9 * outcome.questions
+    shown = "\n".join(str(each) for each in outcome.unexplained[:MOST_SHOWN])
+    assert not outcome.unexplained, f"seed {seed}: {len(outcome.unexplained)} disagreements that nothing predicts\n{shown}"
+
+
+def summary(outcome: Outcome) -> str:
+    """One line for the log."""
+    codes = ", ".join(f"{' and '.join(codes)}: {count}" for codes, count in outcome.codes.most_common())
+    return f"{outcome.questions} questions, {outcome.agreed} agreed; {codes}"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.peer}: {example.name}")
+def test_documented_difference(example: Example) -> None:
+    """Both answers are exactly these; and it is this difference, and no other, that predicts the peer's."""
+    peer, question = by_name[example.peer], example.question
+    [theirs] = peer.answers([question])
+    assert theirs == read_answer(example.theirs)
+    assert ask(PlainSpec(example.expression, example.zone), question) == read_answer(example.ours)
+    assert explain(peer, question, theirs) == (example.code,)
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=list(by_name))
+def test_every_difference_has_an_example(peer: Peer) -> None:
+    codes = [rule.code for rule in (*peer.readings, *peer.slips, *COMMON)]
+    assert len(set(codes)) == len(codes)
+    assert {example.code for example in EXAMPLES if example.peer == peer.name} == set(codes)
+
+
+def test_example_names_are_unique() -> None:
+    names = [(example.peer, example.name) for example in EXAMPLES]
+    assert len(set(names)) == len(names)
+
+
+def test_a_wrong_answer_is_never_explained() -> None:
+    """The predictions are exact: an answer that is a little off, or arbitrary, is nobody's difference."""
+    rng = random.Random(1)
+    for peer in (by_name["croniter"], by_name["croner"]):
+        for question in draw_questions(rng, expressions(rng, peer.syntax, 60), 2):
+            tick = ask(PlainSpec(question.expression, question.zone), question)
+            if tick is not None:
+                assert explain(peer, question, tick + 7 * 3600 + 11) == ()
+
+
+def test_node_has_the_same_zone_data() -> None:
+    """croner takes zones from Node; a disagreement about the zones themselves would be blamed on the rules."""
+    changes = {zone: [place.instant for place in all_transitions() if place.zone == zone] for zone in ZONES}
+    asked = {
+        zone: [*(instant + nudge for instant in instants for nudge in (-1, 0)), *range(500_000_000, 2_250_000_000, 1_300_000)]
+        for zone, instants in changes.items()
+    }
+    answered = run_driver(offsets=[{"zone": zone, "instants": instants} for zone, instants in asked.items()])
+    assert answered["versions"]["croner"] == "11.0.0"
+    for (zone, instants), offsets in zip(asked.items(), answered["offsets"], strict=True):
+        ours = [offset_at(instant, load_zone(zone)) for instant in instants]
+        assert offsets == ours, f"Node's tz {answered['versions']['tz']} differs in {zone}"

@@ -1,0 +1,151 @@
+"""Every place that reads text, and what must hold for whatever comes through it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import foliot
+from foliot import InvalidSpec, NamedCalendar, Spec
+from foliot.model.spec import CALENDAR_FIELDS, Dialect
+from foliot.spec.days import HORIZON
+from foliot.spec.duration import parse_duration
+from foliot.spec.zone import load_zone
+from tests.fuzz import texts
+
+QUICK_S = 0.005
+"""No cron string and no field may take longer to parse, compile and ask once."""
+
+PATIENT_S = 2.0
+"""What holds a whole document has more to do, but must come to an end."""
+
+
+class Broken(AssertionError):
+    """Something came through a door that must not."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A place that reads text: ``enter`` raises ``InvalidSpec`` for bad text, and returns what it made of good text."""
+
+    name: str
+    enter: Callable[[str], Spec | None]
+    make: texts.Make
+    limit_s: float = PATIENT_S
+
+
+def _cron(dialect: Dialect) -> Callable[[str], Spec]:
+    return lambda text: Spec(cron=text, dialect=dialect)
+
+
+def _string(text: str) -> None:
+    foliot.compile(text, "Europe/Berlin", schedule_id="fuzz").next_epoch(0)
+
+
+def _field(name: str) -> Callable[[str], Spec]:
+    return lambda text: Spec(calendars=[{name: text}], timezone="America/New_York")
+
+
+def _ranges(text: str) -> Spec:
+    """Numbers, three to a range, into each field of a calendar in turn."""
+    numbers = [ord(letter) - 64 for letter in text[:30]]
+    spans = [
+        dict(zip(("start", "end", "step"), numbers[at : at + 3], strict=False)) for at in range(0, len(numbers), 3)
+    ]
+    return Spec(calendars=[{CALENDAR_FIELDS[len(text) % 7]: spans}])
+
+
+def _duration(text: str) -> Spec:
+    parse_duration(text, field="every")
+    return Spec(intervals=text)
+
+
+def _zone(text: str) -> Spec:
+    load_zone(text)
+    return Spec(cron="0 9 * * *", timezone=text)
+
+
+def _file(text: str) -> Spec:
+    calendar = foliot.read_icalendar("file", text)
+    spec = Spec(cron="0 9 * * *", exclude={"named": ["file"]})
+    spec.compile(calendars=[calendar]).next_epoch(0)
+    return spec
+
+
+CRON = texts.blended(texts.CRON_SEEDS, texts.cron)
+FIELD = texts.blended(texts.FIELD_SEEDS, texts.field)
+MOMENT = texts.blended(texts.MOMENT_SEEDS)
+
+DOORS = {
+    door.name: door
+    for door in (
+        Door("compile", _string, CRON, QUICK_S),
+        Door("cron, foliot", _cron("foliot"), CRON, QUICK_S),
+        Door("cron, quartz", _cron("quartz"), CRON, QUICK_S),
+        Door("cron, temporal", _cron("temporal"), CRON, QUICK_S),
+        *(Door(f"calendar {name}", _field(name), FIELD, QUICK_S) for name in CALENDAR_FIELDS),
+        Door("excluded hour", lambda text: Spec(cron="@hourly", exclude={"calendars": {"hour": text}}), FIELD),
+        Door("ranges", _ranges, texts.arbitrary, QUICK_S),
+        Door("duration", _duration, texts.blended(texts.DURATION_SEEDS)),
+        Door("time", lambda text: Spec(times=text, timezone="Pacific/Apia"), MOMENT),
+        Door("start_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", start_at=text), MOMENT),
+        Door("end_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", end_at=text), MOMENT),
+        Door("excluded date", lambda text: Spec(cron="0 9 * * *", exclude={"dates": text}), MOMENT),
+        Door("window", lambda text: Spec(cron="@hourly", exclude={"windows": {"from": text, "to": text}}), MOMENT),
+        Door("rrule", lambda text: Spec(rrules=text), texts.blended(texts.RRULE_SEEDS, texts.rrule)),
+        Door("zone", _zone, texts.blended(texts.ZONE_SEEDS)),
+        Door("json", Spec.from_json, texts.blended(texts.JSON_SEEDS, texts.spec_json)),
+        Door("icalendar", _file, texts.blended(texts.ICALENDAR_SEEDS, texts.icalendar)),
+    )
+}
+
+
+def pass_through(door: Door, text: str, after: int) -> bool:
+    """Send a text through a door; whether it was accepted.  Raises :class:`Broken` if it should not have been."""
+    try:
+        spec = door.enter(text)
+        if spec is not None:
+            ask(spec, after)
+    except InvalidSpec as error:
+        check_error(error)
+        return False
+    return True
+
+
+def ask(spec: Spec, after: int) -> None:
+    """Ask a spec once forwards."""
+    tick = spec.compile(schedule_id="fuzz", calendars=nameless(spec)).next_epoch(after)
+    if tick is not None and not max(after, -1) < tick < HORIZON:
+        raise Broken(f"next({after}) is {tick}")
+
+
+def check_error(error: InvalidSpec) -> None:
+    """An error is one line that shows a place inside the text."""
+    if "\n" in str(error) or not str(error):
+        raise Broken(f"the message is not one line: {str(error)!r}")
+    if error.position is not None and error.text is not None and not 0 <= error.position <= len(error.text):
+        raise Broken(f"position {error.position} is not inside {error.text!r}")
+
+
+def check_answers(door: Door, text: str, draw: random.Random) -> None:
+    """What an accepted text has become must hold together: written and read again it is the same, and so on."""
+    spec = door.enter(text)
+    if spec is None:
+        return
+    if Spec.from_json(spec.to_json()) != spec:
+        raise Broken(f"written and read again it differs: {spec.to_json()}")
+    if any(interval.anchor == "completion" for interval in spec.intervals):
+        return  # a fixed delay has no past
+    ticks = spec.compile(schedule_id="fuzz", calendars=nameless(spec))
+    after = draw.randrange(HORIZON)
+    tick = ticks.next_epoch(after)
+    if ticks.prev_epoch(HORIZON if tick is None else tick + 1) != (
+        ticks.prev_epoch(after + 1) if tick is None else tick
+    ):
+        raise Broken(f"prev is not the inverse of next at {after}")
+
+
+def nameless(spec: Spec) -> list[NamedCalendar]:
+    """Stand-ins for the calendars that a spec excludes by name."""
+    return [NamedCalendar(name) for name in spec.exclude.named]

@@ -1,0 +1,475 @@
+"""Cron strings: what every syntax of every dialect means, and what each mistake is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice, pairwise
+
+import pytest
+
+import foliot
+from foliot import InvalidSpec, Spec
+from foliot.model.spec import Dialect, IntervalDocument
+from foliot.spec.cron import MAX_TEXT, SHORTHANDS, CronRule, parse_cron
+from foliot.spec.days import DayRule
+from foliot.spec.fields import Field
+
+FIELDS = ("second", "minute", "hour", "day_of_month", "month", "day_of_week", "year")
+BASE = {
+    "foliot": ["0", "0", "0", "?", "*", "?", "*"],
+    "quartz": ["0", "0", "0", "?", "*", "?", "*"],
+    "temporal": ["0", "0", "0", "*", "*", "*", "*"],
+}
+
+
+def rule_of(text: str, dialect: Dialect = "foliot") -> CronRule:
+    rule = parse_cron(text, dialect)
+    assert isinstance(rule, CronRule)
+    return rule
+
+
+def field_of(name: str, text: str, dialect: Dialect = "foliot") -> Field:
+    """One field, parsed inside a whole string of seven."""
+    texts = list(BASE[dialect])
+    texts[FIELDS.index(name)] = text
+    if dialect == "quartz" and name not in {"day_of_month", "day_of_week"}:
+        texts[5] = "*"
+    elif dialect == "quartz" and text == "?":
+        texts[3 if name == "day_of_week" else 5] = "*"
+    field: Field = getattr(rule_of(" ".join(texts), dialect), name)
+    return field
+
+
+def values(field: Field, schedule_id: str = "") -> set[int]:
+    mask = field.mask_for(schedule_id)
+    assert mask >> field.kind.high - field.kind.low + 1 == 0, "a bit beyond the field's end"
+    return {field.kind.low + bit for bit in range(mask.bit_length()) if mask >> bit & 1}
+
+
+def ticks(text: str, after: str, count: int, dialect: Dialect = "foliot") -> list[str]:
+    compiled = Spec(cron=text, dialect=dialect).compile()
+    found = compiled.between_epochs(int(datetime.fromisoformat(after + "+00:00").timestamp()) + 1, 1 << 40)
+    return [f"{datetime.fromtimestamp(tick, UTC):%Y-%m-%d %H:%M:%S}" for tick in islice(found, count)]
+
+
+# ---------------------------------------------------------------- one field
+
+NUMBERS: list[tuple[Dialect, str, str, set[int]]] = [
+    ("foliot", "minute", "*", set(range(60))),
+    ("foliot", "minute", "7", {7}),
+    ("foliot", "minute", "07", {7}),
+    ("foliot", "minute", "0007", {7}),
+    ("foliot", "minute", "1,2,50", {1, 2, 50}),
+    ("foliot", "minute", "50,1,1", {1, 50}),
+    ("foliot", "minute", "10-13", {10, 11, 12, 13}),
+    ("foliot", "minute", "10-10", {10}),
+    ("foliot", "minute", "*/15", {0, 15, 30, 45}),
+    ("foliot", "minute", "*/7", set(range(0, 60, 7))),
+    ("foliot", "minute", "*/59", {0, 59}),
+    ("foliot", "minute", "*/60", {0}),
+    ("foliot", "minute", "*/9999", {0}),
+    ("foliot", "minute", "5/20", {5, 25, 45}),
+    ("foliot", "minute", "59/1", {59}),
+    ("foliot", "minute", "10-20/5,3", {3, 10, 15, 20}),
+    ("foliot", "minute", "10-21/5", {10, 15, 20}),
+    ("foliot", "minute", "50-10/10", {50, 0, 10}),
+    ("foliot", "minute", "55-4", {55, 56, 57, 58, 59, 0, 1, 2, 3, 4}),
+    ("foliot", "second", "*/20", {0, 20, 40}),
+    ("foliot", "hour", "22-2", {22, 23, 0, 1, 2}),
+    ("foliot", "hour", "22-2/2", {22, 0, 2}),
+    ("foliot", "hour", "21-2/2", {21, 23, 1}),
+    ("foliot", "hour", "9-17", set(range(9, 18))),
+    ("foliot", "hour", "*,5", set(range(24))),
+    ("foliot", "day_of_month", "1,15,31", {1, 15, 31}),
+    ("foliot", "day_of_month", "28-3", {28, 29, 30, 31, 1, 2, 3}),
+    ("foliot", "day_of_month", "?", set(range(1, 32))),
+    ("foliot", "month", "JAN", {1}),
+    ("foliot", "month", "dec", {12}),
+    ("foliot", "month", "September", {9}),
+    ("foliot", "month", "NOV-FEB", {11, 12, 1, 2}),
+    ("foliot", "month", "NOV-MAR/2", {11, 1, 3}),
+    ("foliot", "month", "APR/3", {4, 7, 10}),
+    ("foliot", "month", "mar,JUN,9", {3, 6, 9}),
+    ("foliot", "month", "MAY-7", {5, 6, 7}),
+    ("foliot", "day_of_week", "0", {0}),
+    ("foliot", "day_of_week", "7", {0}),
+    ("foliot", "day_of_week", "0,7", {0}),
+    ("foliot", "day_of_week", "5-7", {5, 6, 0}),
+    ("foliot", "day_of_week", "7-2", {0, 1, 2}),
+    ("foliot", "day_of_week", "7-7", {0}),
+    ("foliot", "day_of_week", "0-7", set(range(7))),
+    ("foliot", "day_of_week", "1-7", set(range(7))),
+    ("foliot", "day_of_week", "3-7/2", {3, 5, 0}),
+    ("foliot", "day_of_week", "6-7/2", {6}),
+    ("foliot", "day_of_week", "FRI-MON", {5, 6, 0, 1}),
+    ("foliot", "day_of_week", "FRI-SUN", {5, 6, 0}),
+    ("foliot", "day_of_week", "SAT-SUN", {6, 0}),
+    ("foliot", "day_of_week", "SUN-SUN", {0}),
+    ("foliot", "day_of_week", "fri-mon/2", {5, 0}),
+    ("foliot", "day_of_week", "Monday", {1}),
+    ("foliot", "day_of_week", "TUE/2", {2, 4, 6}),
+    ("foliot", "day_of_week", "*/3", {0, 3, 6}),
+    ("foliot", "year", "2026,2030-2032", {2026, 2030, 2031, 2032}),
+    ("foliot", "year", "2190/4", {2190, 2194, 2198}),
+    ("foliot", "year", "1970", {1970}),
+    ("foliot", "year", "2200", {2200}),
+    # quartz counts from Sunday = 1
+    ("quartz", "day_of_week", "1", {0}),
+    ("quartz", "day_of_week", "7", {6}),
+    ("quartz", "day_of_week", "2-6", {1, 2, 3, 4, 5}),
+    ("quartz", "day_of_week", "7-2", {6, 0, 1}),
+    ("quartz", "day_of_week", "FRI-MON", {5, 6, 0, 1}),
+    ("quartz", "day_of_week", "*/2", {0, 2, 4, 6}),
+    ("quartz", "day_of_week", "2/2", {1, 3, 5}),
+    ("quartz", "day_of_week", "L", {6}),
+    ("quartz", "hour", "22-2", {22, 23, 0, 1, 2}),
+    ("quartz", "minute", "/15", {0, 15, 30, 45}),
+    ("quartz", "minute", "5/15", {5, 20, 35, 50}),
+    # temporal takes any unambiguous beginning of a name, and never wraps
+    ("temporal", "day_of_week", "0", {0}),
+    ("temporal", "day_of_week", "7", {0}),
+    ("temporal", "day_of_week", "5-7", {5, 6, 0}),
+    ("temporal", "day_of_week", "mo", {1}),
+    ("temporal", "day_of_week", "Thurs", {4}),
+    ("temporal", "day_of_week", "tu-FRIDA", {2, 3, 4, 5}),
+    ("temporal", "month", "sept", {9}),
+    ("temporal", "month", "Febru-APR", {2, 3, 4}),
+    ("temporal", "hour", "5/6", {5, 11, 17, 23}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "name", "text", "expected"), NUMBERS)
+def test_a_field_selects(dialect: Dialect, name: str, text: str, expected: set[int]) -> None:
+    assert values(field_of(name, text, dialect)) == expected
+
+
+DAY_RULES: list[tuple[Dialect, str, str, tuple[DayRule, ...]]] = [
+    ("foliot", "day_of_month", "L", (DayRule("last", 0),)),
+    ("foliot", "day_of_month", "l", (DayRule("last", 0),)),
+    ("foliot", "day_of_month", "L-3", (DayRule("last", 3),)),
+    ("foliot", "day_of_month", "L-30", (DayRule("last", 30),)),
+    ("foliot", "day_of_month", "LW", (DayRule("last_workday", 0),)),
+    ("foliot", "day_of_month", "15W", (DayRule("workday", 15),)),
+    ("foliot", "day_of_month", "1w,L-2,20", (DayRule("workday", 1), DayRule("last", 2))),
+    ("foliot", "day_of_week", "5#3", (DayRule("nth", 5, 3),)),
+    ("foliot", "day_of_week", "7#1", (DayRule("nth", 0, 1),)),
+    ("foliot", "day_of_week", "fri#5", (DayRule("nth", 5, 5),)),
+    ("foliot", "day_of_week", "5L", (DayRule("last_weekday", 5),)),
+    ("foliot", "day_of_week", "7L", (DayRule("last_weekday", 0),)),
+    ("foliot", "day_of_week", "FRIL", (DayRule("last_weekday", 5),)),
+    ("foliot", "day_of_week", "FridayL", (DayRule("last_weekday", 5),)),
+    ("foliot", "day_of_week", "MON#1,3,SUNL", (DayRule("nth", 1, 1), DayRule("last_weekday", 0))),
+    ("quartz", "day_of_week", "6#3", (DayRule("nth", 5, 3),)),
+    ("quartz", "day_of_week", "6L", (DayRule("last_weekday", 5),)),
+    ("quartz", "day_of_week", "1L", (DayRule("last_weekday", 0),)),
+    ("quartz", "day_of_month", "L-3", (DayRule("last", 3),)),
+    ("quartz", "day_of_month", "LW", (DayRule("last_workday", 0),)),
+]
+
+
+@pytest.mark.parametrize(("dialect", "name", "text", "expected"), DAY_RULES)
+def test_a_day_rule_is_read(dialect: Dialect, name: str, text: str, expected: tuple[DayRule, ...]) -> None:
+    assert field_of(name, text, dialect).rules == expected
+
+
+HASHED = [
+    ("minute", "H", 0, 59, 1),
+    ("minute", "h", 0, 59, 1),
+    ("hour", "H", 0, 23, 1),
+    ("day_of_month", "H", 1, 28, 1),
+    ("month", "H", 1, 12, 1),
+    ("day_of_week", "H", 0, 6, 1),
+    ("hour", "H(9-17)", 9, 17, 1),
+    ("day_of_month", "H(29-31)", 29, 31, 1),
+    ("day_of_week", "H(5-6)", 5, 6, 1),
+    ("minute", "H(30-30)", 30, 30, 1),
+    ("minute", "H/15", 0, 59, 4),
+    ("minute", "H(0-29)/10", 0, 29, 3),
+    ("hour", "H(8-19)/4", 8, 19, 3),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "low", "high", "count"), HASHED)
+def test_h_picks_inside_its_range_and_uses_all_of_it(name: str, text: str, low: int, high: int, count: int) -> None:
+    field, step = field_of(name, text), int(text.partition("/")[2] or 0)
+    picked: set[int] = set()
+    for schedule in range(2_000):
+        found = sorted(values(field, f"schedule-{schedule}"))
+        assert len(found) == count
+        assert all(later - earlier == step for earlier, later in pairwise(found))
+        picked.update(found)
+    assert picked == set(range(low, high + 1))
+
+
+def test_h_between_friday_and_sunday_written_as_7_is_a_weekday() -> None:
+    """``H(5-7)`` set a bit for weekday 7, which no month has: on Sundays that begin a month nothing happened."""
+    found = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
+    assert {next(iter(one)) for one in found} == {5, 6, 0}
+
+
+def test_h_beside_other_values_adds_one_more() -> None:
+    assert values(field_of("minute", "1,H(10-10),2"), "any") == {1, 2, 10}
+
+
+# ---------------------------------------------------------------- whole strings
+
+MEANINGS: list[tuple[Dialect, str, str, list[str]]] = [
+    ("foliot", "30 9 * * *", "2026-01-01T10:00:00", ["2026-01-02 09:30:00", "2026-01-03 09:30:00"]),
+    ("foliot", "15 30 9 * * *", "2026-01-01T09:30:14", ["2026-01-01 09:30:15", "2026-01-02 09:30:15"]),
+    ("foliot", "0 0 0 1 1 ? 2030/10", "2026-01-01T00:00:00", ["2030-01-01 00:00:00", "2040-01-01 00:00:00"]),
+    ("foliot", "  0\t0  1 * *\n", "2026-01-01T00:00:00", ["2026-02-01 00:00:00"]),
+    ("foliot", "0 0 1 * * # rent, 5#3", "2026-01-01T00:00:00", ["2026-02-01 00:00:00"]),
+    ("foliot", "0 0 * * 5#3 # third Friday", "2026-01-01T00:00:00", ["2026-01-16 00:00:00"]),
+    ("foliot", "0 0 1 * *\t#x", "2026-01-01T00:00:00", ["2026-02-01 00:00:00"]),
+    ("foliot", "CRON_TZ=Asia/Tokyo 0 9 * * *", "2026-01-01T00:00:00", ["2026-01-02 00:00:00"]),
+    ("foliot", "TZ=Asia/Tokyo   0 9 * * *", "2026-01-01T00:00:00", ["2026-01-02 00:00:00"]),
+    ("foliot", " CRON_TZ=America/New_York @daily # x", "2026-01-01T00:00:00", ["2026-01-01 05:00:00"]),
+    ("foliot", "@yearly", "2026-01-01T00:00:00", ["2027-01-01 00:00:00"]),
+    ("foliot", "@annually", "2026-06-01T00:00:00", ["2027-01-01 00:00:00"]),
+    ("foliot", "@monthly", "2026-01-01T00:00:00", ["2026-02-01 00:00:00"]),
+    ("foliot", "@weekly", "2026-01-01T00:00:00", ["2026-01-04 00:00:00", "2026-01-11 00:00:00"]),
+    ("foliot", "@daily", "2026-01-01T00:00:00", ["2026-01-02 00:00:00"]),
+    ("foliot", "@midnight", "2026-01-01T00:00:00", ["2026-01-02 00:00:00"]),
+    ("foliot", "@hourly", "2026-01-01T00:00:00", ["2026-01-01 01:00:00"]),
+    ("foliot", " @Hourly ", "2026-01-01T00:00:00", ["2026-01-01 01:00:00"]),
+    ("foliot", "@every 90m", "2026-01-01T00:00:00", ["2026-01-01 01:30:00", "2026-01-01 03:00:00"]),
+    ("foliot", "@every 1h/15m", "2026-01-01T00:00:00", ["2026-01-01 00:15:00", "2026-01-01 01:15:00"]),
+    ("foliot", "@every   1d/6h # phase", "2026-01-01T00:00:00", ["2026-01-01 06:00:00"]),
+    ("foliot", "0 0 13 * 5", "2026-01-10T00:00:00", ["2026-01-13 00:00:00", "2026-01-16 00:00:00"]),
+    ("foliot", "0 0 13 * +5", "2026-01-10T00:00:00", ["2026-02-13 00:00:00", "2026-03-13 00:00:00"]),
+    ("foliot", "0 0 0 13 * +FRI", "2026-01-10T00:00:00", ["2026-02-13 00:00:00"]),
+    ("foliot", "0 0 0 13 * +FRI 2027", "2026-01-10T00:00:00", ["2027-08-13 00:00:00"]),
+    ("foliot", "0 0 13 * +*", "2026-01-10T00:00:00", ["2026-01-13 00:00:00"]),
+    ("foliot", "0 0 */10 * 5", "2026-01-10T00:00:00", ["2026-05-01 00:00:00"]),
+    ("foliot", "0 0 ? * 5", "2026-01-10T00:00:00", ["2026-01-16 00:00:00"]),
+    ("foliot", "0 0 L 2 *", "2026-01-10T00:00:00", ["2026-02-28 00:00:00", "2027-02-28 00:00:00"]),
+    ("quartz", "0 0 12 ? * 2-6", "2026-01-02T12:00:00", ["2026-01-05 12:00:00"]),
+    ("quartz", "0 0 12 1 * ?", "2026-01-02T12:00:00", ["2026-02-01 12:00:00"]),
+    ("quartz", "0 0 12 ? * 6#3 2027", "2026-01-02T12:00:00", ["2027-01-15 12:00:00"]),
+    ("quartz", "0 0/5 14 * * ?", "2026-01-02T14:50:00", ["2026-01-02 14:55:00", "2026-01-03 14:00:00"]),
+    ("quartz", "0 0 12 ? * L", "2026-01-01T00:00:00", ["2026-01-03 12:00:00"]),
+    ("temporal", "0 12 * * 1", "2026-01-01T00:00:00", ["2026-01-05 12:00:00"]),
+    ("temporal", "0 12 1 1 * 2030", "2026-01-01T00:00:00", ["2030-01-01 12:00:00"]),
+    ("temporal", "30 0 12 1 1 * 2030", "2026-01-01T00:00:00", ["2030-01-01 12:00:30"]),
+    ("temporal", "0 0 13 * 5", "2026-01-10T00:00:00", ["2026-02-13 00:00:00"]),
+    ("temporal", "0 0 * * 5#3", "2026-01-10T00:00:00", ["2026-01-16 00:00:00", "2026-01-23 00:00:00"]),
+    ("temporal", "0 12 * * * # noon", "2026-01-01T00:00:00", ["2026-01-01 12:00:00"]),
+    ("temporal", "CRON_TZ=Asia/Tokyo 0 9 * * *", "2026-01-01T00:00:00", ["2026-01-02 00:00:00"]),
+    ("temporal", "@every 1h/15m", "2026-01-01T00:00:00", ["2026-01-01 00:15:00"]),
+    ("temporal", "@weekly", "2026-01-01T00:00:00", ["2026-01-04 00:00:00"]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "after", "expected"), MEANINGS)
+def test_a_string_means(dialect: Dialect, text: str, after: str, expected: list[str]) -> None:
+    assert ticks(text, after, len(expected), dialect) == expected
+
+
+def test_every_shorthand_has_a_row_above() -> None:
+    assert set(SHORTHANDS) <= {text.strip().lower() for _dialect, text, *_ in MEANINGS}
+
+
+def test_impossible_dates_are_accepted_and_never_come() -> None:
+    for text in ("0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 0 29 2 ? 2023", "0 0 L-30 2 *", "0 0 1-7 * +FRI#2"):
+        compiled = foliot.compile(text)
+        assert compiled.next_epoch(0) is None
+        assert compiled.prev_epoch(1 << 40) is None
+
+
+def test_the_parsed_rule_keeps_its_zone_and_its_class() -> None:
+    assert rule_of("TZ=Asia/Tokyo 0 9 * * *").zone == "Asia/Tokyo"
+    assert rule_of("0 9 * * *").zone is None
+    assert not rule_of("0 9 * * *").wildcard
+    assert not rule_of("0-59 9 * * *").wildcard
+    assert not rule_of("0 0 9 * * *").wildcard
+    assert not rule_of("H 9 * * *").wildcard
+    assert rule_of("*/15 9 * * *").wildcard
+    assert rule_of("0 */2 * * *").wildcard
+    assert rule_of("* 0 9 * * *").wildcard
+    assert not rule_of("9,*/15 9 * * *").wildcard
+
+
+def test_an_interval_string_is_an_interval() -> None:
+    assert parse_cron("@every 1h30m") == IntervalDocument(5400)
+    assert parse_cron("@every 2h/30m") == IntervalDocument(7200, 1800)
+
+
+# ---------------------------------------------------------------- mistakes
+
+MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
+    # how many fields
+    ("foliot", "", "cron", None, "'0 9 * * MON-FRI'"),
+    ("foliot", "   ", "cron", None, "0 fields"),
+    ("foliot", "# only a comment", "cron", None, "0 fields"),
+    ("foliot", "*", "cron", 0, "1 field at"),
+    ("foliot", "0 9 * *", "cron", 0, "5 (minute hour day month weekday)"),
+    ("foliot", "0 0 9 * * * * *", "cron", 0, "8 fields"),
+    ("foliot", "0 9 * * * 2026", "cron", 10, "write 7 fields (seconds first, year last), or dialect='temporal'"),
+    ("foliot", "0 9 * * 2026 2026", "cron", 13, "6 fields ending in a year"),
+    ("foliot", "0 9 * * * 2026-2030", "cron", 10, "6 fields ending in a year"),
+    ("foliot", "TZ=UTC 0 9 * * * 2026", "cron", 17, "dialect='temporal'"),
+    ("quartz", "0 12 * * ?", "cron", 0, "Quartz begins with seconds"),
+    ("temporal", "0 9 * *", "cron", 0, "6 (year last)"),
+    # a value out of its range
+    ("foliot", "60 * * * *", "cron.minute", 0, "60 is out of range"),
+    ("foliot", "0 24 * * *", "cron.hour", 2, "0 to 23"),
+    ("foliot", "0 0 0 * *", "cron.day_of_month", 4, "1 to 31"),
+    ("foliot", "0 0 32 * *", "cron.day_of_month", 4, "32 is out of range"),
+    ("foliot", "0 0 1 13 *", "cron.month", 6, "1 to 12"),
+    ("foliot", "0 0 1 0 *", "cron.month", 6, "1 to 12"),
+    ("foliot", "0 0 * * 8", "cron.day_of_week", 8, "0 to 7"),
+    ("foliot", "60 0 0 * * *", "cron.second", 0, "0 to 59"),
+    ("foliot", "0 0 0 * * ? 1969", "cron.year", 12, "1970 to 2200"),
+    ("foliot", "0 0 0 * * ? 2201", "cron.year", 12, "1970 to 2200"),
+    ("foliot", "1,2,99 * * * *", "cron.minute", 4, "99 is out of range"),
+    ("foliot", "10-99 * * * *", "cron.minute", 3, "99 is out of range"),
+    ("foliot", "  0   99 * * *", "cron.hour", 6, "99 is out of range"),
+    ("foliot", "CRON_TZ=UTC 0 99 * * *", "cron.hour", 14, "99 is out of range"),
+    ("foliot", "0 0 99W * *", "cron.day_of_month", 4, "99 is out of range"),
+    ("foliot", "0 0 * * +8", "cron.day_of_week", 9, "0 to 7"),
+    ("foliot", "99999999999999999999 * * * *", "cron.minute", 0, "out of range"),
+    ("quartz", "0 0 12 ? * 0", "cron.day_of_week", 11, "1 to 7"),
+    ("quartz", "0 0 12 ? * 8", "cron.day_of_week", 11, "1 to 7"),
+    # names
+    ("foliot", "0 0 * FOO *", "cron.month", 6, "JAN to DEC"),
+    ("foliot", "0 0 * * FOO", "cron.day_of_week", 8, "SUN to SAT"),
+    ("foliot", "0 0 * JANU *", "cron.month", 6, "did you mean JAN?"),
+    ("foliot", "0 0 * * TU", "cron.day_of_week", 8, "did you mean TUE?"),
+    ("foliot", "0 0 * * MON-FIR", "cron.day_of_week", 12, "'FIR' is not the name of a weekday"),
+    ("foliot", "MON * * * *", "cron.minute", 0, "'MON' is not a number"),
+    ("foliot", "0 0 * MON *", "cron.month", 6, "'MON' is not the name of a month"),
+    ("temporal", "0 0 * * M", "cron.day_of_week", 8, "not the name of a weekday"),
+    ("temporal", "0 0 * JA *", "cron.month", 6, "did you mean JAN?"),
+    # steps and ranges
+    ("foliot", "*/0 * * * *", "cron.minute", 2, "step 0"),
+    ("foliot", "*/ * * * *", "cron.minute", 2, "a whole number of 1 or more"),
+    ("foliot", "*/x * * * *", "cron.minute", 2, "step 'x'"),
+    ("foliot", "*/-5 * * * *", "cron.minute", 2, "step '-5'"),
+    ("foliot", "*/1.5 * * * *", "cron.minute", 2, "a whole number"),
+    ("foliot", "5/0 * * * *", "cron.minute", 2, "step 0"),
+    ("foliot", "1,5-9/0 * * * *", "cron.minute", 6, "step 0"),
+    ("foliot", "5/ * * * *", "cron.minute", 0, "cannot read '5/'"),
+    ("foliot", "/5 * * * *", "cron.minute", 0, "cannot read '/5'"),
+    ("foliot", "1-2-3 * * * *", "cron.minute", 0, "cannot read '1-2-3'"),
+    ("foliot", "*-5 * * * *", "cron.minute", 0, "cannot read"),
+    ("foliot", "-5 * * * *", "cron.minute", 0, "cannot read '-5'"),
+    ("foliot", "5- * * * *", "cron.minute", 0, "cannot read '5-'"),
+    ("foliot", "** * * * *", "cron.minute", 0, "cannot read '**'"),
+    ("foliot", "0 0 * * 7/2", "cron.day_of_week", 8, "0 or SUN"),
+    ("foliot", "0 0 0 * * ? 2030-2026", "cron.year", 12, "runs backwards"),
+    ("quartz", "0 0/60 * * * ?", "cron.minute", 4, "at most 59"),
+    ("temporal", "0 22-2 * * *", "cron.hour", 2, "write it as a list of two"),
+    ("temporal", "0 0 * * FRI-MON", "cron.day_of_week", 8, "no wrap-around ranges"),
+    # lists
+    ("foliot", "1,,2 * * * *", "cron.minute", 2, "an empty element"),
+    ("foliot", ",1 * * * *", "cron.minute", 0, "an empty element"),
+    ("foliot", "1, * * * *", "cron.minute", 2, "a value between the commas"),
+    ("foliot", "0 0 1,? * *", "cron.day_of_month", 6, "'?' alone"),
+    ("foliot", "0 0 * * +", "cron.day_of_week", 9, "an empty element"),
+    # day rules in the wrong place or out of range
+    ("foliot", "? * * * *", "cron.minute", 0, "cannot read '?'"),
+    ("foliot", "0 0 L-31 * *", "cron.day_of_month", 6, "L-1 to L-30"),
+    ("foliot", "0 0 5#2 * *", "cron.day_of_month", 4, "cannot read '5#2'"),
+    ("foliot", "0 0 * * L", "cron.day_of_week", 8, "5L or FRIL"),
+    ("foliot", "0 0 * * L5", "cron.day_of_week", 8, "write 5L"),
+    ("foliot", "0 0 * * 15W", "cron.day_of_week", 8, "W belongs to the day of the month"),
+    ("foliot", "0 0 * * 5#0", "cron.day_of_week", 10, "#1 to #5"),
+    ("foliot", "0 0 * * 5#6", "cron.day_of_week", 10, "#1 to #5"),
+    ("foliot", "0 0 * * FRI#L", "cron.day_of_week", 12, "write FRIL for the last"),
+    ("foliot", "0 0 * * 8#1", "cron.day_of_week", 8, "0 to 7"),
+    ("foliot", "0 0 W * *", "cron.day_of_month", 4, "'W' is not a number"),
+    ("foliot", "L * * * *", "cron.minute", 0, "'L' is not a number"),
+    ("temporal", "0 0 L * *", "cron.day_of_month", 4, "'L'"),
+    ("temporal", "0 0 ? * *", "cron.day_of_month", 4, "use dialect='foliot'"),
+    ("temporal", "0 0 L-2 * *", "cron.day_of_month", 4, "L-2"),
+    ("temporal", "0 0 15W * *", "cron.day_of_month", 4, "use dialect='foliot'"),
+    ("quartz", "0 0 12 * * *", "cron", 7, "write '?' for the one that does not matter"),
+    ("quartz", "0 0 12 1 * 2", "cron", 7, "exactly one of day of month and day of week"),
+    ("quartz", "0 0 12 ? * ?", "cron", 7, "exactly one"),
+    # hashes and random fields
+    ("foliot", "H(5-2) * * * *", "cron.minute", 2, "runs backwards"),
+    ("foliot", "H(0-60) * * * *", "cron.minute", 4, "60 is out of range"),
+    ("foliot", "H/0 * * * *", "cron.minute", 2, "step 0"),
+    ("foliot", "H/61 * * * *", "cron.minute", 2, "at most 60"),
+    ("foliot", "H(0-9)/11 * * * *", "cron.minute", 7, "at most 10"),
+    ("foliot", "0 0 0 * * ? H", "cron.year", 12, "one year only"),
+    ("foliot", "0~30 * * * *", "cron.minute", 0, "use H"),
+    ("foliot", "R * * * *", "cron.minute", 0, "'R'"),
+    ("quartz", "0 H 12 * * ?", "cron.minute", 2, "'H' is not a number"),
+    # shorthands
+    ("foliot", "@reboot", "cron", 0, "trigger the schedule when your service starts"),
+    ("foliot", "@fortnightly", "cron", 0, "@yearly"),
+    ("foliot", " @daily 5", "cron", 1, "'@daily 5' is not a shorthand"),
+    ("foliot", "@", "cron", 0, "is not a shorthand"),
+    ("foliot", "@every", "cron", 0, "such as @every 1h30m"),
+    ("foliot", "@every 1h 5m", "cron", 0, "one duration"),
+    ("foliot", "@every 0s", "cron", 7, "1s or more"),
+    ("foliot", "@every 1x", "cron.@every", 7, "not a duration"),
+    ("foliot", "@every 1h30x", "cron.@every", 9, "not a duration"),
+    ("foliot", "@every 500ms", "cron.@every", None, "whole seconds"),
+    ("foliot", "@every 1h/", "cron.@every", 10, "not a duration"),
+    ("foliot", "@every 1h/x", "cron.@every", 10, "not a duration"),
+    ("foliot", "TZ=UTC @every 1h", "cron", 0, "drop the prefix"),
+    ("quartz", "@daily", "cron", 0, "Quartz has no @ names"),
+    # zone prefixes
+    ("foliot", "CRON_TZ= 0 9 * * *", "cron", 8, "a zone after '='"),
+    ("quartz", "TZ=UTC 0 0 12 * * ?", "cron", 0, "use timezone="),
+    # what is not text a person writes
+    ("foliot", "0 9 * * *\0", "cron.day_of_week", 8, "cannot read"),
+    ("foliot", "\0", "cron", 0, "1 field"),
+    ("foliot", "٣ * * * *", "cron.minute", 0, "cannot read '٣'"),
+    ("foliot", "*/² * * * *", "cron.minute", 2, "step '²'"),
+    ("foliot", "１ * * * *", "cron.minute", 0, "cannot read"),
+    ("foliot", "0 9 * * ＭＯＮ", "cron.day_of_week", 8, "cannot read"),
+    ("foliot", "0 9 * * 🐢", "cron.day_of_week", 8, "cannot read"),
+    ("foliot", "0 9 * * \ud800", "cron.day_of_week", 8, "cannot read"),
+    ("foliot", "*" * 10_000, "cron", None, f"at most {MAX_TEXT}"),
+    ("foliot", "0 " * 400, "cron", 0, "400 fields"),
+    ("foliot", "1," * 400 + "x * * * *", "cron.minute", 800, "'x' is not a number"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "field", "position", "fragment"), MISTAKES)
+def test_a_mistake_is_named_with_its_place(
+    dialect: Dialect, text: str, field: str, position: int | None, fragment: str
+) -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        parse_cron(text, dialect)
+    error = caught.value
+    assert (error.field, error.position, error.text) == (field, position, text)
+    assert fragment in str(error)
+    assert "\n" not in str(error)
+    with pytest.raises(InvalidSpec):
+        Spec(cron=text, dialect=dialect)
+
+
+NEVER_SHORTENED = [
+    ("0000059 * * * *", "minute", {59}),
+    ("*/0000015 * * * *", "minute", {0, 15, 30, 45}),
+    ("0 0 0 * * ? 0002026", "year", {2026}),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "expected"), NEVER_SHORTENED)
+def test_a_number_with_many_leading_zeros_is_read_whole_or_not_at_all(text: str, name: str, expected: set[int]) -> None:
+    """Only the first six digits were looked at, so that 0000059 silently meant 5."""
+    try:
+        rule = rule_of(text)
+    except InvalidSpec:
+        return
+    assert values(getattr(rule, name)) == expected
+
+
+def test_the_fifteenth_friday_of_a_month_is_refused_however_it_is_written() -> None:
+    """Only the first four digits were checked: ``FRI#00015`` passed as ``#0001`` and never fired."""
+    for text in ("0 0 * * FRI#15", "0 0 * * FRI#015", "0 0 * * FRI#00015", "0 0 * * FRI#0000000015"):
+        with pytest.raises(InvalidSpec):
+            parse_cron(text)
+
+
+def test_a_zone_is_given_once() -> None:
+    assert Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Asia/Tokyo")
+    with pytest.raises(InvalidSpec, match="give the zone in one place"):
+        Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Europe/Berlin")
+    with pytest.raises(InvalidSpec, match="give the zone in one place"):
+        foliot.compile("TZ=Asia/Tokyo 0 9 * * *", "Europe/Berlin")

@@ -1,0 +1,430 @@
+"""The linter: each code fires where it should, keeps quiet where it should, and tells the truth about clock changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foliot import Finding, NamedCalendar, Spec
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SUMMER = datetime(2026, 7, 1, tzinfo=UTC)
+BERLIN = "Europe/Berlin"
+HOLIDAYS = {"holidays": {"country": "DE", "last_year": 2036, "dates": ["2026-05-01"]}}
+Data = dict[str, Any]
+
+SEVERITIES = (
+    dict.fromkeys("no-source never-fires no-more-ticks".split(), "error")
+    | dict.fromkeys("either-day step-too-wide uneven-step dst-gap dst-overlap too-dense".split(), "warning")
+    | dict.fromkeys("both-days short-months jitter-capped hash-without-id holidays-end rrule-anchor".split(), "info")
+)
+
+
+def findings(spec: Data, **options: Any) -> list[Finding]:
+    return Spec(**spec).lint(**({"now": NOW} | options))
+
+
+def messages(spec: Data, code: str, **options: Any) -> list[str]:
+    return [finding.message for finding in findings(spec, **options) if finding.code == code]
+
+
+def cron(text: str, **more: Any) -> Data:
+    return {"cron": text, **more}
+
+
+# --- what fires -------------------------------------------------------------------------------------------------
+
+FIRES: list[tuple[str, str, Data, Data, str, str]] = [
+    # code, field, spec, options, the message says, the hint says
+    ("no-source", "spec", {}, {}, "no cron, calendar, interval, rrule or time is given", ""),
+    ("never-fires", "spec", cron("0 0 30 2 *"), {}, "no date from 1970 to 2200 matches", "check day, month"),
+    (
+        "never-fires",
+        "spec",
+        cron("0 9 * * *", exclude={"calendars": [{}]}),
+        {},
+        "no date from 1970 to 2200 matches",
+        "the exclusions leave nothing",
+    ),
+    (
+        "no-more-ticks",
+        "spec",
+        cron("0 9 * * *", end_at="2025-06-01"),
+        {},
+        "never fires again; the last tick was 2025-06-01 09:00:00 UTC",
+        "check end_at, times and year",
+    ),
+    ("no-more-ticks", "spec", {"times": "2025-12-31T23:59:59Z"}, {}, "the last tick was 2025-12-31 23:59:59", ""),
+    ("no-more-ticks", "spec", cron("0 0 9 * * * 2025"), {}, "the last tick was 2025-12-31 09:00:00", ""),
+    (
+        "either-day",
+        "cron",
+        cron("0 0 13 * FRI"),
+        {},
+        "day of month '13' and day of week 'FRI' are both given: it fires when either matches",
+        "write '+FRI' as the weekday to demand both",
+    ),
+    ("either-day", "cron[1]", {"cron": ["0 9 * * *", "0 0 L * 1-5"]}, {}, "day of month 'L'", "'+1-5'"),
+    ("both-days", "cron", cron("0 0 */2 * MON"), {}, "so it fires only when the weekday matches too", ""),
+    ("short-months", "cron", cron("0 0 31 * *"), {}, "months without a day 31 are skipped", "write L for the last"),
+    ("short-months", "calendars[0]", {"calendars": {"day_of_month": 30}}, {}, "a day 30", "write L"),
+    (
+        "step-too-wide",
+        "cron.minute",
+        cron("*/90 * * * *"),
+        {},
+        "'*/90' steps over the whole hour",
+        "for every 90 minutes write '@every 90m' or an interval",
+    ),
+    ("step-too-wide", "cron.hour", cron("0 */48 * * *"), {}, "it matches once a day, not every 48 hours", "48h"),
+    ("step-too-wide", "cron.day_of_month", cron("0 0 */40 * *"), {}, "once a month, not every 40 days", ""),
+    ("step-too-wide", "cron.minute", cron("50/15 * * * *"), {}, "'50/15' steps over the whole hour", ""),
+    (
+        "uneven-step",
+        "cron.minute",
+        cron("*/7 * * * *"),
+        {},
+        "'*/7' is not every 7 minutes: it starts anew each hour, and the last gap of each hour is 4 minutes",
+        "for an even cadence write '@every 7m' or an interval",
+    ),
+    ("uneven-step", "cron.second", cron("*/7 * * * * *"), {}, "the last gap of each minute is 4 seconds", "7s"),
+    ("uneven-step", "cron.hour", cron("0 */5 * * *"), {}, "the last gap of each day is 4 hours", "@every 5h"),
+    ("uneven-step", "cron.month", cron("0 0 1 */5 *"), {}, "the last gap of each year is 2 months", ""),
+    ("uneven-step", "cron.day_of_week", cron("0 0 * * */2"), {}, "the last gap of each week is 1 day", ""),
+    ("uneven-step", "cron.day_of_month", cron("0 0 */7 * *"), {}, "varies with the month's length", "@every 7d"),
+    ("uneven-step", "calendars[0].hour", {"calendars": {"hour": "*/7"}}, {}, "is not every 7 hours", ""),
+    ("dst-gap", "timezone", cron("30 2 * * *", timezone=BERLIN), {}, "02:30 does not exist", ""),
+    ("dst-overlap", "timezone", cron("30 2 * * *", timezone=BERLIN), {}, "02:30 occurs twice", ""),
+    (
+        "too-dense",
+        "spec",
+        cron("* * * * *"),
+        {"min_interval": "5m"},
+        "fires 1m apart (at 2026-01-01 00:01:00 UTC); the minimum is 5m",
+        "",
+    ),
+    (
+        "too-dense",
+        "spec",
+        {"cron": ["0 9 * * *", "1 9 1 3 *"]},
+        {"min_interval": timedelta(minutes=5)},
+        "fires 1m apart (at 2026-03-01 09:00:00 UTC)",
+        "",
+    ),
+    ("jitter-capped", "jitter_ms", cron("* * * * *", jitter_ms=40_000), {}, "jitter of 40000 ms is cut", ""),
+    ("hash-without-id", "cron", cron("H H * * *"), {}, "H depends on the schedule's id", ""),
+    ("hash-without-id", "cron", {"calendars": {"hour": "H"}}, {}, "H depends on the schedule's id", ""),
+    ("holidays-end", "exclude.holidays", cron("0 9 * * *", exclude=HOLIDAYS), {}, "until the end of 2036", ""),
+    ("rrule-anchor", "rrules[0]", {"rrules": "FREQ=WEEKLY"}, {}, "counted from Thursday, 1970-01-01", "DTSTART"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "field", "spec", "options", "says", "hint"), FIRES)
+def test_a_surprise_is_pointed_out(code: str, field: str, spec: Data, options: Data, says: str, hint: str) -> None:
+    found = [finding for finding in findings(spec, **options) if finding.code == code]
+    assert [(finding.severity, finding.field) for finding in found] == [(SEVERITIES[code], field)]
+    assert says in found[0].message
+    assert hint in found[0].hint
+
+
+QUIET: list[tuple[str, Data, Data]] = [
+    ("no-source", {"times": "2027-01-01"}, {}),
+    ("never-fires", cron("0 0 29 2 *"), {}),
+    ("never-fires", {}, {}),
+    ("no-more-ticks", cron("0 9 * * *", end_at="2026-01-01"), {}),
+    ("no-more-ticks", cron("0 0 30 2 *"), {}),
+    ("either-day", cron("0 0 13 * +FRI"), {}),
+    ("either-day", cron("0 0 13 * *"), {}),
+    ("either-day", cron("0 0 ? * FRI"), {}),
+    ("either-day", cron("0 0 13 * FRI", dialect="temporal"), {}),
+    ("either-day", {"calendars": {"day_of_month": 13, "day_of_week": "FRI"}}, {}),
+    ("both-days", cron("0 0 */2 * *"), {}),
+    ("both-days", cron("0 0 * * MON"), {}),
+    ("both-days", cron("0 0 1-7 * +MON"), {}),
+    ("short-months", cron("0 0 28 * *"), {}),
+    ("short-months", cron("0 0 L * *"), {}),
+    ("short-months", cron("0 0 * * *"), {}),
+    ("short-months", cron("0 0 */2 * *"), {}),
+    ("short-months", cron("0 0 1-31 * *"), {}),
+    ("step-too-wide", cron("*/30 * * * *"), {}),
+    ("step-too-wide", cron("30/15 * * * *"), {}),
+    ("uneven-step", cron("*/15 */6 * */3 *"), {}),
+    ("uneven-step", cron("*/7 9 * * *"), {}),
+    ("uneven-step", cron("*/7 0 9 * * *"), {}),
+    ("uneven-step", cron("3-50/7 * * * *"), {}),
+    ("dst-gap", cron("30 2 * * *"), {}),
+    ("dst-gap", cron("30 4 * * *", timezone=BERLIN), {}),
+    ("dst-gap", cron("30 2 * * *", timezone="Asia/Tokyo"), {}),
+    ("dst-gap", cron("30 2 * * MON", timezone=BERLIN), {}),
+    ("dst-gap", cron("30 2 * * *", timezone=BERLIN, exclude={"dates": "2026-03-29"}), {}),
+    ("dst-gap", cron("30 2 * * *", timezone=BERLIN, end_at="2026-03-28"), {}),
+    ("dst-gap", {"intervals": "30m", "timezone": BERLIN}, {}),
+    ("dst-gap", {"times": "2026-03-29T02:30Z", "timezone": BERLIN}, {}),
+    ("dst-overlap", cron("30 2 * * *"), {}),
+    ("dst-overlap", cron("30 4 * * *", timezone=BERLIN), {}),
+    ("dst-overlap", {"intervals": "30m", "timezone": BERLIN}, {}),
+    ("too-dense", cron("* * * * *"), {}),
+    ("too-dense", cron("*/5 * * * *"), {"min_interval": "5m"}),
+    ("too-dense", {"times": "2027-01-01"}, {"min_interval": "5m"}),
+    ("jitter-capped", cron("* * * * *", jitter_ms=29_999), {}),
+    ("jitter-capped", {"times": "2027-01-01", "jitter_ms": 3_600_000}, {}),
+    ("hash-without-id", cron("H H * * *"), {"schedule_id": "nightly"}),
+    ("hash-without-id", cron("0 9 * MARCH THU"), {}),
+    ("hash-without-id", cron("@hourly"), {}),
+    ("holidays-end", cron("0 9 * * *", exclude={"dates": "2026-05-01"}), {}),
+    ("rrule-anchor", {"rrules": "DTSTART:20260101T090000\nRRULE:FREQ=DAILY"}, {}),
+    ("rrule-anchor", {"rrules": "FREQ=DAILY", "start_at": "2026-01-01"}, {}),
+]
+
+
+@pytest.mark.parametrize(("code", "spec", "options"), QUIET)
+def test_what_surprises_nobody_is_not_pointed_out(code: str, spec: Data, options: Data) -> None:
+    assert code not in {finding.code for finding in findings(spec, **options)}
+
+
+@pytest.mark.parametrize("code", SEVERITIES)
+def test_every_code_has_a_case_that_fires_and_one_that_does_not(code: str) -> None:
+    assert code in {row[0] for row in FIRES}
+    assert code in {row[0] for row in QUIET}
+
+
+def test_no_other_code_exists() -> None:
+    seen = {finding.code for row in FIRES for finding in findings(row[2], **row[3])}
+    assert seen == set(SEVERITIES)
+
+
+def test_a_plain_spec_has_nothing_to_be_said_about() -> None:
+    assert findings(cron("0 9 * * MON-FRI", timezone=BERLIN)) == []
+
+
+def test_the_gravest_finding_comes_first() -> None:
+    spec = cron("*/7 2 31 2 *", exclude=HOLIDAYS, timezone=BERLIN)
+    grades = [finding.severity for finding in findings(spec | {"cron": ["*/7 * 31 2 *", "0 0 30 2 *"]})]
+    assert grades == sorted(grades, key=["error", "warning", "info"].index)
+    assert {"error", "warning", "info"} == set(grades)
+
+
+def test_each_cron_string_is_looked_at() -> None:
+    found = findings({"cron": ["*/7 * * * *", "@every 5m", "0 9 * * *", "0 0 1 * MON"]})
+    assert [finding.field for finding in found] == ["cron[0].minute", "cron[3]"]
+
+
+# --- clock changes ----------------------------------------------------------------------------------------------
+
+GAP = "2026-03-29 in Europe/Berlin: 02:30 does not exist; "
+OVERLAP = "2026-10-25 in Europe/Berlin: 02:30 occurs twice; "
+POLICIES: list[tuple[Data, str, str]] = [
+    ({}, "it fires at 03:00 instead", "it fires the first time only"),
+    ({"dst_profile": "vixie"}, "it fires at 03:00 instead", "it fires the first time only"),
+    ({"dst_profile": "temporal"}, "it is skipped that day", "it fires both times"),
+    ({"dst_profile": "quartz"}, "it is skipped that day", "it fires the second time only"),
+    ({"dst_profile": "airflow"}, "it fires at 03:30 instead", "it fires the second time only"),
+    ({"dst_gap": "skip"}, "it is skipped that day", "it fires the first time only"),
+    ({"dst_gap": "shift"}, "it fires at 03:30 instead", "it fires the first time only"),
+    ({"dst_gap": "catch_up", "dst_profile": "quartz"}, "it fires at 03:00 instead", "it fires the second time only"),
+    ({"dst_overlap": "both"}, "it fires at 03:00 instead", "it fires both times"),
+    ({"dst_overlap": "second"}, "it fires at 03:00 instead", "it fires the second time only"),
+    ({"dialect": "temporal"}, "it is skipped that day", "it fires both times"),
+]
+
+
+@pytest.mark.parametrize(("policy", "in_gap", "in_overlap"), POLICIES)
+def test_each_policy_is_told_as_it_is(policy: Data, in_gap: str, in_overlap: str) -> None:
+    found = findings(cron("30 2 * * *", timezone=BERLIN, **policy))
+    assert [finding.message for finding in found] == [GAP + in_gap, OVERLAP + in_overlap]
+
+
+SAME_RULE: list[Data] = [
+    {"calendars": {"hour": 2, "minute": 30}},
+    {"rrules": "DTSTART:20260101T023000\nRRULE:FREQ=DAILY"},
+    {"times": ["2026-03-29T02:30", "2026-10-25T02:30"]},
+    {"cron": "CRON_TZ=Europe/Berlin 30 2 * * *", "timezone": None},
+    {"cron": "30 2 * 3 SUNL", "times": "2026-10-25T02:30"},
+]
+
+
+@pytest.mark.parametrize("source", SAME_RULE)
+def test_every_kind_of_source_is_looked_at(source: Data) -> None:
+    found = findings({"timezone": BERLIN} | source)
+    assert [finding.message for finding in found] == [
+        GAP + "it fires at 03:00 instead",
+        OVERLAP + "it fires the first time only",
+    ]
+
+
+def test_only_the_next_two_changes_are_looked_at() -> None:
+    found = [finding.message[:10] for finding in findings(cron("30 2 * * *", timezone=BERLIN), now=SUMMER)]
+    assert found == ["2026-10-25", "2027-03-28"]
+
+
+OTHER_ZONES: list[tuple[str, str, Sequence[str]]] = [
+    (
+        "Australia/Lord_Howe",
+        "45 1 * * *",
+        ["2026-04-05 in Australia/Lord_Howe: 01:45 occurs twice; it fires the first time only"],
+    ),
+    (
+        "Australia/Lord_Howe",
+        "15 2 * * *",
+        ["2026-10-04 in Australia/Lord_Howe: 02:15 does not exist; it fires at 02:30 instead"],
+    ),
+    (
+        "Africa/Casablanca",
+        "30 2 * * *",
+        [
+            "2026-02-15 in Africa/Casablanca: 02:30 occurs twice; it fires the first time only",
+            "2026-03-22 in Africa/Casablanca: 02:30 does not exist; it fires at 03:00 instead",
+        ],
+    ),
+    (
+        "America/New_York",
+        "30 1,2 * * *",
+        [
+            "2026-03-08 in America/New_York: 02:30 does not exist; it fires at 03:00 instead",
+            "2026-11-01 in America/New_York: 01:30 occurs twice; it fires the first time only",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("zone", "text", "told"), OTHER_ZONES)
+def test_other_zones_have_other_changes(zone: str, text: str, told: Sequence[str]) -> None:
+    assert [finding.message for finding in findings(cron(text, timezone=zone))] == list(told)
+
+
+def test_many_lost_times_are_told_with_their_first_ones() -> None:
+    [gap] = messages(cron("0,10,20,30,40,50 2 * * *", timezone=BERLIN, dst_gap="shift"), "dst-gap")
+    assert "02:00, 02:10, 02:20, …" in gap
+    assert gap.endswith("they fire later by 1h, from 03:00 on")
+
+
+@settings(max_examples=50)
+@given(
+    minutes=st.sets(st.integers(0, 59), min_size=1, max_size=4),
+    hours=st.sets(st.integers(0, 5), min_size=1, max_size=3).filter(lambda hours: 3 not in hours),
+    policy=st.fixed_dictionaries(
+        {},
+        optional={
+            "dst_gap": st.sampled_from(["catch_up", "skip", "shift"]),
+            "dst_overlap": st.sampled_from(["first", "second", "both"]),
+        },
+    ),
+)
+def test_what_is_told_is_what_happens(minutes: set[int], hours: set[int], policy: Data) -> None:
+    text = f"{','.join(map(str, sorted(minutes)))} {','.join(map(str, sorted(hours)))} * * *"
+    spec = Spec(cron=text, timezone=BERLIN, **policy)
+    told = {finding.code: finding.message for finding in spec.lint(now=NOW)}
+    assert ("dst-gap" in told) == ("dst-overlap" in told) == (2 in hours)
+    if 2 not in hours:
+        return
+    after_gap = spec.between(datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 3, 29, 1, 59, 59, tzinfo=UTC))
+    assert ("skipped" in told["dst-gap"]) == (not after_gap)
+    if len(after_gap) == 1:
+        assert f"it fires at 03:{after_gap[0]:%M} instead" in told["dst-gap"]
+    passes = [
+        bool(spec.between(datetime(2026, 10, 25, hour, tzinfo=UTC), datetime(2026, 10, 25, hour, 59, 59, tzinfo=UTC)))
+        for hour in (0, 1)
+    ]
+    words = {(True, True): "both times", (True, False): "first time only", (False, True): "second time only"}
+    assert words[passes[0], passes[1]] in told["dst-overlap"]
+
+
+# --- regressions ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(reason="a shifted tick that meets a regular one is not seen", raises=AssertionError)
+@pytest.mark.parametrize("text", ["30 2,3 * * *", "0,30 2-3 * * *"])
+def test_a_lost_time_is_told_even_if_the_same_minute_of_the_next_hour_ticks_too(text: str) -> None:
+    """02:30 moved by an hour is 03:30, which ticks anyway: the linter took it for untouched."""
+    assert any("02:30" in told for told in messages(cron(text, timezone=BERLIN), "dst-gap"))
+
+
+@pytest.mark.xfail(reason="a tick that collapses with a regular one is called skipped", raises=AssertionError)
+def test_a_lost_time_that_falls_on_a_regular_tick_is_not_called_skipped() -> None:
+    [told] = messages({"cron": ["30 2 * * *", "0 3 * * *"], "timezone": BERLIN}, "dst-gap")
+    assert "skipped" not in told
+
+
+@pytest.mark.xfail(reason="the clock changes are looked at without the named calendars", raises=AssertionError)
+def test_a_day_that_a_named_calendar_excludes_is_not_told() -> None:
+    """The linter promised a run at 03:00 on a day on which there is none."""
+    spec = cron("30 2 * * *", timezone=BERLIN, exclude={"named": ["company"]})
+    company = NamedCalendar("company", dates=("2026-03-29", "2026-10-25"))
+    assert findings(spec, calendars=[company]) == []
+
+
+@pytest.mark.xfail(reason="neither pass fires, and 'second' is what is left to say", raises=AssertionError)
+def test_a_first_pass_that_a_window_excludes_does_not_make_the_second_fire() -> None:
+    window = {"from": "2026-10-25T00:00Z", "to": "2026-10-25T01:00Z"}
+    told = messages(cron("30 2 * * *", timezone=BERLIN, exclude={"windows": window}), "dst-overlap")
+    assert not any("second" in message for message in told)
+
+
+@pytest.mark.xfail(reason="a change is told for each zone that makes it at that instant", raises=AssertionError)
+def test_a_change_is_told_once_and_for_the_zone_whose_rule_it_touches() -> None:
+    spec = {"cron": ["CRON_TZ=Europe/Berlin 30 2 * * *", "CRON_TZ=Europe/Paris 0 12 * * *"]}
+    assert [finding.message for finding in findings(spec) if "Paris" in finding.message] == []
+
+
+@pytest.mark.xfail(reason="an hourly job has only one tick in the repeated hour", raises=AssertionError)
+def test_an_hourly_job_that_goes_on_through_both_passes_is_no_warning() -> None:
+    """``foliot lint "0 * * * *" --tz Europe/Berlin`` exited 1 for the plainest of all specs."""
+    assert {finding.severity for finding in findings(cron("0 * * * *", timezone=BERLIN))} <= {"info"}
+
+
+@pytest.mark.xfail(reason="the sentences know one time only", raises=AssertionError)
+def test_several_times_take_the_plural() -> None:
+    told = " ".join(finding.message for finding in findings(cron("0,20 2 * * *", timezone=BERLIN)))
+    assert "02:20 do not exist" in told
+    assert "02:20 occur twice" in told
+
+
+@pytest.mark.xfail(reason="a step of exactly one cycle is called too wide", raises=AssertionError)
+@pytest.mark.parametrize("text", ["*/60 * * * *", "0 */24 * * *", "0 0 * * */7", "0 0 1 */12 *"])
+def test_a_step_of_exactly_one_cycle_is_not_contradicted(text: str) -> None:
+    """'*/24' was said to match "once a day, not every 24 hours"."""
+    assert messages(cron(text), "step-too-wide") == []
+
+
+@pytest.mark.xfail(reason="the article does not know the noun", raises=AssertionError)
+def test_it_is_an_hour() -> None:
+    assert "once an hour" in messages(cron("*/90 * * * *"), "step-too-wide")[0]
+
+
+@pytest.mark.xfail(reason="only the form '*/n' is looked at", raises=AssertionError)
+@pytest.mark.parametrize("spec", [cron("0/7 * * * *"), cron("0-59/7 * * * *"), cron("0 0/7 * * * ?", dialect="quartz")])
+def test_an_uneven_step_is_uneven_however_it_is_written(spec: Data) -> None:
+    """``0/7`` is the usual spelling in Quartz."""
+    assert len(messages(spec, "uneven-step")) == 1
+
+
+@pytest.mark.xfail(reason="the month field and the other days are not looked at", raises=AssertionError)
+@pytest.mark.parametrize("text", ["0 0 31 12 *", "0 0 30 1,3-12 *", "0 0 1,31 * *"])
+def test_months_are_not_called_skipped_if_none_is(text: str) -> None:
+    assert messages(cron(text), "short-months") == []
+
+
+@pytest.mark.xfail(reason="the hint is the same in every dialect", raises=AssertionError)
+def test_a_hint_does_not_offer_what_the_dialect_lacks() -> None:
+    hints = [finding.hint for finding in findings(cron("0 0 31 * *", dialect="temporal"))]
+    assert not any("write L" in hint for hint in hints)
+
+
+@pytest.mark.xfail(reason="only a day of month that begins with * is looked at", raises=AssertionError)
+def test_a_weekday_that_begins_with_a_star_is_told_too() -> None:
+    assert len(messages(cron("0 0 1-7 * */2"), "both-days")) == 1
+
+
+@pytest.mark.xfail(reason="end_at is not looked at", raises=AssertionError)
+def test_holidays_that_outlast_the_spec_are_not_told() -> None:
+    assert messages(cron("0 9 * * *", exclude=HOLIDAYS, end_at="2030-01-01"), "holidays-end") == []
+
+
+@pytest.mark.xfail(reason="exclusions are not looked at", raises=AssertionError)
+def test_an_h_in_an_exclusion_needs_an_id_too() -> None:
+    assert len(messages(cron("0 * * * *", exclude={"calendars": {"hour": "H"}}), "hash-without-id")) == 1

@@ -1,0 +1,159 @@
+"""The tree of errors: what can be caught by what, and the one line that each InvalidSpec makes of its parts."""
+
+from __future__ import annotations
+
+import pickle
+import pkgutil
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import foliot
+from foliot import FoliotError, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, UnknownZone, errors
+
+EVERYTHING: dict[str, Any] = {
+    "problem": "61 is out of range",
+    "field": "cron.minute",
+    "position": 0,
+    "expected": "0 to 59",
+    "hint": "an hour has 60 minutes",
+    "text": "61 * * * *",
+}
+
+LINES: list[tuple[dict[str, Any], str]] = [
+    ({}, "61 is out of range"),
+    ({"field": "cron"}, "cron: 61 is out of range"),
+    ({"position": 0}, "61 is out of range at position 1"),
+    ({"text": "61 * * * *"}, "61 is out of range of '61 * * * *'"),
+    ({"position": 4, "text": "0 9 61"}, "61 is out of range at position 5 of '0 9 61'"),
+    ({"expected": "0 to 59"}, "61 is out of range; expected 0 to 59"),
+    ({"hint": "write 1"}, "61 is out of range; write 1"),
+    (
+        EVERYTHING,
+        "cron.minute: 61 is out of range at position 1 of '61 * * * *'; expected 0 to 59; an hour has 60 minutes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "line"), LINES)
+def test_the_line_says_field_problem_place_expectation_and_hint_in_that_order(parts: dict[str, Any], line: str) -> None:
+    assert str(InvalidSpec(**{"problem": "61 is out of range", **parts})) == line
+
+
+def test_the_parts_stay_readable_one_by_one() -> None:
+    error = InvalidSpec(**EVERYTHING)
+    assert {name: getattr(error, name) for name in EVERYTHING} == EVERYTHING
+
+
+def test_a_long_text_is_shortened_in_the_line_and_kept_whole_in_the_attribute() -> None:
+    text = "0 9 * * MON," * 50
+    error = InvalidSpec("no", text=text)
+    assert str(error) == f"no of {text[:79] + '…'!r}"
+    assert error.text == text
+
+
+@pytest.mark.parametrize("text", ["0 9\n* * *", "a\r\nb", "a\x1b[31mb", "a\u2028b", "a\ud800b"])
+def test_the_line_stays_one_printable_line_whatever_the_text_holds(text: str) -> None:
+    line = str(InvalidSpec("no", text=text))
+    assert len(line.splitlines()) == 1
+    assert line.isprintable()
+
+
+LOCATED: list[tuple[str | None, str | None, str | None]] = [
+    ("calendars[0]", "hour", "calendars[0].hour"),
+    ("calendars", "[2].hour", "calendars[2].hour"),
+    ("cron", None, "cron"),
+    (None, "hour", "hour"),
+    (None, None, None),
+]
+
+
+@pytest.mark.parametrize(("outer", "inner", "path"), LOCATED)
+def test_an_error_seen_from_further_out_names_the_whole_path(
+    outer: str | None, inner: str | None, path: str | None
+) -> None:
+    assert InvalidSpec("no", field=inner).located(field=outer).field == path
+
+
+def test_an_error_seen_from_further_out_shifts_its_position_and_shows_the_outer_text() -> None:
+    inner = InvalidSpec("no", position=2, text="MOO", expected="a day", hint="MON")
+    outer = inner.located(text="0 9 * * MOO", shift=8)
+    assert (outer.position, outer.text, outer.expected, outer.hint) == (10, "0 9 * * MOO", "a day", "MON")
+    assert (inner.position, inner.text) == (2, "MOO")
+
+
+def test_an_error_seen_from_further_out_keeps_what_the_outside_does_not_know() -> None:
+    assert InvalidSpec("no", text="inner").located(field="cron", shift=5).text == "inner"
+    assert InvalidSpec("no").located(shift=5).position is None
+
+
+def test_an_error_seen_from_further_out_stays_of_its_kind() -> None:
+    located = UnknownZone("no", field="timezone").located(field="spec")
+    assert isinstance(located, UnknownZone)
+    assert located.code == "unknown_zone"
+
+
+@pytest.mark.parametrize("error", [InvalidSpec(**EVERYTHING), UnknownZone("no", field="timezone", hint="x")])
+def test_an_error_survives_the_way_between_processes(error: InvalidSpec) -> None:
+    """A process pool pickles what its workers raise; an error that cannot be pickled hangs or hides the cause."""
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - it was pickled on this very line
+    assert type(copy) is type(error)
+    assert (str(copy), vars(copy)) == (str(error), vars(error))
+
+
+def subclasses(kind: type[FoliotError]) -> Iterator[type[FoliotError]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def all_errors() -> set[type[FoliotError]]:
+    for module in pkgutil.walk_packages(foliot.__path__, "foliot."):
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # a door or an engine whose extra is not installed
+                import_module(module.name)
+    return {FoliotError, *subclasses(FoliotError)}
+
+
+@pytest.mark.parametrize(
+    ("child", "parent", "code"),
+    [
+        (FoliotError, Exception, "error"),
+        (InvalidInput, FoliotError, "invalid_input"),
+        (InvalidSpec, InvalidInput, "invalid_spec"),
+        (UnknownZone, InvalidSpec, "unknown_zone"),
+        (InvalidTime, InvalidInput, "invalid_time"),
+        (LimitExceeded, FoliotError, "limit_exceeded"),
+    ],
+)
+def test_the_tree_and_the_codes_are_what_callers_rely_on(
+    child: type[FoliotError], parent: type[Exception], code: str
+) -> None:
+    assert child.__bases__[0] is parent
+    assert child.code == code
+    assert child.retryable is False
+
+
+def test_wrong_input_can_be_caught_as_a_plain_value_error() -> None:
+    assert issubclass(InvalidInput, ValueError)
+    assert not issubclass(LimitExceeded, ValueError)
+
+
+def test_no_two_errors_share_a_code() -> None:
+    codes = sorted(kind.code for kind in all_errors())
+    assert codes == sorted(set(codes))
+
+
+def test_every_error_of_this_file_is_drawn_in_its_docstring() -> None:
+    here = {kind.__name__ for kind in all_errors() if kind.__module__ == errors.__name__}
+    assert here == {name for name in here if f" {name} " in (errors.__doc__ or "").replace("\n", " ")}
+    assert len(here) >= 6
+
+
+@pytest.mark.xfail(reason="MalformedZoneFile lives in spec/tzif.py, outside the tree", raises=AssertionError)
+def test_every_error_lives_in_the_one_file_that_draws_the_tree() -> None:
+    elsewhere = {f"{kind.__module__}.{kind.__name__}" for kind in all_errors() if kind.__module__ != errors.__name__}
+    assert elsewhere == set()
