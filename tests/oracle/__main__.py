@@ -7,6 +7,8 @@ import time
 
 from tests.oracle.rounds import Disagreed, Tally, run_round, seed_from_environment
 
+SECONDS_BETWEEN_LINES = 5
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
@@ -18,7 +20,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else seed_from_environment()
     say(f"seed {seed}")
     numbers = itertools.count() if options.round is None else [options.round]
-    began = time.monotonic()
+    began = said = time.monotonic()
     tally, disagreements = Tally(), 0
     shown: set[str] = set()
     for number in numbers:
@@ -31,10 +33,13 @@ def main() -> int:
             shown.add(found.disagreement.kind)
             if not options.survey:
                 return 1
-        passed = time.monotonic() - began
-        say(progress(tally, passed))
-        if passed > options.seconds:
+        now = time.monotonic()
+        if now - said > SECONDS_BETWEEN_LINES:
+            say(progress(tally, now - began))
+            said = now
+        if now - began > options.seconds:
             break
+    say(progress(tally, time.monotonic() - began))
     for hit, count in sorted((tally.hits + tally.settings).items()):
         say(f"{count:>12,}  {hit}")
     return 1 if disagreements else 0

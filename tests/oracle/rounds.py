@@ -23,9 +23,12 @@ SPECS_PER_LONG_ROUND = 6
 
 
 def seed_from_environment() -> int:
-    """`FOLIOT_ORACLE_SEED` if it is set, otherwise a new seed at each run."""
+    """`FOLIOT_ORACLE_SEED` if it is set, otherwise a new seed at each run; the same in all processes of a run."""
     fixed = os.environ.get("FOLIOT_ORACLE_SEED")
-    return int(fixed) if fixed else random.SystemRandom().randrange(10**9)
+    if fixed:
+        return int(fixed)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    return random.Random(run).randrange(10**9) if run else random.SystemRandom().randrange(10**9)
 
 
 def build_engine(spec: Spec) -> Engine:

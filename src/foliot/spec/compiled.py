@@ -16,6 +16,7 @@ from foliot.spec.dst import VIXIE, DstPolicy, dst_policy
 from foliot.spec.exclude import Calendars, compile_exclusions, rule_days, rule_times
 from foliot.spec.moment import first_instant, last_instant, read_moment
 from foliot.spec.rrule import parse_rrule
+from foliot.spec.rrule_times import rrule_without
 from foliot.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
 from foliot.spec.ticks import Ticks
 from foliot.spec.wall import NOTHING_EXCLUDED, BothWalls, Exclusions, every_second_without, wall_without
@@ -203,10 +204,7 @@ class _Compiler:
                 field=path,
                 hint=f"set timezone={rule.timezone!r}",
             )
-        dst = self._policy.rule_for(rule.wildcard)
-        if not any(self._excluded):
-            return Source(rule, zone, dst)
-        return Source(BothWalls(rule, every_second_without(self._excluded)), zone, dst)
+        return Source(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
 
     def _times(self) -> list[Ticks]:
         moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]

@@ -294,6 +294,27 @@ def without(key: str) -> Callable[[Spec], Engine]:
     return lambda spec: build_engine({name: value for name, value in spec.items() if name != key})
 
 
+def with_other_cron(change: Callable[[str], str]) -> Callable[[Spec], Engine]:
+    """An engine that misreads a field of five-field cron strings."""
+
+    def build(spec: Spec) -> Engine:
+        crons = spec.get("cron", [])
+        texts = [crons] if isinstance(crons, str) else crons
+        return build_engine({**spec, "cron": [change(text) if len(text.split()) == 5 else text for text in texts]})
+
+    return build
+
+
+def or_as_and(text: str) -> str:
+    *others, day_of_week = text.split()
+    return " ".join([*others, "+" + day_of_week.removeprefix("+")])
+
+
+def forgets_the_comma(text: str) -> str:
+    """Only the first element of each list is seen."""
+    return " ".join(field.split(",")[0] for field in text.split())
+
+
 WRONG_ENGINES: dict[str, Callable[[Spec], Engine]] = {
     "drops second passes": with_other_spec(dst_overlap="first"),
     "drops first passes": with_other_spec(dst_overlap="second"),
@@ -305,6 +326,8 @@ WRONG_ENGINES: dict[str, Callable[[Spec], Engine]] = {
     "ignores the end": without("end_at"),
     "ignores calendars": without("calendars"),
     "ignores one-shots": without("times"),
+    "reads OR as AND": with_other_cron(or_as_and),
+    "sees only the first element of a list": with_other_cron(forgets_the_comma),
     "next may return its argument": lambda spec: Wrong(build_engine(spec), spoil_next=-1),
     "next leaves out the next second": lambda spec: Wrong(build_engine(spec), spoil_next=1),
     "prev may return its argument": lambda spec: Wrong(build_engine(spec), spoil_prev=1),
@@ -367,4 +390,7 @@ def test_the_seed_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_ORACLE_SEED", "42")
     assert seed_from_environment() == 42
     monkeypatch.delenv("FOLIOT_ORACLE_SEED")
+    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "one run in several processes")
+    assert len({seed_from_environment() for _ in range(5)}) == 1
+    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID")
     assert len({seed_from_environment() for _ in range(5)}) > 1
