@@ -1,4 +1,4 @@
-"""Text that a parser will not like: arbitrary characters, sentences of a grammar, and real text with damage done to it."""
+"""Text that a parser will not like: arbitrary characters, sentences of a grammar, and real text that was damaged."""
 
 from __future__ import annotations
 
@@ -145,17 +145,27 @@ MOMENT_SEEDS = (
     "2201-01-01T00:00:00Z", "20260329T023000Z", "2026-03-29T24:00:00",
 )  # fmt: skip
 RRULE_SEEDS = (
-    "FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,WE,FR;BYHOUR=9", "FREQ=MONTHLY;BYDAY=-1FR", "FREQ=YEARLY;BYWEEKNO=20,53;WKST=SU",
-    "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=DAILY;COUNT=10",
-    "RRULE:FREQ=HOURLY;INTERVAL=7;UNTIL=20300101T000000Z", "FREQ=SECONDLY;INTERVAL=86399;BYMINUTE=7;BYSECOND=59",
-    "DTSTART:20000229T000000Z\nRRULE:FREQ=YEARLY;INTERVAL=4;BYYEARDAY=60,-1", "FREQ=MINUTELY;BYMONTHDAY=31;BYMONTH=2",
-    "FREQ=WEEKLY;INTERVAL=999999999;BYSETPOS=2;BYDAY=MO,TU", "DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=MONTHLY;COUNT=3",
-    "FREQ=YEARLY;BYDAY=53MO;BYMONTH=13", "FREQ=DAILY;BYHOUR=25", "EXDATE:20260101", "FREQ=YEARLY;BYMONTHDAY=30;BYMONTH=2",
-)  # fmt: skip
+    "FREQ=DAILY",
+    "FREQ=WEEKLY;BYDAY=MO,WE,FR;BYHOUR=9",
+    "FREQ=MONTHLY;BYDAY=-1FR",
+    "FREQ=YEARLY;BYWEEKNO=20,53;WKST=SU",
+    "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
+    "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=DAILY;COUNT=10",
+    "RRULE:FREQ=HOURLY;INTERVAL=7;UNTIL=20300101T000000Z",
+    "FREQ=SECONDLY;INTERVAL=86399;BYMINUTE=7;BYSECOND=59",
+    "DTSTART:20000229T000000Z\nRRULE:FREQ=YEARLY;INTERVAL=4;BYYEARDAY=60,-1",
+    "FREQ=MINUTELY;BYMONTHDAY=31;BYMONTH=2",
+    "FREQ=WEEKLY;INTERVAL=999999999;BYSETPOS=2;BYDAY=MO,TU",
+    "DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=MONTHLY;COUNT=3",
+    "FREQ=YEARLY;BYDAY=53MO;BYMONTH=13",
+    "FREQ=DAILY;BYHOUR=25",
+    "FREQ=YEARLY;BYMONTHDAY=30;BYMONTH=2",
+    "EXDATE:20260101",
+)
 RRULE_PARTS = (
-    "INTERVAL=2", "INTERVAL=86400", "COUNT=5", "UNTIL=20400101", "WKST=SU", "BYSECOND=0,30,60", "BYMINUTE=15", "BYHOUR=2",
-    "BYDAY=MO,-1SU", "BYDAY=SA,SU", "BYMONTHDAY=-1,31", "BYYEARDAY=366,1", "BYWEEKNO=53,-1", "BYMONTH=2", "BYSETPOS=1,-1",
-)  # fmt: skip
+    "INTERVAL=2 INTERVAL=86400 COUNT=5 UNTIL=20400101 WKST=SU BYSECOND=0,30,60 BYMINUTE=15 BYHOUR=2 BYDAY=MO,-1SU "
+    "BYDAY=SA,SU BYMONTHDAY=-1,31 BYYEARDAY=366,1 BYWEEKNO=53,-1 BYMONTH=2 BYSETPOS=1,-1"
+).split()
 FREQUENCIES = "YEARLY MONTHLY WEEKLY DAILY HOURLY MINUTELY SECONDLY".split()
 
 
@@ -166,12 +176,28 @@ def rrule(draw: Draw) -> str:
     return draw.choice(("", start)) + ";".join(parts)
 
 
-ICALENDAR_SEEDS = (
-    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261225\nSUMMARY:Christmas\\, closed\nEND:VEVENT\nEND:VCALENDAR",
-    "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:20260101T090000\r\nDTEND:20260101T\r\n 110000\r\n"
-    "RRULE:FREQ=YEARLY;COUNT=3\r\nEXDATE:20270101T090000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260101T090000Z\nDURATION:PT2H\nSTATUS:CANCELLED\nBEGIN:VALARM\nTRIGGER:x\n"
-    "END:VALARM\nEND:VEVENT\nEND:VCALENDAR",
+ICALENDAR_SEEDS = tuple(
+    ending.join(["BEGIN:VCALENDAR", "BEGIN:VEVENT", *properties, "END:VEVENT", "END:VCALENDAR"])
+    for ending, *properties in (
+        ("\n", "DTSTART;VALUE=DATE:20261225", "SUMMARY:Christmas\\, closed"),
+        (
+            "\r\n",
+            "DTSTART;TZID=Europe/Berlin:20260101T090000",
+            "DTEND:20260101T",
+            " 110000",
+            "RRULE:FREQ=YEARLY;COUNT=3",
+        ),
+        (
+            "\n",
+            "DTSTART:20260101T090000Z",
+            "DURATION:PT2H",
+            "STATUS:CANCELLED",
+            "BEGIN:VALARM",
+            "TRIGGER:x",
+            "END:VALARM",
+        ),
+        ("\r\n", "DTSTART:20260101", "DTEND:20260105", "RRULE:FREQ=WEEKLY;UNTIL=20280101", "EXDATE:20260108,20260115"),
+    )
 )
 
 
@@ -188,24 +214,33 @@ def icalendar(draw: Draw) -> str:
     return draw.choice(("\n", "\r\n")).join([*lines, "END:VCALENDAR"])
 
 
-JSON_SEEDS = (
-    '{"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "jitter_ms": 5000}',
-    '{"calendars": [{"hour": "9-17", "minute": [{"start": 0, "end": 59, "step": 15}], "comment": "x"}], "dst_gap": "skip"}',
-    '{"intervals": [{"every": "15m", "offset": "5m", "anchor": "epoch"}], "start_at": "2026-01-01", "end_at": "2026-02-01"}',
-    '{"cron": ["@daily"], "exclude": {"dates": ["2026-12-25"], "windows": [{"from": "2026-01-01", "to": "2026-01-02"}]}}',
-    '{"rrules": ["FREQ=DAILY"], "times": ["2026-01-01T00:00:00Z"], "dialect": "quartz", "dst_overlap": "both"}',
-    '{"cron": "0 9 * * *", "exclude": {"holidays": [{"country": "DE", "first_year": 2026, "last_year": 2026, "dates": []}]}}',
-    '{"cron": "0 9 * * *", "exclude": {"calendars": [{"day_of_week": "SAT,SUN"}], "named": ["company"]}}',
-)  # fmt: skip
+DOCUMENTS: tuple[dict[str, object], ...] = (
+    {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "jitter_ms": 5000},
+    {
+        "calendars": [{"hour": "9-17", "minute": [{"start": 0, "end": 59, "step": 15}], "comment": "x"}],
+        "dst_gap": "skip",
+    },
+    {
+        "intervals": [{"every": "15m", "offset": "5m", "anchor": "epoch"}],
+        "start_at": "2026-01-01",
+        "end_at": "2027-01-01",
+    },
+    {"cron": ["@daily"], "exclude": {"dates": ["2026-12-25"], "windows": [{"from": "2026-01-01", "to": "2026-01-02"}]}},
+    {"rrules": ["FREQ=DAILY"], "times": ["2026-01-01T00:00:00Z"], "dialect": "quartz", "dst_overlap": "both"},
+    {"cron": "0 9 * * *", "exclude": {"holidays": [{"country": "DE", "first_year": 2026, "dates": ["2026-01-01"]}]}},
+    {"cron": "0 9 * * *", "exclude": {"calendars": [{"day_of_week": "SAT,SUN"}], "named": ["company"]}},
+)
+JSON_SEEDS = tuple(json.dumps(document) for document in DOCUMENTS)
 WORDS = (
     "cron calendars intervals rrules times exclude timezone start_at end_at jitter_ms jitter_mode dst_gap dst_overlap "
     "dst_profile dialect dates windows holidays named from to note every offset anchor second minute hour day_of_month "
     "month year day_of_week comment country subdivision first_year last_year source start end step"
 ).split()
 SCALARS: tuple[object, ...] = (
-    None, True, False, 0, 1, -1, 7, 59, 60, 2026, 10**30, 0.5, 1e400, "", "x", "skip", "both", "symmetric", "completion",
-    *ZONES, *MOMENT_SEEDS, *DURATION_SEEDS, *FIELD_SEEDS, *CRON_SEEDS, *RRULE_SEEDS,
-)  # fmt: skip
+    *(None, True, False, 0, 1, -1, 7, 59, 60, 2026, 10**30, 0.5, 1e400),
+    *("", "x", "skip", "both", "symmetric", "completion", "DE", "DE-BY", "utils", "country_holidays", "HolidayBase"),
+    *(ZONES + MOMENT_SEEDS + DURATION_SEEDS + FIELD_SEEDS + CRON_SEEDS + RRULE_SEEDS),
+)
 
 
 def _value(draw: Draw, depth: int) -> object:
@@ -217,9 +252,12 @@ def _value(draw: Draw, depth: int) -> object:
 
 
 def spec_json(draw: Draw) -> str:
-    """An object with the names of a spec and values of any kind."""
+    """An object with the names of a spec and values of any kind, once in a while nested beyond all reason."""
+    if draw.random() < 0.005:
+        depth = draw.choice((900, 2_000)) + draw.randrange(100)
+        return f'{{"{draw.choice(WORDS[:15])}": {"[" * depth}{"]" * depth}}}'
     if draw.random() < 0.5:
-        document = json.loads(draw.choice(JSON_SEEDS))
+        document = dict(draw.choice(DOCUMENTS))
         document[draw.choice(WORDS[:15])] = _value(draw, 3)
         return json.dumps(document)
     return json.dumps({draw.choice(WORDS[:15]): _value(draw, 4) for _ in range(draw.randrange(5))})

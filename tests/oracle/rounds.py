@@ -17,7 +17,7 @@ from tests.oracle.places import Place, any_place, calm_place, late_place, requir
 from tests.oracle.walk import Walk
 
 ROUNDS_PER_BLOCK = 6
-SPECS_PER_ROUND = 42
+SPECS_PER_ROUND = 60
 SPECS_PER_LONG_ROUND = 6
 """For walks of very many days, where each spec takes long."""
 

@@ -153,7 +153,6 @@ def test_every_error_of_this_file_is_drawn_in_its_docstring() -> None:
     assert len(here) >= 6
 
 
-@pytest.mark.xfail(reason="MalformedZoneFile lives in spec/tzif.py, outside the tree", raises=AssertionError)
 def test_every_error_lives_in_the_one_file_that_draws_the_tree() -> None:
     elsewhere = {f"{kind.__module__}.{kind.__name__}" for kind in all_errors() if kind.__module__ != errors.__name__}
     assert elsewhere == set()

@@ -39,16 +39,10 @@ def calendar_rule(calendar: CalendarDocument, dialect: Dialect, *, excluding: bo
         return _field(kind, default if value is None else value, dialect)
 
     at_zero = "*" if excluding else "0"
-    return CronRule(
-        second=field(SECOND, at_zero),
-        minute=field(MINUTE, at_zero),
-        hour=field(HOUR, at_zero),
-        day_of_month=field(DAY_OF_MONTH, "*"),
-        month=field(MONTH, "*"),
-        day_of_week=field(DAY_OF_WEEK, "*"),
-        year=field(YEAR, "*"),
-        either_day=False,
-    )
+    second, minute, hour = (field(kind, at_zero) for kind in (SECOND, MINUTE, HOUR))
+    month_day, month, weekday, year = (field(kind, "*") for kind in (DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR))
+    hashed = any(part.hashed for part in (second, minute, hour, month_day, month, weekday))
+    return CronRule(second, minute, hour, month_day, month, weekday, year, either_day=False, hashed=hashed)
 
 
 def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:

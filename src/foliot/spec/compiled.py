@@ -45,7 +45,7 @@ def compile_spec(
     arguments share one result.
     """
     if isinstance(spec, str):
-        return _compile_text(spec, timezone, schedule_id if HASHED.search(spec) else "")
+        return _compile_text(spec, timezone, schedule_id if schedule_id and HASHED.search(spec) else "")
     if timezone is not None:
         raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
     if isinstance(calendars, Mapping):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple
 
 from foliot.errors import InvalidSpec
@@ -78,16 +79,13 @@ class CronRule(NamedTuple):
     year: Field
     either_day: bool
     zone: str | None = None
+    hashed: bool = False
+    """Whether an ``H`` makes it depend on the schedule's id."""
 
     @property
     def wildcard(self) -> bool:
         """The DST class: whether second, minute or hour begins with ``*``."""
         return self.second.starred or self.minute.starred or self.hour.starred
-
-    @property
-    def hashed(self) -> bool:
-        """Whether an ``H`` makes it depend on the schedule's id."""
-        return any(field.hashed for field in self[:7])
 
 
 @lru_cache(maxsize=INTERNED_RULES)
@@ -107,7 +105,7 @@ def _parse(text: str, dialect: Dialect) -> CronRule | IntervalDocument:
         body, shift, zone = _without_zone(text, dialect)
     if "#" in body:
         body = body[: body.index("#")] if dialect == "temporal" else _COMMENT.sub("", body)
-    if body.lstrip().startswith("@"):
+    if "@" in body and body.lstrip().startswith("@"):
         return _parse_shorthand(body, shift, zone, dialect)
     return _parse_fields(body, shift, zone, dialect)
 
@@ -174,25 +172,31 @@ def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> 
     kinds = _KINDS.get((dialect, len(texts)))
     if kinds is None or (dialect == "foliot" and len(texts) == 6):
         kinds = _counted(texts, body, shift, dialect)
-    together = dialect == "foliot" and texts[len(kinds) - 1 - (kinds[-1] is YEAR)].startswith("+")
-    if together:
-        index = kinds.index(DAY_OF_WEEK)
-        texts[index] = texts[index][1:]
+    together = "+" in body and dialect == "foliot" and _take_plus(texts, kinds)
     try:
-        fields = [parse_field(kind, text, dialect) for kind, text in zip(kinds, texts, strict=True)]
+        fields = list(map(parse_field, kinds, texts, repeat(dialect)))
     except InvalidSpec as error:
         raise error.located(shift=shift + _column(body, kinds, error, dialect)) from None
+    hashed = ("H" in body or "h" in body) and any(field.hashed for field in fields)
     second = fields.pop(0) if kinds[0] is SECOND else _AT_ZERO
     year = fields.pop() if kinds[-1] is YEAR else _ANY_YEAR
     minute, hour, day_of_month, month, day_of_week = fields
-    either = dialect == "foliot" and not (together or day_of_month.unrestricted or day_of_week.unrestricted)
+    either = not (day_of_month.unrestricted or day_of_week.unrestricted or together or dialect != "foliot")
     if dialect == "quartz" and (day_of_month.text == "?") == (day_of_week.text == "?"):
         raise InvalidSpec(
             "exactly one of day of month and day of week must be '?'",
             position=shift + _columns(body)[3],
             hint="write '?' for the one that does not matter",
         )
-    return CronRule(second, minute, hour, day_of_month, month, day_of_week, year, either, zone)
+    return CronRule(second, minute, hour, day_of_month, month, day_of_week, year, either, zone, hashed)
+
+
+def _take_plus(texts: list[str], kinds: tuple[FieldKind, ...]) -> bool:
+    """Take the ``+`` off the weekday field; return whether there was one."""
+    index = kinds.index(DAY_OF_WEEK)
+    together = texts[index].startswith("+")
+    texts[index] = texts[index].removeprefix("+")
+    return together
 
 
 def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple[FieldKind, ...]:

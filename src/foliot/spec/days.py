@@ -191,10 +191,10 @@ def select_days(  # noqa: PLR0913 - the six things that decide, and the key of t
         masks = tuple([one & other for one, other in zip(by_date, by_weekday, strict=True)])
     if months == ALL_MONTHS:
         return EVERY_DAY if masks is _EVERY_DAY and years == ALL_YEARS else Days(masks * 12, years)
-    table: tuple[int, ...] = ()
+    table: list[int] = []
     for month in range(12):
         table += masks if months >> month & 1 else _NO_DAY
-    return Days(table, years)
+    return Days(tuple(table), years)
 
 
 def _date_masks(days_of_month: int, rules: tuple[DayRule, ...]) -> tuple[int, ...]:

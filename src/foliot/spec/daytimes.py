@@ -8,6 +8,7 @@ are shared between all rules that name the same times.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 
 from foliot.spec.days import DAY
@@ -32,7 +33,7 @@ class SparseTimes:
 
     __slots__ = ("first", "last", "seconds")
 
-    def __init__(self, seconds: tuple[int, ...]) -> None:
+    def __init__(self, seconds: Sequence[int]) -> None:
         """Take sorted, distinct seconds; at least one."""
         self.seconds = (*seconds, seconds[0] + DAY)
         self.first = seconds[0]
@@ -111,8 +112,11 @@ def _sparse(seconds: int, minutes: int, hours: int) -> SparseTimes:
     else:
         within_hour = [minute * 60 + second for minute in bits_of(minutes) for second in at_second]
     if hours == ALL_HOURS:
-        return SparseTimes(tuple([base + inside for base in range(0, DAY, 3600) for inside in within_hour]))
-    return SparseTimes(tuple([hour * 3600 + inside for hour in bits_of(hours) for inside in within_hour]))
+        step = 3600 // len(within_hour)
+        if within_hour == [*range(within_hour[0], 3600, step)] and len(within_hour) * step == 3600:
+            return SparseTimes(range(within_hour[0], DAY, step))  # an even cadence needs no arithmetic of ours
+        return SparseTimes([base + inside for base in range(0, DAY, 3600) for inside in within_hour])
+    return SparseTimes([hour * 3600 + inside for hour in bits_of(hours) for inside in within_hour])
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
@@ -136,4 +140,4 @@ def without_times(times: DayTimes, taken: tuple[DayTimes, ...]) -> DayTimes | No
 def _interned(flags: bytes) -> DayTimes:
     if flags.count(1) > MAX_SPARSE:
         return DenseTimes(flags)
-    return SparseTimes(tuple(second for second, flag in enumerate(flags) if flag))
+    return SparseTimes([second for second, flag in enumerate(flags) if flag])

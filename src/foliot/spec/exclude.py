@@ -13,7 +13,7 @@ from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.cron import CronRule
-from foliot.spec.days import Days, select_days
+from foliot.spec.days import ALL_YEARS, Days, select_days
 from foliot.spec.daytimes import DayTimes, select_times
 from foliot.spec.moment import first_instant, last_instant, read_day, read_moment
 from foliot.spec.wall import NOTHING_EXCLUDED, Exclusions
@@ -57,29 +57,21 @@ def compile_exclusions(
 
 def rule_days(rule: CronRule, schedule_id: str) -> Days:
     """Return the days that a rule selects."""
-    return select_days(
-        rule.day_of_month.mask_for(schedule_id),
-        rule.day_of_month.rules,
-        rule.day_of_week.mask_for(schedule_id),
-        rule.day_of_week.rules,
-        rule.month.mask_for(schedule_id),
-        _year_mask(rule),
-        rule.either_day,
-    )
+    month_day, month, weekday, year = rule.day_of_month, rule.month, rule.day_of_week, rule.year
+    masks = month_day.mask, weekday.mask, month.mask
+    if rule.hashed:
+        masks = month_day.mask_for(schedule_id), weekday.mask_for(schedule_id), month.mask_for(schedule_id)
+    # every year: also the last hours of the range, in which it is 2201 in the east
+    years = ALL_YEARS if year.full else year.mask
+    return select_days(masks[0], month_day.rules, masks[1], weekday.rules, masks[2], years, rule.either_day)
 
 
 def rule_times(rule: CronRule, schedule_id: str) -> DayTimes:
     """Return the times of day that a rule selects."""
-    return select_times(
-        rule.second.mask_for(schedule_id), rule.minute.mask_for(schedule_id), rule.hour.mask_for(schedule_id)
-    )
-
-
-def _year_mask(rule: CronRule) -> int:
-    mask = rule.year.mask
-    if rule.year.full:  # every year: also the last hours of the range, where it is 2201 in the east
-        mask |= 1 << mask.bit_length()
-    return mask
+    second, minute, hour = rule.second, rule.minute, rule.hour
+    if rule.hashed:
+        return select_times(second.mask_for(schedule_id), minute.mask_for(schedule_id), hour.mask_for(schedule_id))
+    return select_times(second.mask, minute.mask, hour.mask)
 
 
 def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:

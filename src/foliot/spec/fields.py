@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,8 +33,12 @@ HASHED_LAST_DAY = 28
 """``H`` in day-of-month stays within the days that every month has."""
 
 
-class FieldKind(NamedTuple):
-    """What a field may hold: its name, its bounds and the words that stand for numbers."""
+@dataclass(frozen=True, eq=False, slots=True)
+class FieldKind:
+    """What a field may hold: its name, its bounds and the words that stand for numbers.
+
+    There is one object of each kind; compared and hashed by identity, it is a cheap part of a cache's key.
+    """
 
     name: str
     low: int
@@ -97,12 +102,8 @@ class Field(NamedTuple):
     mask: int
     rules: tuple[DayRule, ...]
     starred: bool  # begins with * : the wildcard of the DST rule
+    unrestricted: bool  # begins with * or ? : the test of the Vixie rule for the two day fields
     hashed: bool  # contains H: the mask depends on the schedule's id
-
-    @property
-    def unrestricted(self) -> bool:
-        """Whether it begins with ``*`` or ``?``: the test of the Vixie rule for the two day fields."""
-        return self.starred or self.text.startswith("?")
 
     @property
     def full(self) -> bool:
@@ -131,6 +132,8 @@ _LAST_WEEKDAY = re.compile(r"(\d+|[A-Za-z]+?)L", re.ASCII)
 @lru_cache(maxsize=INTERNED_FIELDS)
 def parse_field(kind: FieldKind, text: str, dialect: Dialect = "foliot") -> Field:
     """Parse one field.  An error's position counts from the beginning of ``text``."""
+    if text == "*":  # by far the commonest, in every dialect
+        return _WHOLE[kind]
     allowed = DIALECT_RULES[dialect]
     items: list[Item] = []
     position = 0
@@ -160,17 +163,24 @@ def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...]) -> Field:
     return _field(kind, ",".join(_item_text(item) for item in items), tuple(items))
 
 
-def whole_field(kind: FieldKind) -> Field:
-    """Return the field that matches everything."""
-    return parse_field(kind, "*")
-
-
 def _field(kind: FieldKind, text: str, items: tuple[Item, ...]) -> Field:
     mask = 0
+    rules: tuple[DayRule, ...] = ()
+    hashed = False
     for item in items:
-        mask |= _item_mask(item, kind)
-    rules = tuple([item.rule for item in items if item.rule is not None])
-    return Field(kind, text, items, mask, rules, text.startswith("*"), any(item.form == "H" for item in items))
+        if item.rule is not None:
+            rules += (item.rule,)
+        elif item.form == "H":
+            hashed = True
+        else:
+            mask |= _item_mask(item, kind)
+    starred = text.startswith("*")
+    return Field(kind, text, items, mask, rules, starred, starred or text == "?", hashed)
+
+
+def whole_field(kind: FieldKind) -> Field:
+    """Return the field that matches everything."""
+    return _WHOLE[kind]
 
 
 def _parse_item(kind: FieldKind, text: str, allowed: DialectRules) -> Item:
@@ -329,13 +339,12 @@ def _step(kind: FieldKind, text: str | None, item: str, allowed: DialectRules) -
 
 
 def _item_mask(item: Item, kind: FieldKind) -> int:
-    if item.form in ("H", "rule"):
-        return 0
-    if item.form == "value":
-        return 1 << item.first - kind.low
-    if item.form == "range" and (item.first > item.last or item.last > kind.high):
+    form, first, last, step, _rule = item
+    if form == "value":
+        return 1 << first - kind.low
+    if form == "range" and (first > last or last > kind.high):
         return _wrapped_mask(item, kind)
-    return _stepped_mask(item.first - kind.low, item.last - kind.low, item.step)
+    return _stepped_mask(first - kind.low, last - kind.low, step)
 
 
 def _stepped_mask(first: int, last: int, step: int) -> int:
@@ -391,3 +400,9 @@ def _unreadable(kind: FieldKind, text: str, allowed: DialectRules) -> InvalidSpe
     elif "~" in text or text.upper().startswith("R"):
         hint = "random fields are not stable across restarts: use H, which hashes the schedule's id"
     return InvalidSpec(f"cannot read {text[:30]!r}", position=0, expected=forms, hint=hint)
+
+
+_WHOLE = {
+    kind: _field(kind, "*", (Item("*", kind.low, kind.high),))
+    for kind in (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
+}

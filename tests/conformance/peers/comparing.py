@@ -16,12 +16,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import combinations
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import foliot
 from foliot import Ticks
@@ -65,10 +65,14 @@ class Spec:
 
 
 class Reading(NamedTuple):
-    """A difference in what an expression means: how to say it in Foliot's words, or None where it means the same."""
+    """A difference in what an expression means: how to say it in Foliot's words, or None where it means the same.
+
+    With `at_changes` it is about clock changes only, and explains nothing away from them.
+    """
 
     code: str
     restate: Callable[[Spec], Spec | None]
+    at_changes: bool = False
 
 
 class Slip(NamedTuple):
@@ -92,9 +96,10 @@ class Disagreement(NamedTuple):
         return ask(self.understood, self.question._replace(instant=instant))
 
     def changes(self) -> list[Change]:
-        """The changes of the zone's offset that may have to do with it."""
-        instants = [at for at in (self.question.instant, self.ours, self.theirs, self.expected) if isinstance(at, int)]
-        return changes(self.question.zone, min(instants) - LONGEST_DST_GAP, max(instants) + LONGEST_DST_GAP)
+        """The changes of the zone's offset within two days of the question or of an answer to it."""
+        zone, answers = self.question.zone, (self.ours, self.theirs, self.expected)
+        instants = {self.question.instant, *(at for at in answers if isinstance(at, int))}
+        return sorted({change for at in instants for change in changes(zone, at - 2 * DAY, at + 2 * DAY)})
 
     def __str__(self) -> str:
         question = self.question
@@ -106,19 +111,26 @@ class Disagreement(NamedTuple):
         )
 
 
-class Peer(Protocol):
-    """Another implementation."""
+@dataclass(frozen=True)
+class Peer:
+    """Another implementation: what it can read, what it answers, and how that is known to differ."""
 
     name: str
     syntax: Syntax
+    accepts: Callable[[list[str]], list[bool]]
+    answers: Callable[[list[Question]], Iterable[Answer]]
     readings: tuple[Reading, ...]
     slips: tuple[Slip, ...]
 
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all its differences."""
+        readings, slips = (reading.code for reading in self.readings), (slip.code for slip in (*self.slips, *COMMON))
+        return [*readings, *slips]
+
     def accepted(self, expressions: list[str]) -> list[str]:
         """Those expressions that it is willing to read."""
-
-    def answers(self, questions: list[Question]) -> Iterator[Answer]:
-        """Its answers, in order."""
+        return [each for each, accepts in zip(expressions, self.accepts(expressions), strict=True) if accepts]
 
 
 @dataclass
@@ -188,7 +200,9 @@ def draw_questions(rng: random.Random, expressions: list[str], places_each: int)
 def explain(peer: Peer, question: Question, theirs: Answer) -> tuple[str, ...]:
     """The codes of the differences that predict the peer's answer: as few as possible, none if nothing does."""
     plain = Spec(question.expression, question.zone)
-    candidates = [reading for reading in peer.readings if restated([reading], plain) is not None]
+    moved = any(is_at_change(question.zone, at) for at in (theirs, ask(plain, question)) if isinstance(at, int))
+    readings = [reading for reading in peer.readings if moved or not reading.at_changes]
+    candidates = [reading for reading in readings if restated([reading], plain) is not None]
     for count in range(1, len(candidates) + 1):
         for chosen in combinations(candidates, count):
             understood = restated(chosen, plain)
@@ -284,7 +298,7 @@ class Change(NamedTuple):
 
     @property
     def walls(self) -> tuple[int, int]:
-        """The wall times, as seconds, that are lost or happen twice: from … to before …"""
+        """The first wall time, as seconds, that is lost or happens twice, and the first that is not any more."""
         low, high = sorted((self.before, self.after))
         return self.instant + low, self.instant + high
 
@@ -304,24 +318,29 @@ def changes(zone_name: str, start: int, end: int) -> list[Change]:
     """The changes of offset at instants in (start, end]."""
     zone = load_zone(zone_name)
     found = []
-    for low in range(start, end, 6 * HOUR):
-        high = min(low + 6 * HOUR, end)
+    for begin in range(start, end, 6 * HOUR):
+        low, high = begin, min(begin + 6 * HOUR, end)
         before, after = offset_at(low, zone), offset_at(high, zone)
-        if before == after:
-            continue
-        while high - low > 1:
+        while before != after and high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if offset_at(middle, zone) == after else (middle, high)
-        found.append(Change(high, before, after))
+        if before != after:
+            found.append(Change(high, before, after))
     return found
 
 
-def second_pass(question: Question) -> Change | None:
-    """The change whose second pass of the same wall times the question is asked in."""
-    for change in changes(question.zone, max(0, question.instant - LONGEST_DST_GAP), question.instant):
-        if not change.is_gap and question.instant < change.instant + change.length:
+def second_pass(zone: str, instant: int) -> Change | None:
+    """The change by which the wall time of an instant happens for the second time."""
+    for change in changes(zone, instant - DAY, instant):
+        if not change.is_gap and instant < change.instant + change.length:
             return change
     return None
+
+
+def is_at_change(zone: str, instant: int) -> bool:
+    """Whether an instant is the first after a gap, or in the second pass of an overlap."""
+    gaps = [change for change in changes(zone, instant - 1, instant) if change.is_gap]
+    return bool(gaps) or second_pass(zone, instant) is not None
 
 
 def show(answer: Answer, zone: str = "UTC") -> str:

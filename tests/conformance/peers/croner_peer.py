@@ -5,26 +5,25 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.peers.comparing import (
     Answer,
     Disagreement,
+    Peer,
     Question,
     Reading,
     Slip,
     Spec,
     ask,
-    compiled,
     fields_of,
     steps_are_restrictions,
 )
 from tests.conformance.peers.corpus import Syntax
-from tests.oracle.walk import DAY, load_zone, offset_at
+from tests.oracle.walk import DAY, load_zone
 
 DRIVER = Path(__file__).parents[2] / "node" / "croner_driver.mjs"
 
@@ -41,48 +40,25 @@ def run_driver(**asked: Any) -> dict[str, Any]:
     return answers
 
 
-class CronerPeer:
-    """Answers by croner."""
+def accepts(expressions: list[str]) -> list[bool]:
+    """Which of them croner is willing to read."""
+    jobs = [{"pattern": each, "zone": "UTC", "after": [], "before": []} for each in expressions]
+    return ["error" not in answer for answer in run_driver(jobs=jobs)["answers"]]
 
-    name = "croner"
-    syntax = Syntax(
-        seconds=True,
-        years=True,
-        open_steps=True,
-        last_day=True,
-        last_workday=True,
-        nearest_workday=True,
-        nth_weekday=True,
-        last_weekday=True,
-        named_last_weekday=True,
-        question=True,
-        together=True,
-        shorthands=True,
-    )
 
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        return READINGS
+def answers(questions: list[Question]) -> list[Answer]:
+    """What croner says to all of them."""
+    jobs: dict[tuple[str, str], dict[str, Any]] = {}
+    for question in questions:
+        empty = {"pattern": question.expression, "zone": question.zone, "after": [], "before": []}
+        jobs.setdefault(question[:2], empty)[direction(question)].append(question.instant)
+    found = dict(zip(jobs, run_driver(jobs=list(jobs.values()))["answers"], strict=True))
+    return [found[question[:2]][direction(question)].pop(0) for question in questions]
 
-    @property
-    def slips(self) -> tuple[Slip, ...]:
-        return SLIPS
 
-    def accepted(self, expressions: list[str]) -> list[str]:
-        jobs = [{"pattern": each, "zone": "UTC", "after": [], "before": []} for each in expressions]
-        answers = run_driver(jobs=jobs)["answers"]
-        return [each for each, answer in zip(expressions, answers, strict=True) if "error" not in answer]
-
-    def answers(self, questions: list[Question]) -> Iterator[Answer]:
-        jobs: dict[tuple[str, str], dict[str, Any]] = {}
-        for question in questions:
-            job = jobs.setdefault(
-                question[:2], {"pattern": question.expression, "zone": question.zone, "after": [], "before": []}
-            )
-            job["before" if question.backwards else "after"].append(question.instant)
-        found = dict(zip(jobs, run_driver(jobs=list(jobs.values()))["answers"], strict=True))
-        for question in questions:
-            yield found[question[:2]]["before" if question.backwards else "after"].pop(0)
+def direction(question: Question) -> str:
+    """The name that the driver has for a direction."""
+    return "before" if question.backwards else "after"
 
 
 # ---------------------------------------------------------------- readings
@@ -97,7 +73,7 @@ def only_one_time_a_day_is_fixed(spec: Spec) -> Spec | None:
 
 
 READINGS = (
-    Reading("croner-one-time-is-fixed", only_one_time_a_day_is_fixed),
+    Reading("croner-one-time-is-fixed", only_one_time_a_day_is_fixed, at_changes=True),
     Reading("or-and-star-step", steps_are_restrictions),
 )
 
@@ -127,4 +103,26 @@ def jumps_over_the_first_of_march(case: Disagreement) -> bool:
 SLIPS = (
     Slip("croner-gap-within-the-day", stays_on_the_day),
     Slip("croner-february", jumps_over_the_first_of_march),
+)
+
+CRONER = Peer(
+    name="croner",
+    syntax=Syntax(
+        seconds=True,
+        years=True,
+        open_steps=True,
+        last_day=True,
+        last_workday=True,
+        nearest_workday=True,
+        nth_weekday=True,
+        last_weekday=True,
+        named_last_weekday=True,
+        question=True,
+        together=True,
+        shorthands=True,
+    ),
+    accepts=accepts,
+    answers=answers,
+    readings=READINGS,
+    slips=SLIPS,
 )

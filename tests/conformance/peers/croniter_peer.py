@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -17,6 +16,7 @@ from tests.conformance.peers.comparing import (
     Answer,
     Change,
     Disagreement,
+    Peer,
     Question,
     Reading,
     Slip,
@@ -34,49 +34,18 @@ from tests.oracle.walk import DAY, HOUR, load_zone
 FIFTY_YEARS = 50 * 366 * DAY
 
 
-class CroniterPeer:
-    """Answers by croniter, with the seconds field in front as in Foliot."""
-
-    name = "croniter"
-    syntax = Syntax(
-        seconds=True,
-        years=True,
-        wraps=True,
-        open_steps=True,
-        last_day=True,
-        nearest_workday=True,
-        nth_weekday=True,
-        last_weekday=True,
-        question=True,
-        shorthands=True,
-    )
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        return READINGS
-
-    @property
-    def slips(self) -> tuple[Slip, ...]:
-        return SLIPS
-
-    def accepted(self, expressions: list[str]) -> list[str]:
-        return [expression for expression in expressions if is_accepted(expression)]
-
-    def answers(self, questions: list[Question]) -> Iterator[Answer]:
-        return map(answer, questions)
-
-
 @cache
 def parsed(expression: str) -> croniter:
-    """croniter for an expression; the last Friday of the month is L5 there."""
+    """What croniter makes of an expression; the last Friday of the month is L5 there."""
     fields = expression.split()
     if len(fields) > 1:
         weekday = 4 if len(fields) == 5 else 5
         fields[weekday] = re.sub(r"(\d)L", r"L\1", fields[weekday])
-    return croniter(" ".join(fields), 0, ret_type=datetime, second_at_beginning=True)
+    return croniter(" ".join(fields), 0, second_at_beginning=True)
 
 
 def is_accepted(expression: str) -> bool:
+    """Whether croniter is willing to read it."""
     try:
         parsed(expression)
     except CroniterBadCronError:
@@ -93,7 +62,7 @@ def answer(question: Question) -> Answer:
         found = cron.get_prev(start_time=start) if question.backwards else cron.get_next(start_time=start)
     except CroniterBadDateError:
         return None
-    return int(found.timestamp())
+    return int(found)
 
 
 # ---------------------------------------------------------------- readings
@@ -151,8 +120,8 @@ def names_month(text: str, month: int) -> bool:
 
 
 READINGS = (
-    Reading("croniter-overlap-twice", repeats_in_the_overlap),
-    Reading("croniter-gap-by-hour", looks_at_the_hour_only),
+    Reading("croniter-overlap-twice", repeats_in_the_overlap, at_changes=True),
+    Reading("croniter-gap-by-hour", looks_at_the_hour_only, at_changes=True),
     Reading("or-and-star-step", steps_are_restrictions),
     Reading("croniter-special-day-alone", special_day_wins),
     Reading("croniter-workday-of-short-months", workday_of_short_months),
@@ -228,10 +197,30 @@ def misses_part_of_an_hour(case: Disagreement) -> bool:
     return case.theirs == ask(replace(case.understood, overlap="first"), case.question)
 
 
-SLIPS: tuple[Slip, ...] = (
+SLIPS = (
     Slip("croniter-half-fails", finds_nothing),
     Slip("croniter-lost-day", catches_up_a_lost_day),
     Slip("croniter-gap-seconds", keeps_the_seconds),
     Slip("croniter-gap-now-and-then", catches_up_now_and_then),
     Slip("croniter-part-hour", misses_part_of_an_hour),
+)
+
+CRONITER = Peer(
+    name="croniter",
+    syntax=Syntax(
+        seconds=True,
+        years=True,
+        wraps=True,
+        open_steps=True,
+        last_day=True,
+        nearest_workday=True,
+        nth_weekday=True,
+        last_weekday=True,
+        question=True,
+        shorthands=True,
+    ),
+    accepts=lambda expressions: list(map(is_accepted, expressions)),
+    answers=lambda questions: map(answer, questions),
+    readings=READINGS,
+    slips=SLIPS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -14,6 +14,7 @@ from tests.conformance.peers.comparing import (
     Answer,
     Change,
     Disagreement,
+    Peer,
     Question,
     Reading,
     Slip,
@@ -62,30 +63,8 @@ class CountingCronSim(CronSim):
         )
 
 
-class CronSimPeer:
-    """Answers by cronsim."""
-
-    name = "cronsim"
-    syntax = Syntax(
-        seconds=True, open_steps=True, last_day=True, last_workday=True, nth_weekday=True, last_weekday=True
-    )
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        return READINGS
-
-    @property
-    def slips(self) -> tuple[Slip, ...]:
-        return SLIPS
-
-    def accepted(self, expressions: list[str]) -> list[str]:
-        return [expression for expression in expressions if is_accepted(expression)]
-
-    def answers(self, questions: list[Question]) -> Iterator[Answer]:
-        return map(answer, questions)
-
-
 def is_accepted(expression: str) -> bool:
+    """Whether cronsim is willing to read it."""
     try:
         CronSim(expression, datetime(2025, 1, 1, tzinfo=UTC))
     except CronSimError:
@@ -104,6 +83,7 @@ def answer(question: Question) -> Answer:
 
 
 def cronsim_at(question: Question) -> CountingCronSim:
+    """One that is about to look for the answer."""
     zone = UTC if question.zone == "UTC" else load_zone(question.zone)
     start = datetime.fromtimestamp(question.instant, zone)
     return CountingCronSim(question.expression, start, reverse=question.backwards)
@@ -125,7 +105,7 @@ def open_step_reaches_seven(spec: Spec) -> Spec | None:
 
 
 READINGS = (
-    Reading("cronsim-seconds-literal", literal_with_seconds),
+    Reading("cronsim-seconds-literal", literal_with_seconds, at_changes=True),
     Reading("cronsim-weekday-step-to-7", open_step_reaches_seven),
 )
 
@@ -140,7 +120,7 @@ def is_fixed(question: Question) -> bool:
 
 def forgets_the_pass(case: Disagreement) -> bool:
     """Asked in the second pass of a repeated hour, it answers as if asked in the first: even with the past."""
-    change = second_pass(case.question)
+    change = second_pass(case.question.zone, case.question.instant)
     if change is None or not is_fixed(case.question):
         return False
     return case.theirs == case.ask(case.question.instant - change.length)
@@ -180,4 +160,13 @@ SLIPS = (
     Slip("cronsim-lost-day", catches_up_a_lost_day),
     Slip("cronsim-part-hour", stumbles_within_the_hour),
     Slip("cronsim-midnight", stumbles_at_midnight),
+)
+
+CRONSIM = Peer(
+    name="cronsim",
+    syntax=Syntax(seconds=True, open_steps=True, last_day=True, last_workday=True, nth_weekday=True, last_weekday=True),
+    accepts=lambda expressions: list(map(is_accepted, expressions)),
+    answers=lambda questions: map(answer, questions),
+    readings=READINGS,
+    slips=SLIPS,
 )

@@ -25,6 +25,7 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
 from temporalio.api.workflowservice.v1 import CreateScheduleRequest, ListScheduleMatchingTimesRequest
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 NAMESPACE = "default"
 SECONDS_TO_START = 90
@@ -63,6 +64,16 @@ class TemporalServer:
     def ticks_of_all(self, asked: Iterable[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
         """The same for many schedules, each with its own windows."""
         return self._runner.run(self._ask_all(list(asked)))
+
+    def accepts(self, cron: str) -> bool:
+        """Whether it is willing to read a cron string."""
+        try:
+            self._runner.run(self._create(cron, ""))
+        except RPCError as error:
+            if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                raise
+            return False
+        return True
 
     async def _ask_all(self, asked: list[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
         turn = asyncio.Semaphore(CALLS_AT_ONCE)

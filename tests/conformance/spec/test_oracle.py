@@ -18,7 +18,7 @@ from tests.oracle import brute
 from tests.oracle.brute import Spec, iso, ticks_of
 from tests.oracle.cron import numbers, parse_cron
 from tests.oracle.judge import Engine
-from tests.oracle.places import LOST_A_DAY, REQUIRED, transitions
+from tests.oracle.places import REQUIRED, Place, transitions
 from tests.oracle.rounds import (
     ROUNDS_PER_BLOCK,
     Disagreed,
@@ -28,11 +28,11 @@ from tests.oracle.rounds import (
     run_round,
     seed_from_environment,
 )
-from tests.oracle.walk import DAY, HOUR, Walk, load_zone, moment_of, walk_seconds
+from tests.oracle.walk import DAY, HOUR, Walk, load_zone, moment_of, offset_at, walk_seconds
 
 CASES = 100_000
 CHUNKS = 4
-BLOCKS_PER_CHUNK = 3
+BLOCKS_PER_CHUNK = 2
 
 # ---------------------------------------------------------------- the oracle against facts worked out by hand
 
@@ -244,8 +244,13 @@ def assert_looked_where_it_should(tally: Tally, seed: int, chunk: int) -> None:
     ):
         for choice in choices:
             assert tally.settings[f"{name}={choice}"] > 0, (seed, name, choice)
-    if any(place.zone_name in LOST_A_DAY for place in places):
+    if any(lost_a_day(place) for place in places):
         assert tally.hits["lost day"] > 0, seed
+
+
+def lost_a_day(place: Place) -> bool:
+    zone = load_zone(place.zone_name)
+    return offset_at(place.centre, zone) - offset_at(place.centre - 1, zone) == DAY
 
 
 def test_the_chunks_together_visit_every_required_place() -> None:
@@ -259,7 +264,7 @@ def test_the_chunks_together_visit_every_required_place() -> None:
     assert len(found) < len(places), "no round walks days"
     assert any(place.centre > instant("2038-01-19T00:00Z") for place in found), "none after the tabulated years"
     assert instant("2011-12-30T10:00Z") in {place.centre for place in found}, "Apia's lost day"
-    assert {"2018"} == {iso(place.centre)[:4] for place in found if place.zone_name == "America/Sao_Paulo"}
+    assert "2018" in {iso(place.centre)[:4] for place in found if place.zone_name == "America/Sao_Paulo"}
     on_transitions = [
         place for place in found if place.centre in transitions(place.zone_name, int(iso(place.centre)[:4]))
     ]
@@ -355,16 +360,12 @@ def test_a_wrong_engine_is_found_out(name: str) -> None:
 
 def test_the_limit_of_three_hours_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """An oracle without the limit must differ from the engine where a day was lost."""
-    number = next(n for n in own_rounds(1) + own_rounds(0) + own_rounds(2) if _is_lost_day(n))
+    places = {number: place_of_round(SEED_OF_MUTANTS, number) for number in own_rounds(1)}
+    number = next(number for number, place in places.items() if place is not None and lost_a_day(place))
     run_round(SEED_OF_MUTANTS, number)
     monkeypatch.setattr(brute, "LONGEST_DST_GAP", 25 * HOUR)
     with pytest.raises(Disagreed):
         run_round(SEED_OF_MUTANTS, number)
-
-
-def _is_lost_day(number: int) -> bool:
-    place = place_of_round(SEED_OF_MUTANTS, number)
-    return place is not None and place.zone_name in LOST_A_DAY
 
 
 def test_a_disagreement_can_be_seen_again() -> None:

@@ -409,6 +409,7 @@ MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
     ("foliot", "@every 500ms", "cron.@every", None, "whole seconds"),
     ("foliot", "@every 1h/", "cron.@every", 10, "not a duration"),
     ("foliot", "@every 1h/x", "cron.@every", 10, "not a duration"),
+    ("foliot", "@every 1h/90m", "cron", 10, "less than the interval of 1h"),
     ("foliot", "TZ=UTC @every 1h", "cron", 0, "drop the prefix"),
     ("quartz", "@daily", "cron", 0, "Quartz has no @ names"),
     # zone prefixes
@@ -467,8 +468,21 @@ def test_the_fifteenth_friday_of_a_month_is_refused_however_it_is_written() -> N
             parse_cron(text)
 
 
+BACKWARDS: list[tuple[Dialect, str, int, int]] = [("foliot", "year", 2030, 2026), ("temporal", "hour", 22, 2)]
+
+
+@pytest.mark.parametrize(("dialect", "name", "start", "end"), BACKWARDS)
+def test_a_structured_range_runs_backwards_only_where_a_written_one_may(
+    dialect: Dialect, name: str, start: int, end: int
+) -> None:
+    """``{"start": 2030, "end": 2026}`` silently meant all years but three."""
+    for calendar in ({name: f"{start}-{end}"}, {name: [{"start": start, "end": end}]}):
+        with pytest.raises(InvalidSpec):
+            Spec(calendars=[calendar], dialect=dialect)
+
+
 def test_a_zone_is_given_once() -> None:
-    assert Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Asia/Tokyo")
+    assert Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Asia/Tokyo").next(0) == datetime(1970, 1, 2, tzinfo=UTC)
     with pytest.raises(InvalidSpec, match="give the zone in one place"):
         Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Europe/Berlin")
     with pytest.raises(InvalidSpec, match="give the zone in one place"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import Any
@@ -51,6 +52,10 @@ def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
         @staticmethod
         def country_holidays(*_country: object, **_options: object) -> dict[date, str]:
             return {date(2026, 1, 2): "the day after"}
+
+        @staticmethod
+        def list_supported_countries() -> dict[str, list[str]]:
+            return {"DE": ["BY"]}
 
     monkeypatch.setattr(module, "import_module", lambda _name: Later)
 
@@ -161,6 +166,13 @@ def test_a_stored_spec_without_any_holiday_is_not_looked_up_again(no_library: No
     assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (found,)
 
 
+@pytest.mark.xfail(reason="a document without dates is looked up, even if that has been done", raises=InvalidSpec)
+def test_a_changed_copy_of_a_spec_is_not_looked_up_again(no_library: None) -> None:
+    """Nor is an empty list in the document that the copy is made from."""
+    spec = spec_without({"country": "DE", "dates": []})
+    assert replace(spec, timezone="UTC").exclude == spec.exclude
+
+
 def test_dates_may_be_given_by_hand_without_the_library(no_library: None) -> None:
     spec = spec_without({"country": "Narnia", "subdivision": "East", "dates": ["2026-05-01"], "source": "the lion"})
     assert spec.next(utc("2026-05-01")) == utc("2026-05-02T07:00")
@@ -184,7 +196,7 @@ BAD: list[tuple[Any, str, str]] = [
     ("DE-XX", "exclude.holidays[0]", "DE has no subdivision 'XX'; expected one of BB, BE, BW, BY"),
     ({"subdivision": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),
     ({"country": "DE", "region": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),
-    ({"country": 49}, "exclude.holidays[0].country", "not text; expected ISO codes such as DE and BY"),
+    ({"country": 49}, "exclude.holidays[0].country", "49 is not text; expected an ISO code such as DE, BY"),
     ({"country": "DE", "first_year": "2026"}, "exclude.holidays[0].first_year", "'2026'; expected 1970 to 2200"),
     ({"country": "DE", "first_year": 1969}, "exclude.holidays[0].first_year", "1969; expected 1970 to 2200"),
     ({"country": "DE", "first_year": True}, "exclude.holidays[0].first_year", "True; expected 1970 to 2200"),
@@ -213,7 +225,6 @@ def test_what_cannot_be_looked_up_is_refused(excluded: Any, field: str, says: st
     assert says in str(caught.value)
 
 
-@pytest.mark.xfail(reason="both years share one path, as do country and subdivision", raises=AssertionError)
 @pytest.mark.parametrize(
     ("excluded", "field"),
     [
@@ -227,7 +238,6 @@ def test_the_error_names_the_part_that_is_wrong(excluded: Any, field: str) -> No
     assert caught.value.field == field
 
 
-@pytest.mark.xfail(reason="the library looks any attribute of its own up as a country", raises=TypeError)
 @pytest.mark.parametrize("name", ["__name__", "registry", "utils", "country_holidays", "HolidaySum"])
 def test_the_name_of_something_else_in_the_library_is_no_country(name: str) -> None:
     """``country_holidays(name)`` calls whatever the library has under that name: a str, a module, a function."""
@@ -235,14 +245,12 @@ def test_the_name_of_something_else_in_the_library_is_no_country(name: str) -> N
         spec_without([name])
 
 
-@pytest.mark.xfail(reason="a class of the library that is no country gives no dates", raises=pytest.fail.Exception)
 def test_a_class_of_the_library_that_is_no_country_is_refused() -> None:
     """It was accepted, and the spec then excluded nothing at all."""
     with pytest.raises(InvalidSpec):
         spec_without("HolidayBase")
 
 
-@pytest.mark.xfail(reason="a document with no dates is taken for one that has been looked up", raises=AssertionError)
 def test_a_document_of_the_model_is_looked_up_like_data() -> None:
     assert "2026-05-01" in written([HolidaysDocument("DE")]).dates
 

@@ -30,9 +30,9 @@ def shown(epochs: Iterable[int]) -> list[str]:
     return [f"{datetime.fromtimestamp(epoch, UTC):%Y-%m-%dT%H:%M:%S}".removesuffix(":00") for epoch in epochs]
 
 
-def between(first: str, last: str, ticks: Ticks | None = None, **spec: Any) -> list[str]:
+def between(first: str, last: str, **spec: Any) -> list[str]:
     """The ticks from one instant to another, found forwards; the way back must find the same."""
-    ticks = Spec(**spec).compile() if ticks is None else ticks
+    ticks = Spec(**spec).compile()
     begin, end = utc(first), utc(last)
     found = list(ticks.between_epochs(begin, end))
     back, tick = [], ticks.prev_epoch(end + 1)
@@ -197,7 +197,7 @@ def test_one_shots_without_an_offset_are_wall_times(zone: str | None, time: str,
 
 
 def test_one_shots_follow_the_dst_policy_of_fixed_sources() -> None:
-    spec = {"times": ["2026-03-29T02:30:00", "2026-10-25T02:30:00"], "timezone": "Europe/Berlin"}
+    spec: dict[str, Any] = {"times": ["2026-03-29T02:30:00", "2026-10-25T02:30:00"], "timezone": "Europe/Berlin"}
     span = ("2026-01-01T00:00:00", "2026-12-31T00:00:00")
     assert between(*span, **spec, dst_gap="shift", dst_overlap="both") == [
         "2026-03-29T01:30",

@@ -8,8 +8,9 @@ from importlib.resources import files
 
 import pytest
 
+from foliot.errors import MalformedZoneFile
 from foliot.spec.days import HORIZON
-from foliot.spec.tzif import MalformedZoneFile, Transition, read_transitions
+from foliot.spec.tzif import Transition, read_transitions
 
 HOUR = 3600
 

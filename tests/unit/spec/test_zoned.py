@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from foliot import Spec, Ticks
-from foliot.model.spec import DIALECTS, DST_PROFILES
+from foliot.model.spec import DIALECTS, DST_PROFILES, Dialect
 from foliot.spec.ticks import Trace
 
 
@@ -221,14 +221,37 @@ def test_berlin_2025_has_fourteen_quarter_hours_where_temporal_has_six() -> None
 def test_apia_2011_is_left_behind(text: str) -> None:
     """robfig/cron searched for ever here, and Temporal returned its own argument."""
     compiled = Spec(cron=text, timezone="Pacific/Apia").compile()
-    tick: int | None = utc("2011-12-01T00:00:00")
+    tick = utc("2011-12-01T00:00:00")
     for _ in range(40):
-        assert tick is not None
         later = compiled.next_epoch(tick)
         assert later is not None
         assert later > tick
         tick = later
     assert tick > utc("2012-01-01T00:00:00")
+
+
+EDGES = [
+    ("UTC", "* * * * * *", "1970-01-01T00:00:00", "2200-12-31T23:59:59"),
+    ("UTC", "0 0 1 1 *", "1970-01-01T00:00:00", "2200-01-01T00:00:00"),
+    # west of Greenwich it is still 1969 when the range begins, and still 2200 when it has ended
+    ("America/New_York", "0 19 31 12 *", "1970-01-01T00:00:00", "2200-01-01T00:00:00"),
+    ("America/New_York", "59 59 18 31 12 ?", "1970-12-31T23:59:59", "2200-12-31T23:59:59"),
+    ("Pacific/Pago_Pago", "0 13 31 12 *", "1970-01-01T00:00:00", "2200-01-01T00:00:00"),
+    # east of Greenwich it is 2201 before the range ends
+    ("Asia/Tokyo", "0 0 1 1 *", "1970-12-31T15:00:00", "2200-12-31T15:00:00"),
+    ("Asia/Tokyo", "0 0 0 1 1 ? 2200", "2199-12-31T15:00:00", "2199-12-31T15:00:00"),
+    ("Pacific/Kiritimati", "59 59 13 1 1 ?", "1970-01-02T00:39:59", "2200-12-31T23:59:59"),
+]
+
+
+@pytest.mark.parametrize(("zone", "text", "first", "last"), EDGES)
+def test_the_first_and_the_last_tick_of_all_time(zone: str, text: str, first: str, last: str) -> None:
+    """From 1970-01-01T00:00:00Z up to the last second of 2200, in Greenwich, whatever the clock on the wall shows."""
+    compiled = Spec(cron=text, timezone=zone).compile()
+    assert compiled.next_epoch(-1) == compiled.next_epoch(-(10**12)) == utc(first)
+    assert compiled.prev_epoch(utc("2201-01-01T00:00:00")) == compiled.prev_epoch(10**12) == utc(last)
+    assert compiled.prev_epoch(utc(first)) is None
+    assert compiled.next_epoch(utc(last)) is None
 
 
 # ---------------------------------------------------------------- policies
@@ -287,19 +310,20 @@ def test_a_profile_has_a_rule_for_each_class(profile: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: str) -> None:
+def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: Dialect) -> None:
     gap, overlap = {
         "foliot": (FIXED_GAP, FIXED_OVERLAP),
         "temporal": (FIXED_GAP, FIXED_OVERLAP),
         "quartz": ("0 30 2 9 3 ?", "0 30 1 2 11 ?"),
     }[dialect]
     own = PROFILES[{"foliot": "vixie"}.get(dialect, dialect)]
-    for profile, rules in {None: own, **PROFILES}.items():
+    choices: list[tuple[Any, tuple[str, ...]]] = [(None, own), *PROFILES.items()]
+    for profile, rules in choices:
         compiled = Spec(
             cron=[gap, overlap],
             timezone="America/New_York",
-            dialect=dialect,  # type: ignore[arg-type]  # the literals are known to the test only
-            dst_profile=profile,  # type: ignore[arg-type]  # as above
+            dialect=dialect,
+            dst_profile=profile,
         ).compile()
         for day, hours in (
             ("2025-03-09", GAPS[FIXED_GAP, rules[0]]),

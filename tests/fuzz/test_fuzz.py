@@ -1,0 +1,191 @@
+"""The fuzzer for two seconds, and everything it has ever found.
+
+``python -m tests.fuzz --seconds 60`` is the long run.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from foliot import InvalidSpec, Spec
+from tests.fuzz import __main__ as command
+from tests.fuzz import hunt as hunting
+from tests.fuzz.doors import DOORS, Broken, Door, check_error
+from tests.fuzz.hunt import Misbehaved, Tally, hunt, judge, new_seed, run_case
+
+SECONDS = 2.0
+
+
+def test_arbitrary_text_gives_an_answer_or_invalid_spec(capfd: pytest.CaptureFixture[str]) -> None:
+    seed = new_seed()
+    with capfd.disabled():  # the seed is to be seen even when all is well
+        sys.stderr.write(f"\nfuzz: python -m tests.fuzz --seed {seed}\n")
+    tally = hunt(seed, SECONDS)
+    assert tally.cases > 500
+    assert set(tally.refused) == set(DOORS), "a door that refuses nothing reads nothing"
+
+
+# ---------------------------------------------------------------- what was found
+
+EVENT = "BEGIN:VCALENDAR\nBEGIN:VEVENT\n{}\nEND:VEVENT\nEND:VCALENDAR"
+
+FOUND = [
+    # numbers with more zeros than anyone writes
+    ("cron, foliot", "0000059 * * * *"),
+    ("cron, foliot", "*/0000015 * * * *"),
+    ("cron, foliot", "0 0 * * FRI#00015"),
+    ("calendar minute", "0" * 999 + "7"),
+    # a step without a number
+    ("cron, foliot", "*/ * * * *"),
+    ("cron, foliot", "5/ * * * *"),
+    # beyond the end of the week
+    ("cron, foliot", "0 0 * * H(7-7)"),
+    ("cron, foliot", "0 0 * * H(5-7)"),
+    # zone names that are nearly right: the search for the right one took more than 5 ms
+    ("cron, temporal", "TZ=As,a/Tokyo @hourly"),
+    ("cron, foliot", "CRON_TZ=Europe/Be;rlin 0 9 * * 1 # standup"),
+    ("cron, temporal", "CRON_TZ=ERI#urope/Berlin 0 9 * * 1 # standup"),
+    ("compile", "TZ=Asia/T１okyo @hourly"),
+    ("zone", "America/Argentina/" * 50),
+    ("zone", "../../etc/passwd"),
+    ("zone", "Europe/Berlin\0"),
+    # from the first year to the last
+    ("calendar year", "2200"),
+    ("cron, foliot", "0 0 0 29 2 ? 2200"),
+    # moments outside of what a datetime can hold, or with a line break in the middle
+    ("icalendar", EVENT.format("DTSTART:00000101")),
+    ("icalendar", EVENT.format("DTSTART:99991231\nDURATION:P9W")),
+    ("icalendar", EVENT.format("DTSTART;TZID=UTC:00001231T235960Z\nDURATION:1w")),
+    ("icalendar", EVENT.format("DTSTART:20260231")),
+    ("window", "2026-03-29\n00:00"),
+    ("time", "0001-01-01T00:00:00+23:59"),
+    ("time", "9999-12-31T23:59:59-23:59"),
+    ("start_at", "2026-01-01\ud80000:00"),
+    # an all-day event every minute for fourteen years: a day's date, seven million times
+    ("icalendar", EVENT.format("DTSTART:20261231\nRRULE:FREQ=MINUTELY;UNTIL=20400101;BYSECOND=0,30,60")),
+    # names that the holidays library has, but not as countries
+    ("json", '{"cron": "@daily", "exclude": {"holidays": ["country_holidays"]}}'),
+    ("json", '{"cron": "@daily", "exclude": {"holidays": ["utils"]}}'),
+    ("json", '{"cron": "@daily", "exclude": {"holidays": ["__class__"]}}'),
+    ("json", '{"cron": "@daily", "exclude": {"holidays": ["DE-XX", ""]}}'),
+    # numbers that are none, and far too many digits
+    ("json", '{"intervals": [{"every": 1e400}]}'),
+    ("json", '{"jitter_ms": ' + "9" * 5000 + "}"),
+    ("json", '{"intervals": [' + "9" * 4000 + "]}"),
+    ("duration", "9" * 5000),
+    ("duration", "1s" * 5000),
+    ("duration", "٣s"),
+    # ranges that run backwards where nothing wraps
+    ("json", '{"calendars": [{"year": [{"start": 2030, "end": 2026}]}]}'),
+    ("json", '{"calendars": [{"hour": [{"start": 22, "end": 2}]}], "dialect": "temporal"}'),
+    # other text that parsers trip over
+    ("cron, foliot", ""),
+    ("cron, foliot", "\0"),
+    ("cron, foliot", "@"),
+    ("cron, foliot", "@every"),
+    ("cron, foliot", "@every 1h/"),
+    ("cron, foliot", "@every " + "9" * 900 + "s"),
+    ("cron, foliot", "TZ="),
+    ("cron, foliot", "TZ==\t="),
+    ("cron, foliot", "0 0 * * +"),
+    ("cron, foliot", "+ + + + +"),
+    ("cron, foliot", "# # # # #"),
+    ("cron, foliot", " #" * 499),
+    ("cron, foliot", "," * 1000),
+    ("cron, foliot", "0," * 490 + "0 * * * *"),
+    ("cron, foliot", "L-" + "9" * 900 + " * * * *"),
+    ("cron, foliot", "0 0 L-" + "9" * 900 + " * *"),
+    ("cron, foliot", "*" * 10_000),
+    ("cron, foliot", "\u2003" * 1000),
+    ("cron, quartz", "0 0 12 ? ? ?"),
+    ("cron, temporal", "#"),
+    ("rrule", "FREQ=SECONDLY;INTERVAL=999999999;BYMONTH=2;BYMONTHDAY=30"),
+    ("rrule", "DTSTART:00010101T000000\nRRULE:FREQ=DAILY"),
+    ("rrule", "DTSTART:99991231T235959\nRRULE:FREQ=SECONDLY"),
+    ("rrule", "=;" * 4000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), FOUND)
+def test_what_was_found_once_stays_mended(name: str, text: str) -> None:
+    hunting.warm()
+    judge(DOORS[name], text, 0, Tally(), "regression", random.Random(0))
+
+
+@pytest.mark.parametrize("depth", range(900, 1010, 2))
+def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
+    """Just below the depth at which the decoder gives up, describing the value was too deep: a RecursionError."""
+    with pytest.raises(InvalidSpec):
+        Spec.from_json('{"cron": ' + "[" * depth + "]" * depth + "}")
+
+
+# ---------------------------------------------------------------- the fuzzer itself can fail
+
+
+def with_door(monkeypatch: pytest.MonkeyPatch, door: Door) -> None:
+    monkeypatch.setattr(hunting, "DOORS", {door.name: door})
+
+
+def refuse(problem: str, position: int | None = None) -> InvalidSpec:
+    return InvalidSpec(problem, position=position, text="text")
+
+
+def test_another_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(text: str) -> None:
+        raise KeyError(text)
+
+    with_door(monkeypatch, Door("broken", stumble, lambda _draw: "a\nb"))
+    with pytest.raises(Misbehaved, match=r"seed 7, case 3: KeyError(.|\n)*text: 'a\\nb'"):
+        run_case(7, 3, Tally())
+
+
+def test_a_slow_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_door(monkeypatch, Door("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
+    with pytest.raises(Misbehaved, match="more than 0"):
+        run_case(7, 3, Tally())
+
+
+def test_an_endless_search_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(_text: str) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(hunting, "ENDLESS_S", 0.05)
+    with_door(monkeypatch, Door("endless", search, lambda _draw: "x"))
+    with pytest.raises(Misbehaved, match="no end after"):
+        run_case(7, 3, Tally())
+
+
+@pytest.mark.parametrize("error", [refuse("two\nlines"), refuse("outside", 5), refuse("outside", -1)])
+def test_a_bad_message_is_found(error: InvalidSpec) -> None:
+    with pytest.raises(Broken):
+        check_error(error)
+
+
+def test_a_case_can_be_seen_again() -> None:
+    def texts(seed: int) -> list[str]:
+        return [DOORS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
+
+    assert texts(1) == texts(1)
+    assert texts(1) != texts(2)
+
+
+def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "0.2", "--seed", "5"])
+    assert command.main() == 0
+    written = capsys.readouterr().out
+    assert written.startswith("seed 5\n")
+    assert "per second" in written
+    assert "slowest" in written
+
+
+def test_the_command_fails_with_the_text_that_did_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_door(monkeypatch, Door("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose
+    monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "1"])
+    assert command.main() == 1
+    assert "text: '\\ud800'" in capsys.readouterr().out
