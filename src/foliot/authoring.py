@@ -31,7 +31,7 @@ from foliot.model.spec import (
     SpecDocument,
 )
 from foliot.model.tick import Tick
-from foliot.spec.compiled import compile_spec
+from foliot.spec.compiled import compile_spec, zone_of
 from foliot.spec.document import document_json, read_document
 from foliot.spec.duration import parse_duration
 from foliot.spec.explain import explain
@@ -88,6 +88,11 @@ class Spec(SpecDocument):
             self.compile()
         else:  # the names are resolved by whoever stores the calendars; all the rest can be checked now
             self.compile(calendars=[NamedCalendar(name) for name in self.exclude.named])
+
+    @property
+    def zone_name(self) -> str:
+        """The zone that the spec as a whole is read and shown in."""
+        return zone_of(self).name
 
     def compile(self, *, schedule_id: str = "", calendars: Calendars = ()) -> Ticks:
         """Return the compiled form, which works on integer seconds; equal specs share it."""

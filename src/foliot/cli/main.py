@@ -60,12 +60,13 @@ def main() -> None:
         render.error_line(str(error))
         code = WRONG_INPUT
     except TyperException as error:
-        render.error_line(f"{error.format_message().rstrip('.')}; {_help_hint(error)}")
+        if message := error.format_message().rstrip("."):  # without one it has shown the help already
+            render.error_line(f"{message}; {_help_hint(error)}")
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader of the pipe has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (render.ReaderGone, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that leaving has nothing to complain of
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Sequence
 from datetime import datetime
+from io import TextIOWrapper
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from foliot.model.finding import Finding
@@ -21,22 +22,37 @@ _WIDTH_IN_A_PIPE = 10_000
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has seen enough; not an error."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise ReaderGone
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return where to print; in a pipe, without colour and without a width."""
-    probe = Console(stderr=stderr, highlight=False)
-    return (
-        probe if probe.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH_IN_A_PIPE, no_color=True)
-    )
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, TextIOWrapper):  # an ellipsis must not be an error where only ASCII is understood
+        stream.reconfigure(errors="replace")
+    probe = _Console(stderr=stderr, highlight=False)
+    if probe.is_terminal:
+        return probe
+    return _Console(stderr=stderr, highlight=False, width=_WIDTH_IN_A_PIPE, no_color=True)
 
 
 def print_json(value: object) -> None:
     """Print JSON for machines."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201 - this is the output
+    try:
+        print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def error_line(message: str) -> None:
     """Print one clear line to standard error."""
-    line = Text("foliot: ", style="bold red").append(message.replace("\n", " "), style="none")
+    line = Text().append("foliot: ", style="bold red").append(message.replace("\n", " "))
     console(stderr=True).print(line, soft_wrap=True)
 
 
@@ -44,21 +60,23 @@ def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
     """Print ticks in local time and UTC, with a mark and the reason where DST had a hand in it."""
     out = console()
     with_seconds = any(tick.at.second or tick.local.second for tick in ticks)
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column(zone, no_wrap=True)
-    table.add_column("UTC", no_wrap=True)
-    if jitter:
-        table.add_column("fires at (UTC)", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    other_day = any(tick.fire_at.date() != tick.at.date() for tick in ticks)
+    rows = [[zone, "UTC"] + ["fires at (UTC)"] * jitter]
     for tick in ticks:
-        cells = [_local(tick.local, with_seconds), _utc(tick.at, with_seconds)]
-        if jitter:
-            cells.append(tick.fire_at.strftime("%H:%M:%S.") + f"{tick.fire_at.microsecond // 1000:03d}")
-        table.add_row(*cells, Text("DST", style="yellow") if tick.moved else "")
-    out.print(table)
+        row = [_local(tick.local, with_seconds), _utc(tick.at, with_seconds)]
+        rows.append(row + [_fire_time(tick.fire_at, other_day)] * jitter)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    out.print(Text(lines[0].rstrip(), style="bold"), soft_wrap=True)
+    for tick, line in zip(ticks, lines[1:], strict=True):
+        out.print(Text().append(f"{line} ").append("DST", "yellow") if tick.moved else line.rstrip(), soft_wrap=True)
     for tick in ticks:
         if tick.moved:
             out.print(Text(f"DST {tick.local:%Y-%m-%d}: {tick.reason}", style="yellow"), soft_wrap=not out.is_terminal)
+
+
+def _fire_time(when: datetime, with_date: bool) -> str:
+    return when.strftime("%m-%d %H:%M:%S." if with_date else "%H:%M:%S.") + f"{when.microsecond // 1000:03d}"
 
 
 def tick_json(tick: Tick) -> dict[str, Any]:
@@ -96,7 +114,7 @@ def _wrapped(out: Console, head: Text, body: str) -> None:
         out.print(head.append(body, style="none"), soft_wrap=True)
         return
     indent = " " * (len(head.plain) if len(head.plain) <= 2 else 4)
-    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=indent) or [""]
+    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=indent, break_on_hyphens=False) or [""]
     first = Text(lines[0])
     first.stylize(head.style, 0, len(head.plain))
     out.print(first)

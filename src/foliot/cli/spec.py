@@ -100,7 +100,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     if as_json:
         render.print_json([render.tick_json(tick) for tick in ticks])
     elif ticks:
-        render.tick_table(ticks, spec.timezone or "UTC", jitter=spec.jitter_ms > 0)
+        render.tick_table(ticks, spec.zone_name, jitter=spec.jitter_ms > 0)
     else:
         render.paragraph("no more ticks")
 
@@ -176,6 +176,9 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
 
 def _spec(options: dict[str, Any]) -> Spec:
     """Build the spec that the options describe; ``--spec`` gives a base that they add to."""
+    words = options["expressions"] or []
+    if len(words) > 1 and not any(" " in word.strip() or word.startswith("@") for word in words):
+        raise InvalidSpec("several words, none of them a cron string", hint="quote it as one: '0 9 * * MON-FRI'")
     named = {
         "cron": options["expressions"],
         "timezone": options["tz"],
@@ -193,7 +196,7 @@ def _spec(options: dict[str, Any]) -> Spec:
     excluded = {"dates": options["exclude"], "holidays": options["holidays"]}
     if any(excluded.values()):
         named["exclude"] = {name: value for name, value in excluded.items() if value}
-    given = {name: value for name, value in named.items() if value}
+    given = {name: value for name, value in named.items() if value is not None and value != []}
     if options["document"] is not None:
         base = Spec.from_json(_read(options["document"])).to_dict()
         given = base | given
@@ -217,7 +220,8 @@ def _instant(text: str | None, option: str) -> datetime | None:
     except ValueError:
         raise InvalidTime(f"{option}: {text!r} is not a time; expected ISO 8601 such as 2026-03-29T00:00Z") from None
     if when.tzinfo is None:
-        raise InvalidTime(f"{option}: {text!r} has no offset; write {text}Z for UTC, or {text}+01:00")
+        full = text if len(text) > len("2026-03-29") else f"{text}T00:00"
+        raise InvalidTime(f"{option}: {text!r} has no offset; write {full}Z for UTC, or {full}+01:00")
     return when
 
 

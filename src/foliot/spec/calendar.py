@@ -51,7 +51,7 @@ def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:
             return parse_field(kind, value, dialect)
         except InvalidSpec as error:
             raise error.located(text=value) from None
-    return field_from_ranges(kind, value)
+    return field_from_ranges(kind, value, dialect)
 
 
 def read_calendar(value: object, *, field: str) -> CalendarDocument:

@@ -127,9 +127,11 @@ class Days:
         rest = self.mask(month) >> day - first
         if rest:
             return day + (rest & -rest).bit_length() - 1
-        for later in range(month + 1, MONTHS):
+        later = self._month_from(month + 1)
+        while later < MONTHS:
             if mask := self.mask(later):
                 return FIRST_DAY[later] + (mask & -mask).bit_length() - 1
+            later = self._month_from(later + 1)
         return None
 
     def prev_day(self, day: int) -> int | None:
@@ -141,10 +143,28 @@ class Days:
         rest = self.mask(month) & ((2 << day - first) - 1)
         if rest:
             return first + rest.bit_length() - 1
-        for earlier in range(month - 1, -2, -1):
+        earlier = self._month_until(month - 1)
+        while earlier >= -1:
             if mask := self.mask(earlier):
                 return FIRST_DAY[earlier] + mask.bit_length() - 1
+            earlier = self._month_until(earlier - 1)
         return None
+
+    def _month_from(self, month: int) -> int:
+        """Return the first month, from this one on, of a year that matches."""
+        if self.years == ALL_YEARS:
+            return month
+        rest = self.years >> month // 12
+        if rest & 1:
+            return month
+        return (month // 12 + (rest & -rest).bit_length() - 1) * 12 if rest else MONTHS
+
+    def _month_until(self, month: int) -> int:
+        """Return the last month, up to this one, of a year that matches."""
+        if self.years == ALL_YEARS:
+            return month
+        rest = self.years & (2 << month // 12) - 1 if month >= 0 else 0
+        return min(month, rest.bit_length() * 12 - 1) if rest else -2
 
     def without(self, others: tuple[Days, ...], dates: frozenset[int]) -> Days:
         """Return these days minus other sets and single days."""

@@ -150,12 +150,15 @@ def parse_field(kind: FieldKind, text: str, dialect: Dialect = "foliot") -> Fiel
     return _field(kind, text, tuple(items))
 
 
-def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...]) -> Field:
+def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...], dialect: Dialect) -> Field:
     """Build a field from a structured list of ranges; one that begins with the whole span counts as ``*``."""
     items = []
+    allowed = DIALECT_RULES[dialect]
     for index, span in enumerate(ranges):
         for bound in (span.start, span.end):
             _check_bounds(kind, bound, f"{kind.name}[{index}]")
+        if span.start > span.end and (not allowed.wraps or kind is YEAR):
+            raise _backwards(kind, str(span.start), str(span.end)).located(field=f"{kind.name}[{index}]")
         if span.step < 1:
             raise InvalidSpec(f"step {span.step}", field=f"{kind.name}[{index}].step", expected="1 or more")
         whole = (span.start, span.end) == (kind.low, kind.high)
@@ -217,12 +220,7 @@ def _span(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRule
     if kind is DAY_OF_WEEK and first == 7 and last != 7 and allowed.wraps:
         first = 0
     if first > last and (not allowed.wraps or kind is YEAR):
-        raise InvalidSpec(
-            f"range {match[1]}-{match[2]} runs backwards",
-            position=0,
-            expected="the lower value first",
-            hint=None if kind is YEAR else "this dialect has no wrap-around ranges: write it as a list of two",
-        )
+        raise _backwards(kind, match[1], match[2])
     return Item("range", first, last, _step(kind, match[3], text, allowed))
 
 
@@ -382,6 +380,11 @@ def _item_text(item: Item) -> str:
     if item.form == "range" and item.last != item.first:
         span += f"-{item.last}"
     return span if item.step == 1 else f"{span}/{item.step}"
+
+
+def _backwards(kind: FieldKind, first: str, last: str) -> InvalidSpec:
+    hint = None if kind is YEAR else "this dialect has no wrap-around ranges: write it as a list of two"
+    return InvalidSpec(f"range {first}-{last} runs backwards", position=0, expected="the lower value first", hint=hint)
 
 
 def _out_of_range(text: str, position: int, low: int, high: int) -> InvalidSpec:

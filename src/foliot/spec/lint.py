@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
 from foliot.model.finding import Finding, Severity
-from foliot.model.spec import Dialect, HolidaysDocument, NamedCalendar, SpecDocument
+from foliot.model.spec import Dialect, ExcludeDocument, HolidaysDocument, NamedCalendar, SpecDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.combined import BoundedTicks
 from foliot.spec.compiled import compile_sources, compile_spec, depends_on_id
@@ -68,7 +68,11 @@ def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
     if not (spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times):
         yield Finding("no-source", "error", "spec", "never fires: no cron, calendar, interval, rrule or time is given")
     elif ticks.next_epoch(-1) is None:
-        hint = "the exclusions leave nothing" if spec.exclude != type(spec.exclude)() else "check day, month and year"
+        hint = "check day, month and year"
+        if spec.exclude != ExcludeDocument():
+            hint = "the exclusions leave nothing"
+        elif spec.start_at is not None or spec.end_at is not None:
+            hint = "check start_at and end_at"
         yield Finding("never-fires", "error", "spec", "never fires: no date from 1970 to 2200 matches", hint)
     elif ticks.next_epoch(now) is None:
         last = ticks.prev_epoch(now + 1)
@@ -202,7 +206,7 @@ def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks
     named = ", ".join(clock_text(wall_datetime(local)) for local in change.locals[:3])
     named += ", …" if len(change.locals) > 3 else ""
     if change.gap:
-        if not fired and _unbroken(source, instant):
+        if not fired and source.wildcard and _unbroken(source, instant):
             return None
         outcome = _in_gap(zone, segment, fired, several)
         return Finding("dst-gap", "warning", path, f"{date}: {named} do{'' if several else 'es'} not exist; {outcome}")

@@ -126,27 +126,34 @@ class AllowedTicks(Ticks):
     whole.
     """
 
-    __slots__ = ("_allowed", "_inner", "_zone")
+    __slots__ = ("_allowed", "_hopeless", "_inner", "_zone")
 
     def __init__(self, inner: Ticks, allowed: WallClock, zone: Zone) -> None:
         """``allowed`` names every wall time that is not excluded."""
         self._inner = inner
         self._allowed = allowed
         self._zone = zone
+        self._hopeless = _never_meeting(inner, allowed, zone)
+        """The offsets at which no tick can meet an allowed time of day."""
 
     def next_epoch(self, after: int) -> int | None:
         """Return the first allowed tick later than ``after``."""
         zone = self._zone
         tick = self._inner.next_epoch(after)
-        while tick is not None:
+        while tick is not None and len(self._hopeless) < len(set(zone.offsets)):
             segment = zone.segment_at(tick)
             local = tick + zone.offsets[segment]
             allowed = self._allowed.next_local(local - 1)
             if allowed == local:
                 return tick
             ahead = zone.end_of(segment)
-            if allowed is not None and self._can_meet(zone.offsets[segment]):
+            if allowed is not None and zone.offsets[segment] not in self._hopeless:
                 ahead = min(ahead, tick + allowed - local)
+            around = self._allowed.next_local(local - 2 * DAY)
+            if around is None:  # nothing is allowed any more, not even what a change of offset might repeat
+                return None
+            if around == allowed:  # whole segments lie in between
+                ahead = max(ahead, tick + allowed - local - 2 * DAY)
             tick = self._inner.at_or_after(ahead)
         return None
 
@@ -154,29 +161,38 @@ class AllowedTicks(Ticks):
         """Return the last allowed tick earlier than ``before``."""
         zone = self._zone
         tick = self._inner.prev_epoch(before)
-        while tick is not None:
+        while tick is not None and len(self._hopeless) < len(set(zone.offsets)):
             segment = zone.segment_at(tick)
             local = tick + zone.offsets[segment]
             allowed = self._allowed.prev_local(local + 1)
             if allowed == local:
                 return tick
             behind = zone.begin_of(segment) - 1
-            if allowed is not None and self._can_meet(zone.offsets[segment]):
+            if allowed is not None and zone.offsets[segment] not in self._hopeless:
                 behind = max(behind, tick - (local - allowed))
+            around = self._allowed.prev_local(local + 2 * DAY)
+            if around is None:
+                return None
+            if around == allowed:
+                behind = min(behind, tick - (local - allowed) + 2 * DAY)
             tick = self._inner.prev_epoch(behind + 1)
         return None
-
-    def _can_meet(self, offset: int) -> bool:
-        """Whether an interval can ever meet an allowed time of day while this offset holds.
-
-        Its ticks are at the same seconds of the day modulo what the interval and a day have in common.  Without this
-        an hourly interval whose every tick is excluded would be walked hour by hour to the end of the range.
-        """
-        if not isinstance(self._inner, IntervalTicks) or not isinstance(self._allowed, Wall):
-            return True
-        common = gcd(self._inner.every, DAY)
-        return 1 in self._allowed.times.flags()[(self._inner.offset + offset) % common :: common]
 
     def trace(self, tick: int) -> Trace | None:
         """Say where an allowed tick comes from."""
         return self._inner.trace(tick) if self.next_epoch(tick - 1) == tick else None
+
+
+def _never_meeting(inner: Ticks, allowed: WallClock, zone: Zone) -> frozenset[int]:
+    """Return the offsets at which an interval never meets an allowed time of day.
+
+    Its ticks are at the same seconds of the day modulo what the interval and a day have in common.  Without this an
+    hourly interval whose every tick is excluded would be walked hour by hour to the end of the range.
+    """
+    if not isinstance(inner, IntervalTicks) or not isinstance(allowed, Wall):
+        return frozenset()
+    common = gcd(inner.every, DAY)
+    flags = allowed.times.flags()
+    return frozenset(
+        offset for offset in set(zone.offsets) if 1 not in flags[(inner.offset + offset) % common :: common]
+    )

@@ -116,14 +116,19 @@ class Source(Ticks):
             local = self._wall.next_local(local)
         if not found:
             return None
-        width = high - low
-        begin = instant if after > before else instant - width
-        ticks = [
-            tick
-            for tick in self.between_epochs(begin, instant + width - 1)
-            if (trace := self.trace(tick)) and trace.moved
-        ]
-        return ClockChange(after > before, tuple(found), tuple(ticks))
+        if after > before:
+            return ClockChange(True, tuple(found), self._stand_ins(segment, found))
+        firsts = [local - before for local in found] if self._rule.overlap != "second" else []
+        seconds = [local - after for local in found] if self._rule.overlap != "first" else []
+        return ClockChange(False, tuple(found), (*firsts, *seconds))
+
+    def _stand_ins(self, segment: int, lost: list[int]) -> tuple[int, ...]:
+        """Return the ticks that lost wall times become."""
+        if self._gap(segment) is None:
+            return ()
+        if self._rule.gap == "catch_up":
+            return (self._zone.begin_of(segment),)
+        return tuple(local - self._zone.offsets[segment - 1] for local in lost)
 
     def _next_across(self, local: int, guess: int, after: int) -> int | None:
         """Return the tick of a wall time beyond a change of offset, if it is undisturbed; else look carefully.

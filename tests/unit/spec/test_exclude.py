@@ -207,14 +207,14 @@ def test_a_named_calendar_that_cannot_be_read_is_named_in_the_error(
 # --- clock changes ----------------------------------------------------------------------------------------------
 
 
-def berlin(exclude: Exclude, cron: str = "30 2 * * *", **more: Any) -> Spec:
-    return Spec(cron=cron, timezone=BERLIN, exclude=exclude, **more)
+def berlin(exclude: Exclude, cron: str = "30 2 * * *", **more: Any) -> dict[str, Any]:
+    return {"cron": cron, "timezone": BERLIN, "exclude": exclude, **more}
 
 
 SPRING = ("2026-03-28T12:00", "2026-03-29T12:00")
 AUTUMN = ("2026-10-24T12:00", "2026-10-25T12:00")
 
-AROUND_CHANGES: list[tuple[str, Spec, tuple[str, str], list[str]]] = [
+AROUND_CHANGES: list[tuple[str, dict[str, Any], tuple[str, str], list[str]]] = [
     ("without an exclusion it is caught up at 03:00", berlin({}), SPRING, ["03-29 01:00"]),
     ("the day is excluded, so nothing is caught up", berlin({"dates": ["2026-03-29"]}), SPRING, []),
     ("the hour that the rule names is excluded", berlin({"calendars": [{"hour": 2}]}), SPRING, []),
@@ -269,12 +269,12 @@ AROUND_CHANGES: list[tuple[str, Spec, tuple[str, str], list[str]]] = [
     [row[1:] for row in AROUND_CHANGES],
     ids=[row[0] for row in AROUND_CHANGES],
 )
-def test_around_a_clock_change(spec: Spec, stretch: tuple[str, str], left: list[str]) -> None:
-    assert ticks(spec, *stretch) == left
+def test_around_a_clock_change(spec: dict[str, Any], stretch: tuple[str, str], left: list[str]) -> None:
+    assert ticks(Spec(**spec), *stretch) == left
 
 
 def test_an_excluded_hour_is_excluded_in_both_passes() -> None:
-    spec = berlin({"calendars": [{"hour": 2}]}, "*/30 * * * *")
+    spec = Spec(**berlin({"calendars": [{"hour": 2}]}, "*/30 * * * *"))
     assert ticks(spec, "2026-10-24T23:00", "2026-10-25T02:00") == ["10-24 23:00", "10-24 23:30", "10-25 02:00"]
 
 
@@ -409,7 +409,6 @@ def test_a_source_whose_every_time_is_excluded_is_found_out_in_a_bounded_number_
 BY_WEEKDAY = {"calendars": [{"day_of_week": "0-3", "second": 0}, {"day_of_week": "4-6", "second": 0}]}
 
 
-@pytest.mark.xfail(reason="a day whose remaining times are never met is walked tick by tick", raises=TooManySteps)
 @pytest.mark.parametrize(
     ("source", "kind", "method"),
     [({"intervals": "1m"}, IntervalTicks, "next_epoch"), ({"rrules": "FREQ=MINUTELY"}, Rrule, "next_local")],

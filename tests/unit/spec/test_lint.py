@@ -345,7 +345,6 @@ ABSORBED = [
 ]
 
 
-@pytest.mark.xfail(reason="a rule of fixed times is taken for a rhythm that goes on", raises=AssertionError)
 @pytest.mark.parametrize(("text", "policy", "told"), ABSORBED)
 def test_a_lost_time_is_told_even_if_another_tick_stands_in_for_it(text: str, policy: str, told: str) -> None:
     """Three runs were ordered and two came: the third fell on a tick of the same rule, or on nothing."""
@@ -434,7 +433,6 @@ def test_an_h_in_an_exclusion_needs_an_id_too() -> None:
     assert len(messages(cron("0 * * * *", exclude={"calendars": {"hour": "H"}}), "hash-without-id")) == 1
 
 
-@pytest.mark.xfail(reason="the hint knows exclusions and fields only", raises=AssertionError)
 @pytest.mark.parametrize(
     "spec",
     [
