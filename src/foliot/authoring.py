@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import islice
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from typing import Any, Self
 
 from foliot.clock import SystemClock
-from foliot.errors import InvalidSpec, InvalidTime, LimitExceeded, shown
+from foliot.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, shown
 from foliot.model.finding import Finding
 from foliot.model.spec import (
     CalendarDocument,
@@ -131,14 +131,14 @@ class Spec(SpecDocument):
     ) -> list[datetime]:
         """Return the next ``n`` ticks later than ``after`` (now, if left out)."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return [utc_datetime(tick) for tick in islice(ticks_after(ticks, _down(after)), n)]
+        return [utc_datetime(tick) for tick in islice(ticks_after(ticks, _down(after)), _count(n))]
 
     def occurrences(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[Tick]:
         """Return the next ``n`` ticks with their wall time, their fire time and what DST did to them."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return list(islice(occurrences(self, ticks, _down(after), schedule_id), n))
+        return list(islice(occurrences(self, ticks, _down(after), schedule_id), _count(n)))
 
     def explain(self) -> str:
         """Return the spec in plain English."""
@@ -195,6 +195,12 @@ def ticks_after(ticks: Ticks, after: int) -> Iterator[int]:
         tick = ticks.next_epoch(tick)
 
 
+def _count(n: int) -> int:
+    if n < 0:
+        raise InvalidInput(f"{n} ticks: ask for 0 or more")
+    return n
+
+
 def _datetime(epoch: int | None) -> datetime | None:
     return None if epoch is None else utc_datetime(epoch)
 
@@ -208,7 +214,7 @@ def _seconds(when: When | None) -> float:
                 f"{when.isoformat()} has no time zone: pass an aware datetime, or seconds since the epoch"
             )
         return when.timestamp()
-    if isinstance(when, bool) or not isinstance(when, int | float):
+    if type(when) not in (int, float) or not isfinite(when):
         raise InvalidTime(f"{shown(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
     return when
 

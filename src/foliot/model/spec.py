@@ -80,14 +80,15 @@ class WindowDocument:
 class HolidaysDocument:
     """Public holidays of a country, with the dates written down when the spec was made.
 
-    ``dates`` is what counts: a later release of the holidays library changes nothing in a stored spec.
+    ``dates`` is what counts: a later release of the holidays library changes nothing in a stored spec.  ``None`` means
+    that they have not been looked up yet.
     """
 
     country: str
     subdivision: str | None = None
     first_year: int | None = None
     last_year: int | None = None
-    dates: tuple[str, ...] = ()
+    dates: tuple[str, ...] | None = None
     source: str = ""
 
 

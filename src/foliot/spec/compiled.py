@@ -12,6 +12,7 @@ from foliot.spec.calendar import calendar_rule
 from foliot.spec.combined import BoundedTicks, UnionTicks
 from foliot.spec.cron import CronRule, parse_cron
 from foliot.spec.days import FIRST_YEAR, HORIZON, LAST_YEAR
+from foliot.spec.daytimes import times_modulo
 from foliot.spec.dst import VIXIE, DstPolicy, dst_policy
 from foliot.spec.exclude import Calendars, compile_exclusions, rule_days, rule_times
 from foliot.spec.moment import first_instant, last_instant, read_moment
@@ -19,11 +20,11 @@ from foliot.spec.rrule import parse_rrule
 from foliot.spec.rrule_times import rrule_without
 from foliot.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
 from foliot.spec.ticks import Ticks
-from foliot.spec.wall import NOTHING_EXCLUDED, BothWalls, Exclusions, every_second_without, wall_without
+from foliot.spec.wall import NOTHING_EXCLUDED, AllowedWall, Exclusions, WallClock, every_second_without, wall_without
 from foliot.spec.zone import Zone, load_zone
 from foliot.spec.zoned import Source, zoned
 
-HASHED = re.compile(r"(?:^|[\s,])[Hh](?=$|[\s,/(])")
+HASHED = re.compile(r"(?:^|[\s,+])[Hh](?=$|[\s,/(])")
 """An ``H`` that stands by itself: not the one in THU or MARCH, or equal specs would no longer be shared."""
 
 INTERNED_SPECS = 16_384
@@ -214,9 +215,10 @@ class _Compiler:
         if instants:
             sources.append(self._allowed(InstantTicks(instants, self._zone)))
         if locals_:
-            clock = ListedWall(locals_)
-            both = BothWalls(clock, every_second_without(self._excluded)) if any(self._excluded) else clock
-            sources.append(Source(both, self._zone, self._policy.fixed))
+            clock: WallClock = ListedWall(locals_)
+            if any(self._excluded):
+                clock = AllowedWall(clock, every_second_without(self._excluded), times_modulo(0, 1))
+            sources.append(Source(clock, self._zone, self._policy.fixed))
         return sources
 
     def _allowed(self, ticks: Ticks) -> Ticks:

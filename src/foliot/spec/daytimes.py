@@ -137,6 +137,18 @@ def without_times(times: DayTimes, taken: tuple[DayTimes, ...]) -> DayTimes | No
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
+def times_modulo(remainder: int, divisor: int) -> DayTimes:
+    """Return the times of day with a given remainder; the divisor divides a day."""
+    return _interned((bytes(remainder) + b"\x01" + bytes(divisor - remainder - 1)) * (DAY // divisor))
+
+
+@lru_cache(maxsize=INTERNED_SPARSE)
+def disjoint(first: DayTimes, second: DayTimes) -> bool:
+    """Whether two sets of times have none in common."""
+    return not int.from_bytes(first.flags(), "little") & int.from_bytes(second.flags(), "little")
+
+
+@lru_cache(maxsize=INTERNED_DENSE)
 def _interned(flags: bytes) -> DayTimes:
     if flags.count(1) > MAX_SPARSE:
         return DenseTimes(flags)

@@ -36,7 +36,7 @@ def compile_exclusions(
     dates = {read_day(text, field=f"exclude.dates[{index}]") for index, text in enumerate(exclude.dates)}
     windows = [_window(window, zone, f"exclude.windows[{index}]") for index, window in enumerate(exclude.windows)]
     for place, holidays in enumerate(exclude.holidays):
-        dates |= {read_day(text, field=f"exclude.holidays[{place}].dates") for text in holidays.dates}
+        dates |= {read_day(text, field=f"exclude.holidays[{place}].dates") for text in holidays.dates or ()}
     for place, name in enumerate(exclude.named):
         calendar = _resolved(name, calendars, f"exclude.named[{place}]")
         own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
@@ -84,15 +84,16 @@ def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path:
 
 
 def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
-    begin = first_instant(read_moment(window.begin, field=f"{path}.from"), zone)
+    begin_moment = read_moment(window.begin, field=f"{path}.from")
     end_moment = read_moment(window.end, field=f"{path}.to")
+    begin = first_instant(begin_moment, zone)
     end = last_instant(end_moment, zone) + 1 if end_moment.kind == "day" else first_instant(end_moment, zone)
-    if end <= begin:
-        raise InvalidSpec(
-            f"the window ends at {window.end}, before it begins at {window.begin}",
-            field=path,
-            expected="from before to",
-        )
+    lost = begin_moment.kind == end_moment.kind == "wall" and begin_moment.seconds < end_moment.seconds
+    if end < begin or (end == begin and not lost):  # wall times that a gap swallows are an empty window, not a mistake
+        problem = f"the window ends at {window.end}, before it begins at {window.begin}"
+        if end_moment.seconds >= begin_moment.seconds:
+            problem = f"the window from {window.begin} to {window.end} is empty"
+        raise InvalidSpec(problem, field=path, expected="from before to")
     return begin, end
 
 

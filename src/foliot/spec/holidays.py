@@ -28,7 +28,7 @@ _KEYS = ("country", "subdivision", "first_year", "last_year", "dates", "source")
 def read_holidays(value: object, path: str) -> HolidaysDocument:
     """Read ``"DE"``, ``"DE-BY"`` or an object, and look the dates up unless they are given."""
     if isinstance(value, HolidaysDocument):
-        value = holidays_json(value) | {"dates": value.dates or None}
+        value = holidays_json(value)
     elif isinstance(value, str):
         code, _dash, part = value.partition("-")
         value = {"country": code, "subdivision": part or None}
@@ -55,7 +55,7 @@ def holidays_json(holidays: HolidaysDocument) -> dict[str, Any]:
     return written | {
         "first_year": holidays.first_year,
         "last_year": holidays.last_year,
-        "dates": list(holidays.dates),
+        "dates": None if holidays.dates is None else list(holidays.dates),
         "source": holidays.source,
     }
 

@@ -66,6 +66,9 @@ class _Event:
     rule: str | None = None
     summary: str = ""
     cancelled: bool = False
+    uid: str = ""
+    replaces: _Stamp | None = None
+    added: list[_Stamp] = field(default_factory=list)
     skipped: list[_Stamp] = field(default_factory=list)
 
 
@@ -79,13 +82,23 @@ def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_ye
     dates: set[str] = set()
     windows: dict[WindowDocument, None] = {}
     count = 0
-    for event in _events(text.removeprefix("\ufeff")):
+    for event in _settled(list(_events(text.removeprefix("\ufeff")))):
         for start in () if event.cancelled else _starts(event, until):
             count += 1
             _add(event, start, dates, windows)
             if max(count, len(dates)) > MAX_EVENTS:
                 raise _unreadable(event.line, f"more than {MAX_EVENTS} dates and windows")
     return NamedCalendar(name, tuple(sorted(dates)), tuple(windows), timezone)
+
+
+def _settled(events: list[_Event]) -> list[_Event]:
+    """Take from each series the occurrences that an event of their own moves or cancels."""
+    for changed in events:
+        if changed.replaces is not None:
+            for series in events:
+                if series.replaces is None and series.uid == changed.uid:
+                    series.skipped.append(changed.replaces)
+    return events
 
 
 def _add(event: _Event, start: _Stamp, dates: set[str], windows: dict[WindowDocument, None]) -> None:
@@ -134,15 +147,17 @@ def _starts(event: _Event, until: int) -> Iterator[_Stamp]:
     start = event.start
     if start is None:
         raise _unreadable(event.line, "an event without DTSTART")
+    skipped = {stamp.wall_in(start.zone) for stamp in event.skipped}
+    yield from (stamp for stamp in event.added if stamp.wall_in(start.zone) not in skipped)
     if event.rule is None:
-        yield start
+        if start.wall not in skipped:
+            yield start
         return
     zone = load_zone(start.zone)
     try:
         rule = parse_rrule(event.rule, start=start.wall, to_local=lambda epoch: epoch + zone.offset_at(epoch))
     except InvalidSpec as error:
         raise _unreadable(event.line, f"RRULE: {error.problem}") from None
-    skipped = {stamp.wall_in(start.zone) for stamp in event.skipped}
     found = rule.next_local(start.wall - 1)
     while found is not None and found < until:
         if found not in skipped:
@@ -191,6 +206,12 @@ def _set(event: _Event, name: str, parameters: str, value: str, number: int) -> 
         event.rule = value
     elif name == "EXDATE":
         event.skipped += [_stamp(part, parameters, number) for part in value.split(",")]
+    elif name == "RDATE":
+        event.added += [_stamp(part.partition("/")[0], parameters, number) for part in value.split(",")]
+    elif name == "UID":
+        event.uid = value
+    elif name == "RECURRENCE-ID":
+        event.replaces = _stamp(value, parameters, number)
     elif name == "SUMMARY":
         event.summary = re.sub(r"\\([,;\\])", r"\1", value)[:200]
     elif name == "STATUS":
@@ -228,7 +249,7 @@ def _zone_name(utc: str | None, parameters: str, number: int) -> str | None:
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
     """Yield the logical lines with their numbers: a line that begins with white space continues the one before."""
     parts: list[str] = []
-    start = 0
+    start = 1
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if line[:1] in (" ", "\t"):
             parts.append(line[1:])

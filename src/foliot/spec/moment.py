@@ -35,7 +35,7 @@ def moment_text(value: str | date | datetime, *, field: str) -> str:
     return text
 
 
-def read_moment(text: str, *, field: str) -> Moment:
+def read_moment(text: str, *, field: str, expected: str = _EXPECTED) -> Moment:
     """Read an ISO date or time."""
     try:
         value = datetime.fromisoformat(text)
@@ -43,7 +43,7 @@ def read_moment(text: str, *, field: str) -> Moment:
             since = value.astimezone(UTC) - _EPOCH
             return Moment(since.days * DAY + since.seconds, "instant", bool(since.microseconds))
     except (ValueError, OverflowError):
-        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=_EXPECTED) from None
+        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=expected) from None
     since = value.replace(tzinfo=UTC) - _EPOCH
     kind = "day" if _DATE.fullmatch(text) else "wall"
     return Moment(since.days * DAY + since.seconds, kind, bool(since.microseconds))
@@ -51,7 +51,7 @@ def read_moment(text: str, *, field: str) -> Moment:
 
 def read_day(text: str, *, field: str) -> int:
     """Read an ISO date as the number of days since the epoch."""
-    moment = read_moment(text, field=field)
+    moment = read_moment(text, field=field, expected="a date such as 2026-12-25")
     if moment.kind != "day":
         raise InvalidSpec(f"{shown(text)} is not a date", field=field, expected="a date such as 2026-12-25")
     return moment.seconds // DAY

@@ -39,7 +39,8 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
     start = None if spec.start_at is None else first_instant(read_moment(spec.start_at, field="start_at"), zone)
     tick = ticks.next_epoch(after)
     while tick is not None:
-        trace = ticks.trace(tick) or Trace(tick + zone.offset_at(tick), "")
+        shown = tick + zone.offset_at(tick)
+        trace = ticks.trace(tick) or Trace(shown, "")
         fire_ms = fire_time_ms(
             ticks,
             tick,
@@ -51,7 +52,7 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
         yield Tick(
             at=utc_datetime(tick),
             local=local_datetime(tick, zone),
-            wall=wall_datetime(trace.local),
+            wall=wall_datetime(trace.local if trace.moved == "gap" else shown),
             moved=trace.moved,
             reason=_reason(trace, local_datetime(tick, zone)),
             fire_at=_EPOCH + timedelta(milliseconds=fire_ms),

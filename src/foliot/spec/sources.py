@@ -6,8 +6,9 @@ from bisect import bisect_left, bisect_right
 from math import gcd
 
 from foliot.spec.days import DAY, HORIZON
+from foliot.spec.daytimes import DayTimes, disjoint, times_modulo
 from foliot.spec.ticks import Ticks, Trace
-from foliot.spec.wall import Wall, WallClock
+from foliot.spec.wall import Wall, WallClock, none_allowed
 from foliot.spec.zone import Zone
 
 
@@ -123,58 +124,66 @@ class AllowedTicks(Ticks):
     """The ticks of a source without a zone of its own that fall on allowed wall times.
 
     Inside one segment wall time and instants advance together, so a stretch of excluded wall times is leapt over as a
-    whole.
+    whole, and so is a day on which none of an interval's times is allowed.
     """
 
-    __slots__ = ("_allowed", "_hopeless", "_inner", "_zone")
+    __slots__ = ("_allowed", "_inner", "_zone")
 
     def __init__(self, inner: Ticks, allowed: WallClock, zone: Zone) -> None:
         """``allowed`` names every wall time that is not excluded."""
         self._inner = inner
         self._allowed = allowed
         self._zone = zone
-        self._hopeless = _never_meeting(inner, allowed, zone)
-        """The offsets at which no tick can meet an allowed time of day."""
 
     def next_epoch(self, after: int) -> int | None:
         """Return the first allowed tick later than ``after``."""
         zone = self._zone
+        if self._hopeless():
+            return None
         tick = self._inner.next_epoch(after)
-        while tick is not None and len(self._hopeless) < len(set(zone.offsets)):
+        while tick is not None:
             segment = zone.segment_at(tick)
-            local = tick + zone.offsets[segment]
+            offset = zone.offsets[segment]
+            local = tick + offset
             allowed = self._allowed.next_local(local - 1)
             if allowed == local:
                 return tick
-            ahead = zone.end_of(segment)
-            if allowed is not None and zone.offsets[segment] not in self._hopeless:
-                ahead = min(ahead, tick + allowed - local)
             around = self._allowed.next_local(local - 2 * DAY)
             if around is None:  # nothing is allowed any more, not even what a change of offset might repeat
                 return None
-            if around == allowed:  # whole segments lie in between
-                ahead = max(ahead, tick + allowed - local - 2 * DAY)
+            ahead = zone.end_of(segment)
+            if allowed is not None:
+                if none_allowed(self._times(offset), self._allowed, local // DAY):
+                    allowed = max(allowed, (local // DAY + 1) * DAY)
+                ahead = min(ahead, tick + allowed - local)
+            if around > local:  # whole segments may lie in between
+                ahead = max(ahead, tick + around - local - 2 * DAY)
             tick = self._inner.at_or_after(ahead)
         return None
 
     def prev_epoch(self, before: int) -> int | None:
         """Return the last allowed tick earlier than ``before``."""
         zone = self._zone
+        if self._hopeless():
+            return None
         tick = self._inner.prev_epoch(before)
-        while tick is not None and len(self._hopeless) < len(set(zone.offsets)):
+        while tick is not None:
             segment = zone.segment_at(tick)
-            local = tick + zone.offsets[segment]
+            offset = zone.offsets[segment]
+            local = tick + offset
             allowed = self._allowed.prev_local(local + 1)
             if allowed == local:
                 return tick
-            behind = zone.begin_of(segment) - 1
-            if allowed is not None and zone.offsets[segment] not in self._hopeless:
-                behind = max(behind, tick - (local - allowed))
             around = self._allowed.prev_local(local + 2 * DAY)
             if around is None:
                 return None
-            if around == allowed:
-                behind = min(behind, tick - (local - allowed) + 2 * DAY)
+            behind = zone.begin_of(segment) - 1
+            if allowed is not None:
+                if none_allowed(self._times(offset), self._allowed, local // DAY):
+                    allowed = min(allowed, local // DAY * DAY - 1)
+                behind = max(behind, tick - (local - allowed))
+            if around < local:
+                behind = min(behind, tick - (local - around) + 2 * DAY)
             tick = self._inner.prev_epoch(behind + 1)
         return None
 
@@ -182,17 +191,19 @@ class AllowedTicks(Ticks):
         """Say where an allowed tick comes from."""
         return self._inner.trace(tick) if self.next_epoch(tick - 1) == tick else None
 
+    def _times(self, offset: int) -> DayTimes:
+        """Return the times of day at which ticks can be while an offset holds.
 
-def _never_meeting(inner: Ticks, allowed: WallClock, zone: Zone) -> frozenset[int]:
-    """Return the offsets at which an interval never meets an allowed time of day.
+        An interval's are the same modulo what it and a day have in common.
+        """
+        if not isinstance(self._inner, IntervalTicks):
+            return times_modulo(0, 1)
+        common = gcd(self._inner.every, DAY)
+        return times_modulo((self._inner.offset + offset) % common, common)
 
-    Its ticks are at the same seconds of the day modulo what the interval and a day have in common.  Without this an
-    hourly interval whose every tick is excluded would be walked hour by hour to the end of the range.
-    """
-    if not isinstance(inner, IntervalTicks) or not isinstance(allowed, Wall):
-        return frozenset()
-    common = gcd(inner.every, DAY)
-    flags = allowed.times.flags()
-    return frozenset(
-        offset for offset in set(zone.offsets) if 1 not in flags[(inner.offset + offset) % common :: common]
-    )
+    def _hopeless(self) -> bool:
+        """Whether ticks and allowed times of day can never meet, so that nobody needs to look."""
+        allowed = self._allowed
+        if not isinstance(allowed, Wall):
+            return False
+        return all(disjoint(self._times(offset), allowed.times) for offset in set(self._zone.offsets))

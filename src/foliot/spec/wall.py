@@ -19,6 +19,7 @@ from foliot.spec.daytimes import (
     INTERNED_SPARSE,
     DayTimes,
     SparseTimes,
+    disjoint,
     select_times,
     without_times,
 )
@@ -130,36 +131,53 @@ class NoWall:
         return None
 
 
-class BothWalls:
-    """The wall times that two clocks have in common, found by letting them leap over each other."""
+class AllowedWall:
+    """The wall times of a clock that are not excluded, found by letting it and the allowed times leap over each other.
 
-    __slots__ = ("first", "second", "wildcard")
+    ``times`` are the times of day at which the clock can be at all.  A day on which none of them is allowed is leapt
+    over as a whole; without that, every minute minus second 0 would be walked minute by minute.
+    """
 
-    def __init__(self, first: WallClock, second: WallClock) -> None:
-        """The DST class is the first one's; the second only says what is allowed."""
-        self.first = first
-        self.second = second
-        self.wildcard = first.wildcard
+    __slots__ = ("_allowed", "_inner", "_times", "wildcard")
+
+    def __init__(self, inner: WallClock, allowed: WallClock, times: DayTimes) -> None:
+        """The DST class is the clock's own; ``allowed`` only says what is left."""
+        self._inner = inner
+        self._allowed = allowed
+        self._times = times
+        self.wildcard = inner.wildcard
 
     def next_local(self, local: int) -> int | None:
-        """Return the first common wall time later than ``local``."""
-        found = self.first.next_local(local)
+        """Return the first allowed wall time later than ``local``."""
+        found = self._inner.next_local(local)
         while found is not None:
-            allowed = self.second.next_local(found - 1)
+            allowed = self._allowed.next_local(found - 1)
             if allowed is None or allowed == found:
                 return allowed
-            found = self.first.next_local(allowed - 1)
+            if none_allowed(self._times, self._allowed, found // DAY):
+                allowed = max(allowed, (found // DAY + 1) * DAY)
+            found = self._inner.next_local(allowed - 1)
         return None
 
     def prev_local(self, local: int) -> int | None:
-        """Return the last common wall time earlier than ``local``."""
-        found = self.first.prev_local(local)
+        """Return the last allowed wall time earlier than ``local``."""
+        found = self._inner.prev_local(local)
         while found is not None:
-            allowed = self.second.prev_local(found + 1)
+            allowed = self._allowed.prev_local(found + 1)
             if allowed is None or allowed == found:
                 return allowed
-            found = self.first.prev_local(allowed + 1)
+            if none_allowed(self._times, self._allowed, found // DAY):
+                allowed = min(allowed, found // DAY * DAY - 1)
+            found = self._inner.prev_local(allowed + 1)
         return None
+
+
+def none_allowed(times: DayTimes, allowed: WallClock, day: int) -> bool:
+    """Whether none of these times of day is allowed on a day."""
+    if not isinstance(allowed, Wall):
+        return False
+    left = allowed.times_on(day)
+    return left is None or disjoint(times, left)
 
 
 @lru_cache(maxsize=INTERNED_SPARSE)
