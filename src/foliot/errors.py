@@ -80,7 +80,7 @@ class InvalidSpec(InvalidInput):
             line += f"; expected {self.expected}"
         if self.hint:
             line += f"; {self.hint}"
-        return line
+        return " ".join(line.splitlines())
 
 
 class UnknownZone(InvalidSpec):

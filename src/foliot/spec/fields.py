@@ -66,6 +66,7 @@ class DialectRules(NamedTuple):
     question: bool = True  # ?
     long_steps: bool = True  # a step wider than the field
     bare_step: bool = False  # /15 for 0/15
+    steps_to_7: bool = False  # weekday a/n goes on to 7, the second Sunday
     shortest_name: Mapping[str, int] = {}  # field name → letters needed; default: three or all
 
 
@@ -73,7 +74,12 @@ DIALECT_RULES: dict[Dialect, DialectRules] = {
     "foliot": DialectRules(),
     "quartz": DialectRules(sunday=1, both_sundays=False, hashes=False, long_steps=False, bare_step=True),
     "temporal": DialectRules(
-        wraps=False, days=False, hashes=False, question=False, shortest_name={"month": 3, "day_of_week": 2}
+        wraps=False,
+        days=False,
+        hashes=False,
+        question=False,
+        steps_to_7=True,
+        shortest_name={"month": 3, "day_of_week": 2},
     ),
 }
 
@@ -215,6 +221,8 @@ def _span(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRule
             return Item("value", first % 7 if kind is DAY_OF_WEEK else first)
         if kind is DAY_OF_WEEK and first == 7:
             raise InvalidSpec("a step from 7", position=0, expected="0 or SUN to begin on Sunday")
+        if kind is DAY_OF_WEEK and allowed.steps_to_7:
+            return Item("range", first, 7, _step(kind, match[3], text, allowed))
         return Item("from", first, kind.high, _step(kind, match[3], text, allowed))
     last = _number(kind, match[2], match.start(2), allowed)
     if kind is DAY_OF_WEEK and first == 7 and last != 7 and allowed.wraps:

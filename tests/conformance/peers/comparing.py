@@ -200,16 +200,24 @@ def draw_questions(rng: random.Random, expressions: list[str], places_each: int)
 def explain(peer: Peer, question: Question, theirs: Answer) -> tuple[str, ...]:
     """The codes of the differences that predict the peer's answer: as few as possible, none if nothing does."""
     plain = Spec(question.expression, question.zone)
-    moved = any(is_at_change(question.zone, at) for at in (theirs, ask(plain, question)) if isinstance(at, int))
-    readings = [reading for reading in peer.readings if moved or not reading.at_changes]
-    candidates = [reading for reading in readings if restated([reading], plain) is not None]
+    candidates = [reading for reading in peer.readings if restated([reading], plain) is not None]
     for count in range(1, len(candidates) + 1):
         for chosen in combinations(candidates, count):
             understood = restated(chosen, plain)
-            if understood is not None and ask(understood, question) == theirs:
+            if understood is not None and ask(understood, question) == theirs and may_explain(chosen, question, theirs):
                 return tuple(reading.code for reading in chosen)
     case = disagreement(peer, question, theirs)
     return next(((slip.code,) for slip in (*COMMON, *peer.slips) if slip.holds(case)), ())
+
+
+def may_explain(readings: tuple[Reading, ...], question: Question, theirs: Answer) -> bool:
+    """Whether readings about clock changes have one to talk about: at the peer's answer, or at the one it avoids."""
+    if not any(reading.at_changes for reading in readings):
+        return True
+    others = (reading for reading in readings if not reading.at_changes)
+    without = restated(others, Spec(question.expression, question.zone))
+    answers = (theirs, None if without is None else ask(without, question))
+    return any(isinstance(at, int) and is_at_change(question.zone, at) for at in answers)
 
 
 def disagreement(peer: Peer, question: Question, theirs: Answer) -> Disagreement:

@@ -140,9 +140,9 @@ def finds_nothing(case: Disagreement) -> bool:
     both = with_field(spec, 5, "+" + fields[5])
     by_date = both if is_nth(fields[5]) else with_field(spec, 5, "*")
     by_weekday = both if is_workday(fields[3]) else with_field(spec, 3, "*")
-    near = case.question.instant
-    far = near + (-FIFTY_YEARS if case.question.backwards else FIFTY_YEARS)
-    return not all(has_tick(half, max(0, min(near, far)), max(near, far)) for half in (by_date, by_weekday))
+    now = case.question.instant
+    start, end = (max(0, now - FIFTY_YEARS), now) if case.question.backwards else (now + 1, now + FIFTY_YEARS)
+    return not all(has_tick(half, start, end) for half in (by_date, by_weekday))
 
 
 class CaughtUp(NamedTuple):
@@ -191,10 +191,11 @@ def catches_up_now_and_then(case: Disagreement) -> bool:
 
 
 def misses_part_of_an_hour(case: Disagreement) -> bool:
-    """It looks for the second pass at a whole hour's distance: half an hour, or 00:01, and it finds none of it."""
+    """It may look for the other pass at a wrong distance when less than an hour, or an odd one, happens twice."""
     if all(change.is_gap or change.on_the_hour for change in case.changes()):
         return False
-    return case.theirs == ask(replace(case.understood, overlap="first"), case.question)
+    only = replace(case.understood, overlap="second" if case.question.backwards else "first")
+    return case.theirs == ask(only, case.question)
 
 
 SLIPS = (

@@ -286,6 +286,7 @@ def test_start_and_end_are_included_from_both_directions(source: Data) -> None:
     first, last = utc("2026-06-02T12:00"), utc("2026-06-04T12:00")
     assert (ticks.next_epoch(0), ticks.prev_epoch(HORIZON)) == (first, last)
     assert (ticks.next_epoch(first - 1), ticks.prev_epoch(last + 1)) == (first, last)
+    assert (ticks.next_epoch(last - 1), ticks.prev_epoch(first + 1)) == (last, first)
     assert (ticks.next_epoch(last), ticks.prev_epoch(first)) == (None, None)
     assert list(ticks.between_epochs(0, HORIZON)) == [first, first + 86_400, last]
 

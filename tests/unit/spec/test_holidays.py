@@ -135,7 +135,7 @@ def test_the_dates_are_part_of_the_json() -> None:
             "subdivision": "BY",
             "first_year": RELEASE - YEARS_BEHIND,
             "last_year": RELEASE + YEARS_AHEAD,
-            "dates": list(spec.exclude.holidays[0].dates),
+            "dates": list(spec.exclude.holidays[0].dates or ()),
             "source": LIBRARY,
         }
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -34,9 +35,11 @@ def between(first: str, last: str, **spec: Any) -> list[str]:
     """The ticks from one instant to another, found forwards; the way back must find the same."""
     ticks = Spec(**spec).compile()
     begin, end = utc(first), utc(last)
-    found = list(ticks.between_epochs(begin, end))
-    back, tick = [], ticks.prev_epoch(end + 1)
+    found = list(islice(ticks.between_epochs(begin, end), 1_000))
+    back: list[int] = []
+    tick = ticks.prev_epoch(end + 1)
     while tick is not None and tick >= begin:
+        assert not back or tick < back[-1]
         back.append(tick)
         tick = ticks.prev_epoch(tick)
     assert back[::-1] == found
@@ -280,6 +283,14 @@ def test_an_interval_is_excluded_by_the_wall_time_of_its_instant() -> None:
         exclude={"calendars": [{"hour": 2}]},
     )
     assert found == ["2026-10-24T23:00", "2026-10-24T23:30", "2026-10-25T02:00", "2026-10-25T02:30"]
+
+
+def test_a_leap_does_not_go_past_a_change_of_the_clocks() -> None:
+    """In the night of the gap three o'clock comes an hour sooner than the clock of the evening before says."""
+    spec = Spec(intervals="30m", timezone="Europe/Berlin", exclude={"calendars": [{"hour": "0-2"}]}).compile()
+    assert spec.next_epoch(utc("2026-03-28T23:00:00")) == utc("2026-03-29T01:00:00")
+    spec = Spec(intervals="30m", timezone="Europe/Berlin", exclude={"calendars": [{"hour": "2-5"}]}).compile()
+    assert spec.prev_epoch(utc("2026-03-29T04:00:00")) == utc("2026-03-29T00:30:00")
 
 
 def test_a_lost_wall_time_takes_no_instant_of_an_interval_away() -> None:

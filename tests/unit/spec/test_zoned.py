@@ -7,7 +7,7 @@ backwards and from the middle.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import Any
 
 import pytest
@@ -27,14 +27,14 @@ def shown(epoch: int) -> str:
 
 
 def forwards(ticks: Ticks, first: int, last: int) -> list[str]:
-    return [shown(tick) for tick in ticks.between_epochs(first, last)]
+    return [shown(tick) for tick in islice(ticks.between_epochs(first, last), 1_000)]
 
 
 def backwards(ticks: Ticks, first: int, last: int) -> list[str]:
     found, tick = [], ticks.prev_epoch(last + 1)
-    while tick is not None and tick >= first:
+    while tick is not None and first <= tick <= last:
         found.append(shown(tick))
-        tick = ticks.prev_epoch(tick)
+        last, tick = tick - 1, ticks.prev_epoch(tick)
     return found[::-1]
 
 
