@@ -68,7 +68,7 @@ def measure_next(work: Workload) -> Section:
 
 
 def measure_parse(work: Workload, rounds: int) -> Section:
-    """Parse, compile and first next, with less and less known beforehand."""
+    """Parse, compile and first next, with more and more known beforehand."""
     cases = _one_case_each(work)
     states: dict[str, Callable[[], None]] = {
         COLD: clear_all,

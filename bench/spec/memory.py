@@ -41,7 +41,10 @@ def measure_memory(work: Workload, seed: int, schedules: int, rivals: int) -> Se
 
 
 def bytes_each(pairs: list[Pair], build: Callable[[Pair], object]) -> float:
-    """Build and keep an object for each pair; count all that is still allocated, caches and tables included."""
+    """Build and keep an object for each pair; count all that is still allocated, caches and shared tables included.
+
+    Zones are loaded before, for all libraries: a process has each of them once, however many schedules there are.
+    """
     for zone in ZONES:
         load_zone(zone)
         moment_of(FIRST_INSTANT, zone)

@@ -273,6 +273,32 @@ def test_nothing_allowed_comes_to_an_end() -> None:
     assert ticks.trace(0) is None
 
 
+EVERY_SECOND: list[dict[str, Any]] = [
+    {"cron": "* * * * * *"},
+    {"intervals": "1s"},
+    {"rrules": "DTSTART:20260101T000000\nRRULE:FREQ=SECONDLY"},
+    {"times": [f"2026-01-02T00:{minute:02}:{second:02}" for minute in range(5, 25) for second in (0, 59)]},
+]
+
+
+@pytest.mark.parametrize("source", EVERY_SECOND)
+@pytest.mark.parametrize(
+    "exclude",
+    [
+        {"calendars": [{"minute": "10-19"}]},
+        {"calendars": [{"minute": "10-19", "day_of_month": 2}]},
+        {"windows": [{"from": "2026-01-02T00:10:00", "to": "2026-01-02T00:20:00"}]},
+    ],
+)
+def test_the_seconds_next_to_what_is_excluded_are_not(source: dict[str, Any], exclude: dict[str, Any]) -> None:
+    ticks = Spec(**source, exclude=exclude).compile()
+    last, first = utc("2026-01-02T00:09:59"), utc("2026-01-02T00:20:00")
+    for instant in (last, last + 1, first - 1):
+        assert ticks.next_epoch(instant) == first
+    for instant in (first, first - 1, last + 1):
+        assert ticks.prev_epoch(instant) == last
+
+
 def test_an_interval_is_excluded_by_the_wall_time_of_its_instant() -> None:
     """Half past two in Berlin comes twice on 2026-10-25: both instants are inside the excluded hour."""
     found = between(
@@ -393,6 +419,7 @@ WINDOWS = [
     ([("2026-01-01T23:59:59Z", "2026-01-02T00:00:00Z")], ["01", "02", "03", "04", "05"]),
     ([("2026-01-02", "2026-01-03"), ("2026-01-03", "2026-01-04")], ["01", "05"]),
     ([("2026-01-04", "2026-01-04"), ("2026-01-02", "2026-01-02")], ["01", "03", "05"]),
+    ([("2026-01-02", "2026-01-04"), ("2026-01-03", "2026-01-03")], ["01", "05"]),
     ([("2020-01-01", "2030-01-01")], []),
     ([("0001-01-01", "2026-01-03"), ("2026-01-05", "9999-12-31")], ["04"]),
 ]
