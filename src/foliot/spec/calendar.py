@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CALENDAR_FIELDS, CalendarDocument, Dialect, FieldValue, Range
-from foliot.spec.cron import MAX_TEXT, CronRule
+from foliot.spec.cron import MAX_TEXT, ClockFields, CronRule, DateFields
 from foliot.spec.fields import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -39,10 +39,10 @@ def calendar_rule(calendar: CalendarDocument, dialect: Dialect, *, excluding: bo
         return _field(kind, default if value is None else value, dialect)
 
     at_zero = "*" if excluding else "0"
-    second, minute, hour = (field(kind, at_zero) for kind in (SECOND, MINUTE, HOUR))
-    month_day, month, weekday, year = (field(kind, "*") for kind in (DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR))
-    hashed = any(part.hashed for part in (second, minute, hour, month_day, month, weekday))
-    return CronRule(second, minute, hour, month_day, month, weekday, year, either_day=False, hashed=hashed)
+    return CronRule(
+        ClockFields(field(SECOND, at_zero), field(MINUTE, at_zero), field(HOUR, at_zero)),
+        DateFields(field(DAY_OF_MONTH, "*"), field(MONTH, "*"), field(DAY_OF_WEEK, "*"), field(YEAR, "*"), False),
+    )
 
 
 def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:

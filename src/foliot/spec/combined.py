@@ -19,11 +19,21 @@ class UnionTicks(Ticks):
 
     def next_epoch(self, after: int) -> int | None:
         """Return the first tick later than ``after``."""
-        return min((tick for source in self._sources if (tick := source.next_epoch(after)) is not None), default=None)
+        first = None
+        for source in self._sources:
+            tick = source.next_epoch(after)
+            if tick is not None and (first is None or tick < first):
+                first = tick
+        return first
 
     def prev_epoch(self, before: int) -> int | None:
         """Return the last tick earlier than ``before``."""
-        return max((tick for source in self._sources if (tick := source.prev_epoch(before)) is not None), default=None)
+        last = None
+        for source in self._sources:
+            tick = source.prev_epoch(before)
+            if tick is not None and (last is None or tick > last):
+                last = tick
+        return last
 
     def trace(self, tick: int) -> Trace | None:
         """Say where a tick comes from: a source that names it as it is goes before one that DST moved onto it."""

@@ -69,15 +69,12 @@ def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int
 
     Specs that are shared and asked about the same instant are computed once.
     """
-    known: dict[tuple[int, int], int | None] = {}
-    answers = []
-    instants = [after] * len(compiled) if isinstance(after, int) else after
-    for ticks, instant in zip(compiled, instants, strict=True):
-        key = (id(ticks), instant)
-        if key not in known:
-            known[key] = ticks.next_epoch(instant)
-        answers.append(known[key])
-    return answers
+    if isinstance(after, int):
+        known = {ticks: ticks.next_epoch(after) for ticks in set(compiled)}
+        return list(map(known.__getitem__, compiled))
+    questions = list(zip(compiled, after, strict=True))
+    answers = {question: question[0].next_epoch(question[1]) for question in set(questions)}
+    return list(map(answers.__getitem__, questions))
 
 
 def depends_on_id(spec: SpecDocument) -> bool:

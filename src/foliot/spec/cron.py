@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import repeat
 from typing import NamedTuple
 
 from foliot.errors import InvalidSpec
 from foliot.model.spec import Dialect, IntervalDocument
+from foliot.spec.days import ALL_YEARS, Days, select_days
+from foliot.spec.daytimes import DayTimes, select_times
 from foliot.spec.duration import parse_duration
 from foliot.spec.fields import (
     DAY_OF_MONTH,
@@ -61,31 +62,129 @@ _KINDS: dict[tuple[Dialect, int], tuple[FieldKind, ...]] = {
     ("temporal", 6): (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
     ("temporal", 7): (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR),
 }
-_AT_ZERO = parse_field(SECOND, "0")
 _ANY_YEAR = whole_field(YEAR)
 _ZONE_PREFIX = re.compile(r"(?:CRON_)?TZ=(\S*)\s*")
 _COMMENT = re.compile(r"(?:^|\s)#.*$", re.DOTALL)
 
 
-class CronRule(NamedTuple):
-    """A parsed cron string: seven fields, how the two day fields combine, and the zone if it names one."""
+class ClockFields:
+    """The half of a rule that says when in a day, with its table of times unless an ``H`` is still open."""
 
-    second: Field
-    minute: Field
-    hour: Field
-    day_of_month: Field
-    month: Field
-    day_of_week: Field
-    year: Field
-    either_day: bool
+    __slots__ = ("hashed", "hour", "minute", "second", "times", "wildcard")
+
+    def __init__(self, second: Field, minute: Field, hour: Field) -> None:
+        """Combine three fields."""
+        self.second = second
+        self.minute = minute
+        self.hour = hour
+        self.wildcard = second.starred or minute.starred or hour.starred
+        self.hashed = second.hashed or minute.hashed or hour.hashed
+        self.times = None if self.hashed else select_times(second.mask, minute.mask, hour.mask)
+
+    def times_for(self, schedule_id: str) -> DayTimes:
+        """Return the times of day, with every ``H`` resolved for a schedule."""
+        return self.times or select_times(
+            self.second.mask_for(schedule_id), self.minute.mask_for(schedule_id), self.hour.mask_for(schedule_id)
+        )
+
+
+class DateFields:
+    """The half of a rule that says on which days, with its table of days unless an ``H`` is still open."""
+
+    __slots__ = ("day_of_month", "day_of_week", "days", "either", "hashed", "month", "year")
+
+    def __init__(self, day_of_month: Field, month: Field, day_of_week: Field, year: Field, either: bool) -> None:
+        """Combine four fields; with ``either``, a day that one of the two day fields names is enough."""
+        self.day_of_month = day_of_month
+        self.month = month
+        self.day_of_week = day_of_week
+        self.year = year
+        self.either = either
+        self.hashed = day_of_month.hashed or month.hashed or day_of_week.hashed
+        self.days = None if self.hashed else self._select("")
+
+    def days_for(self, schedule_id: str) -> Days:
+        """Return the days, with every ``H`` resolved for a schedule."""
+        return self.days or self._select(schedule_id)
+
+    def _select(self, schedule_id: str) -> Days:
+        return select_days(
+            self.day_of_month.mask_for(schedule_id),
+            self.day_of_month.rules,
+            self.day_of_week.mask_for(schedule_id),
+            self.day_of_week.rules,
+            self.month.mask_for(schedule_id),
+            # every year: also the last hours of the range, where it is 2201 in the east
+            ALL_YEARS if self.year is _ANY_YEAR or self.year.full else self.year.mask,
+            self.either,
+        )
+
+
+class CronRule(NamedTuple):
+    """A parsed cron string: its two halves, which many rules share, and the zone if it names one."""
+
+    clock: ClockFields
+    dates: DateFields
     zone: str | None = None
-    hashed: bool = False
-    """Whether an ``H`` makes it depend on the schedule's id."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All seven, in the order of a cron string."""
+        clock, dates = self.clock, self.dates
+        return (
+            *(clock.second, clock.minute, clock.hour),
+            *(dates.day_of_month, dates.month, dates.day_of_week, dates.year),
+        )
+
+    @property
+    def second(self) -> Field:
+        """The second field; ``0`` if there was none."""
+        return self.clock.second
+
+    @property
+    def minute(self) -> Field:
+        """The minute field."""
+        return self.clock.minute
+
+    @property
+    def hour(self) -> Field:
+        """The hour field."""
+        return self.clock.hour
+
+    @property
+    def day_of_month(self) -> Field:
+        """The day-of-month field."""
+        return self.dates.day_of_month
+
+    @property
+    def month(self) -> Field:
+        """The month field."""
+        return self.dates.month
+
+    @property
+    def day_of_week(self) -> Field:
+        """The day-of-week field."""
+        return self.dates.day_of_week
+
+    @property
+    def year(self) -> Field:
+        """The year field; ``*`` if there was none."""
+        return self.dates.year
+
+    @property
+    def either_day(self) -> bool:
+        """Whether one of the two day fields is enough."""
+        return self.dates.either
 
     @property
     def wildcard(self) -> bool:
         """The DST class: whether second, minute or hour begins with ``*``."""
-        return self.second.starred or self.minute.starred or self.hour.starred
+        return self.clock.wildcard
+
+    @property
+    def hashed(self) -> bool:
+        """Whether an ``H`` makes it depend on the schedule's id."""
+        return self.clock.hashed or self.dates.hashed
 
 
 @lru_cache(maxsize=INTERNED_RULES)
@@ -172,31 +271,38 @@ def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> 
     kinds = _KINDS.get((dialect, len(texts)))
     if kinds is None or (dialect == "foliot" and len(texts) == 6):
         kinds = _counted(texts, body, shift, dialect)
-    together = "+" in body and dialect == "foliot" and _take_plus(texts, kinds)
+    second = texts.pop(0) if kinds[0] is SECOND else "0"
+    year = texts.pop() if kinds[-1] is YEAR else "*"
+    minute, hour, day_of_month, month, day_of_week = texts
     try:
-        fields = list(map(parse_field, kinds, texts, repeat(dialect)))
+        clock = _clock_fields(second, minute, hour, dialect)
+        dates = _date_fields(day_of_month, month, day_of_week, year, dialect)
     except InvalidSpec as error:
         raise error.located(shift=shift + _column(body, kinds, error, dialect)) from None
-    hashed = ("H" in body or "h" in body) and any(field.hashed for field in fields)
-    second = fields.pop(0) if kinds[0] is SECOND else _AT_ZERO
-    year = fields.pop() if kinds[-1] is YEAR else _ANY_YEAR
-    minute, hour, day_of_month, month, day_of_week = fields
-    either = not (day_of_month.unrestricted or day_of_week.unrestricted or together or dialect != "foliot")
-    if dialect == "quartz" and (day_of_month.text == "?") == (day_of_week.text == "?"):
+    if dialect == "quartz" and (day_of_month == "?") == (day_of_week == "?"):
         raise InvalidSpec(
             "exactly one of day of month and day of week must be '?'",
             position=shift + _columns(body)[3],
             hint="write '?' for the one that does not matter",
         )
-    return CronRule(second, minute, hour, day_of_month, month, day_of_week, year, either, zone, hashed)
+    return CronRule(clock, dates, zone)
 
 
-def _take_plus(texts: list[str], kinds: tuple[FieldKind, ...]) -> bool:
-    """Take the ``+`` off the weekday field; return whether there was one."""
-    index = kinds.index(DAY_OF_WEEK)
-    together = texts[index].startswith("+")
-    texts[index] = texts[index].removeprefix("+")
-    return together
+@lru_cache(maxsize=INTERNED_RULES)
+def _clock_fields(second: str, minute: str, hour: str, dialect: Dialect) -> ClockFields:
+    return ClockFields(
+        parse_field(SECOND, second, dialect), parse_field(MINUTE, minute, dialect), parse_field(HOUR, hour, dialect)
+    )
+
+
+@lru_cache(maxsize=INTERNED_RULES)
+def _date_fields(day_of_month: str, month: str, day_of_week: str, year: str, dialect: Dialect) -> DateFields:
+    together = dialect == "foliot" and day_of_week.startswith("+")
+    by_date = parse_field(DAY_OF_MONTH, day_of_month, dialect)
+    months = parse_field(MONTH, month, dialect)
+    by_weekday = parse_field(DAY_OF_WEEK, day_of_week[1:] if together else day_of_week, dialect)
+    either = dialect == "foliot" and not (together or by_date.unrestricted or by_weekday.unrestricted)
+    return DateFields(by_date, months, by_weekday, parse_field(YEAR, year, dialect), either)
 
 
 def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple[FieldKind, ...]:

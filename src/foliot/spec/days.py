@@ -100,7 +100,7 @@ class Days:
     @property
     def every_day(self) -> bool:
         """Whether no day is missing."""
-        return self.plain and self.table == EVERY_DAY.table
+        return self.plain and (self.table is EVERY_DAY.table or self.table == EVERY_DAY.table)
 
     def mask(self, month: int) -> int:
         """Return the matching days of a month (counted from January 1970), bit 0 for the 1st."""
@@ -168,6 +168,8 @@ class Days:
 
     def without(self, others: tuple[Days, ...], dates: frozenset[int]) -> Days:
         """Return these days minus other sets and single days."""
+        if not others and not dates:
+            return self
         by_month = dict(self.dates)
         for day in dates:
             if -31 <= day < len(MONTH_OF_DAY) - 31:
@@ -220,7 +222,7 @@ def select_days(  # noqa: PLR0913 - the six things that decide, and the key of t
 def _date_masks(days_of_month: int, rules: tuple[DayRule, ...]) -> tuple[int, ...]:
     if days_of_month == _LENGTH_MASKS[3]:
         return _EVERY_DAY
-    masks = [days_of_month & limit for limit in _LENGTH_MASKS for _weekday in range(7)]
+    masks = [mask for limit in _LENGTH_MASKS for mask in [days_of_month & limit] * 7]
     return _with_rules(masks, rules)
 
 

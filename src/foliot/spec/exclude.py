@@ -13,8 +13,8 @@ from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.cron import CronRule
-from foliot.spec.days import ALL_YEARS, Days, select_days
-from foliot.spec.daytimes import DayTimes, select_times
+from foliot.spec.days import Days
+from foliot.spec.daytimes import DayTimes
 from foliot.spec.moment import first_instant, last_instant, read_day, read_moment
 from foliot.spec.wall import NOTHING_EXCLUDED, Exclusions
 from foliot.spec.zone import Zone, load_zone
@@ -57,21 +57,12 @@ def compile_exclusions(
 
 def rule_days(rule: CronRule, schedule_id: str) -> Days:
     """Return the days that a rule selects."""
-    month_day, month, weekday, year = rule.day_of_month, rule.month, rule.day_of_week, rule.year
-    masks = month_day.mask, weekday.mask, month.mask
-    if rule.hashed:
-        masks = month_day.mask_for(schedule_id), weekday.mask_for(schedule_id), month.mask_for(schedule_id)
-    # every year: also the last hours of the range, in which it is 2201 in the east
-    years = ALL_YEARS if year.full else year.mask
-    return select_days(masks[0], month_day.rules, masks[1], weekday.rules, masks[2], years, rule.either_day)
+    return rule.dates.days_for(schedule_id)
 
 
 def rule_times(rule: CronRule, schedule_id: str) -> DayTimes:
     """Return the times of day that a rule selects."""
-    second, minute, hour = rule.second, rule.minute, rule.hour
-    if rule.hashed:
-        return select_times(second.mask_for(schedule_id), minute.mask_for(schedule_id), hour.mask_for(schedule_id))
-    return select_times(second.mask, minute.mask, hour.mask)
+    return rule.clock.times_for(schedule_id)
 
 
 def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:

@@ -193,6 +193,9 @@ def whole_field(kind: FieldKind) -> Field:
 
 
 def _parse_item(kind: FieldKind, text: str, allowed: DialectRules) -> Item:
+    if text.isdigit() and text.isascii() and (kind is not DAY_OF_WEEK or allowed.sunday == 0):
+        number = _number(kind, text, 0, allowed)
+        return Item("value", number % 7 if kind is DAY_OF_WEEK else number)
     match = _PLAIN.fullmatch(text)
     if match is not None and (kind is not DAY_OF_WEEK or allowed.sunday == 0):
         if match[1] is None:

@@ -135,7 +135,7 @@ _COARSER = {
 
 def _steps(field: str, rule: CronRule) -> Iterator[Finding]:
     """Look at steps that go round the whole field: the ones people read as "every n"."""
-    for part in rule[:6]:
+    for part in rule.fields[:6]:
         assert isinstance(part, Field)
         for item in part.items:
             round_the_field = item.form in ("*", "from") or (item.first, item.last) == (part.kind.low, part.kind.high)

@@ -266,7 +266,9 @@ class DailySource(Source):
 
     def __init__(self, wall: DailyWall, zone: Zone, rule: DstRule) -> None:
         """Keep the tuple of seconds at hand."""
-        super().__init__(wall, zone, rule)
+        self._wall = wall
+        self._zone = zone
+        self._rule = rule
         assert isinstance(wall.times, SparseTimes)
         self._seconds = wall.times.seconds
 
@@ -289,7 +291,9 @@ class DenseSource(Source):
 
     def __init__(self, wall: DenseWall, zone: Zone, rule: DstRule) -> None:
         """Keep the bytes at hand."""
-        super().__init__(wall, zone, rule)
+        self._wall = wall
+        self._zone = zone
+        self._rule = rule
         self._flags = wall.times.flags()
         self._first = wall.times.first
 
@@ -312,7 +316,9 @@ class DatedSource(Source):
 
     def __init__(self, wall: DatedWall, zone: Zone, rule: DstRule) -> None:
         """Keep the tuple of seconds and the table of masks at hand."""
-        super().__init__(wall, zone, rule)
+        self._wall = wall
+        self._zone = zone
+        self._rule = rule
         assert isinstance(wall.times, SparseTimes)
         self._seconds = wall.times.seconds
         self._table = wall.days.table
