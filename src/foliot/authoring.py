@@ -35,6 +35,7 @@ from foliot.spec.compiled import compile_spec, zone_of
 from foliot.spec.document import document_json, read_document
 from foliot.spec.duration import parse_duration
 from foliot.spec.explain import explain
+from foliot.spec.icalendar import read_icalendar
 from foliot.spec.lint import lint
 from foliot.spec.occurrence import occurrences, utc_datetime
 from foliot.spec.ticks import Ticks
@@ -43,7 +44,7 @@ from foliot.spec.zone import TZDATA_VERSION
 MAX_BETWEEN = 100_000
 """How many ticks :meth:`Spec.between` returns unless told otherwise."""
 
-__all__ = ["TZDATA_VERSION", "Spec"]
+__all__ = ["TZDATA_VERSION", "Spec", "read_icalendar"]
 
 Calendars = Iterable[NamedCalendar] | Mapping[str, NamedCalendar]
 When = datetime | int | float
@@ -181,10 +182,18 @@ class Spec(SpecDocument):
     def from_json(cls, text: str) -> Self:
         """Return the spec that a JSON text holds."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            data = json.loads(text, object_pairs_hook=_without_duplicates)
+        except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpec(f"not JSON: {error}") from None
         return cls.from_dict(data)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next(name for name, _value in pairs if sum(name == other for other, _value in pairs) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return data
 
 
 def ticks_after(ticks: Ticks, after: int) -> Iterator[int]:

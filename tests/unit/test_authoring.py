@@ -270,7 +270,7 @@ MOVED: list[tuple[dict[str, Any], str, str, str, str, str, str]] = [
         "03-29 03:00",
         "03-29 02:30",
         "gap",
-        "02:30 does not exist that day (clocks go forward), so it runs at 03:00",
+        "02:30 does not exist that day (clocks go forward), so it fires at 03:00",
     ),
     (
         {"dst_gap": "shift"},
@@ -279,7 +279,7 @@ MOVED: list[tuple[dict[str, Any], str, str, str, str, str, str]] = [
         "03-29 03:30",
         "03-29 02:30",
         "gap",
-        "02:30 does not exist that day (clocks go forward), so it runs at 03:30",
+        "02:30 does not exist that day (clocks go forward), so it fires at 03:30",
     ),
     (
         {},
@@ -372,7 +372,9 @@ INTERVALS = st.integers(1, 10**9).flatmap(
     lambda every: st.builds(lambda offset: {"every": every, "offset": offset}, st.integers(0, every - 1))
 )
 DATES = st.dates(date(1970, 1, 2), date(2199, 1, 1))
-WALLS = st.datetimes(datetime(1970, 1, 2), datetime(2199, 1, 1)).map(lambda moment: moment.replace(microsecond=0))
+WALLS = st.datetimes(datetime(1970, 1, 2), datetime(2199, 1, 1)).map(
+    lambda moment: moment.replace(microsecond=0, fold=0)
+)
 WINDOWS = st.builds(
     lambda begin, days, note: {"from": begin, "to": begin + timedelta(days=days), "note": note},
     DATES,
@@ -481,3 +483,21 @@ def test_every_public_function_is_typed(name: str, function: Any) -> None:
 
 def test_the_package_says_that_it_is_typed() -> None:
     assert files("foliot").joinpath("py.typed").is_file()
+
+
+def test_a_fold_that_text_cannot_keep_is_refused() -> None:
+    """The second 02:30 of that night was stored as "02:30", and ran as the first."""
+    second = datetime(2026, 10, 25, 2, 30, fold=1)
+    with pytest.raises(InvalidSpec, match="fold"):
+        Spec(times=[second], timezone="Europe/Berlin")
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    with pytest.raises(InvalidSpec, match="'cron' stands twice"):
+        Spec.from_json('{"cron": "0 9 * * *", "cron": "0 10 * * *"}')
+
+
+def test_a_mistake_in_one_of_several_cron_strings_is_found_by_its_number() -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        Spec(cron=["0 9 * * *", "0 99 * * *"])
+    assert caught.value.field == "cron[1].hour"

@@ -61,7 +61,7 @@ def main() -> None:
         code = WRONG_INPUT
     except TyperException as error:
         if message := error.format_message().rstrip("."):  # without one it has shown the help already
-            render.error_line(f"{message}; {_help_hint(error)}")
+            render.error_line(f"{message}{' ' if message.endswith('?') else '; '}{_help_hint(error)}")
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED

@@ -61,9 +61,10 @@ def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
     out = console()
     with_seconds = any(tick.at.second or tick.local.second for tick in ticks)
     other_day = any(tick.fire_at.date() != tick.at.date() for tick in ticks)
-    rows = [[zone, "UTC"] + ["fires at (UTC)"] * jitter]
+    both = zone != "UTC"  # the same time twice would only be noise
+    rows = [[zone] + ["UTC"] * both + ["fires at (UTC)"] * jitter]
     for tick in ticks:
-        row = [_local(tick.local, with_seconds), _utc(tick.at, with_seconds)]
+        row = [_local(tick.local, with_seconds)] + [_utc(tick.at, with_seconds)] * both
         rows.append(row + [_fire_time(tick.fire_at, other_day)] * jitter)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

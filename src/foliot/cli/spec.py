@@ -9,16 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from foliot.authoring import Spec
+from foliot.authoring import Spec, read_icalendar
 from foliot.cli import render
-from foliot.errors import InvalidSpec, InvalidTime
+from foliot.errors import InvalidSpec, InvalidTime, shown
 from foliot.model.finding import Finding
+from foliot.model.spec import NamedCalendar
 
 MAX_TICKS = 100_000
 
 Expressions = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[CRON]...", help="Cron strings, quoted; several make a union.", show_default=False),
+    typer.Argument(metavar="CRON", help="Cron strings, quoted; several make a union.", show_default=False),
 ]
 Zone = Annotated[
     str | None, typer.Option("--tz", metavar="ZONE", help="IANA time zone; default UTC.", show_default=False)
@@ -41,6 +42,12 @@ Holidays = Annotated[
 Document = Annotated[
     str | None,
     typer.Option("--spec", metavar="FILE", help="A whole spec as JSON: a file, or - for stdin.", show_default=False),
+]
+Calendars = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--calendar", metavar="NAME=FILE", help="A named calendar, from an iCalendar file.", show_default=False
+    ),
 ]
 Dialect = Annotated[str | None, typer.Option(metavar="NAME", help="foliot, quartz or temporal.", show_default=False)]
 Gap = Annotated[
@@ -80,6 +87,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     at: At = None,
     exclude: Exclude = None,
     holidays: Holidays = None,
+    calendar: Calendars = None,
     start: Start = None,
     end: End = None,
     dialect: Dialect = None,
@@ -96,13 +104,13 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     Example: foliot next "0 9 * * MON-FRI" --tz Europe/Berlin -n 5
     """
     spec = _spec(locals())
-    ticks = spec.occurrences(count, _instant(after, "--after"), schedule_id=schedule_id)
+    ticks = spec.occurrences(count, _instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar))
     if as_json:
         render.print_json([render.tick_json(tick) for tick in ticks])
     elif ticks:
         render.tick_table(ticks, spec.zone_name, jitter=spec.jitter_ms > 0)
     else:
-        render.paragraph("no more ticks")
+        render.paragraph("no ticks after that; 'foliot lint' says why")
 
 
 def explain_command(  # noqa: PLR0913 - each is an option of the command
@@ -143,6 +151,7 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     at: At = None,
     exclude: Exclude = None,
     holidays: Holidays = None,
+    calendar: Calendars = None,
     start: Start = None,
     end: End = None,
     dialect: Dialect = None,
@@ -163,7 +172,12 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     Example: foliot lint "30 2 */7 * *" --tz Europe/Berlin
     """
     spec = _spec(locals())
-    findings = spec.lint(now=_instant(after, "--after"), min_interval=min_interval, schedule_id=schedule_id)
+    findings = spec.lint(
+        now=_instant(after, "--after"),
+        min_interval=min_interval,
+        schedule_id=schedule_id,
+        calendars=_calendars(calendar),
+    )
     if as_json:
         render.print_json([_finding_json(finding) for finding in findings])
     elif findings:
@@ -199,10 +213,27 @@ def _spec(options: dict[str, Any]) -> Spec:
     given = {name: value for name, value in named.items() if value is not None and value != []}
     if options["document"] is not None:
         base = Spec.from_json(_read(options["document"])).to_dict()
+        if "exclude" in base and "exclude" in given:
+            given["exclude"] = _merged(base["exclude"], given["exclude"])
         given = base | given
     if not any(given.get(name) for name in ("cron", "intervals", "rrules", "times", "calendars")):
         raise InvalidSpec("nothing to look at", expected="a cron string, --every, --rrule, --at or --spec")
     return Spec.from_dict(given)
+
+
+def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return what both exclude: an option adds to what the file says."""
+    return base | {name: [*base.get(name, []), *values] for name, values in more.items()}
+
+
+def _calendars(options: list[str] | None) -> list[NamedCalendar]:
+    calendars = []
+    for option in options or []:
+        name, equals, path = option.partition("=")
+        if not equals or not name:
+            raise InvalidSpec(f"--calendar {shown(option)}", expected="NAME=FILE, such as company=days-off.ics")
+        calendars.append(read_icalendar(name, _read(path)))
+    return calendars
 
 
 def _read(path: str) -> str:

@@ -14,7 +14,7 @@ from foliot.spec.cron import CronRule, parse_cron
 from foliot.spec.days import FIRST_YEAR, HORIZON, LAST_YEAR
 from foliot.spec.daytimes import times_modulo
 from foliot.spec.dst import VIXIE, DstPolicy, dst_policy
-from foliot.spec.exclude import Calendars, compile_exclusions, rule_days, rule_times
+from foliot.spec.exclude import Calendars, compile_exclusions
 from foliot.spec.moment import first_instant, last_instant, read_moment
 from foliot.spec.rrule import parse_rrule
 from foliot.spec.rrule_times import rrule_without
@@ -98,7 +98,7 @@ def compile_cron_rule(
 ) -> Source:
     """Return the ticks of one parsed cron string or calendar."""
     wildcard = rule.wildcard
-    clock = wall_without(rule_times(rule, schedule_id), rule_days(rule, schedule_id), wildcard, excluded)
+    clock = wall_without(rule.clock.times_for(schedule_id), rule.dates.days_for(schedule_id), wildcard, excluded)
     return zoned(clock, zone, policy.rule_for(wildcard))
 
 
@@ -169,7 +169,12 @@ class _Compiler:
         return BoundedTicks(inner, start, end, self._windows)
 
     def _cron(self, path: str, text: str) -> Ticks:
-        rule = parse_cron(text, self._spec.dialect)
+        try:
+            rule = parse_cron(text, self._spec.dialect)
+        except InvalidSpec as error:
+            if len(self._spec.cron) > 1 and error.field is not None:
+                error.field = path + error.field.removeprefix("cron")
+            raise
         if isinstance(rule, IntervalDocument):
             return self._interval(rule)
         zone = _cron_zone(rule, self._spec.timezone, path)

@@ -161,7 +161,7 @@ def _read_moment_text(value: object, path: str) -> str:
 
 
 def _read_date(value: object, path: str) -> str:
-    text = _read_moment_text(value, path)
+    text = value if isinstance(value, str) else _read_moment_text(value, path)
     read_day(text, field=path)
     return text
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
 from foliot.spec.calendar import calendar_rule
-from foliot.spec.cron import CronRule
 from foliot.spec.days import Days
 from foliot.spec.daytimes import DayTimes
 from foliot.spec.moment import first_instant, last_instant, read_day, read_moment
@@ -55,30 +54,22 @@ def compile_exclusions(
     return Compiled(by_wall, windows)
 
 
-def rule_days(rule: CronRule, schedule_id: str) -> Days:
-    """Return the days that a rule selects."""
-    return rule.dates.days_for(schedule_id)
-
-
-def rule_times(rule: CronRule, schedule_id: str) -> DayTimes:
-    """Return the times of day that a rule selects."""
-    return rule.clock.times_for(schedule_id)
-
-
 def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:
     try:
         rule = calendar_rule(calendar, dialect, excluding=True)
     except InvalidSpec as error:
         raise error.located(field=path) from None
     whole_day = rule.second.full and rule.minute.full and rule.hour.full
-    return rule_days(rule, schedule_id), None if whole_day else rule_times(rule, schedule_id)
+    return rule.dates.days_for(schedule_id), None if whole_day else rule.clock.times_for(schedule_id)
 
 
 def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
     begin_moment = read_moment(window.begin, field=f"{path}.from")
     end_moment = read_moment(window.end, field=f"{path}.to")
     begin = first_instant(begin_moment, zone)
-    end = last_instant(end_moment, zone) + 1 if end_moment.kind == "day" else first_instant(end_moment, zone)
+    end = first_instant(end_moment, zone)
+    if end_moment.kind != "instant":  # a wall time that occurs twice has not passed before its second time
+        end = last_instant(end_moment, zone) + (end_moment.kind == "day" or end_moment.fraction)
     lost = begin_moment.kind == end_moment.kind == "wall" and begin_moment.seconds < end_moment.seconds
     if end < begin or (end == begin and not lost):  # wall times that a gap swallows are an empty window, not a mistake
         problem = f"the window ends at {window.end}, before it begins at {window.begin}"

@@ -35,7 +35,7 @@ def read_holidays(value: object, path: str) -> HolidaysDocument:
     if not isinstance(value, Mapping) or "country" not in value or not set(value) <= set(_KEYS):
         raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
     country, subdivision = value["country"], value.get("subdivision")
-    for name, code in (("country", country), ("subdivision", subdivision or "")):
+    for name, code in (("country", country), ("subdivision", "" if subdivision is None else subdivision)):
         if not isinstance(code, str):
             raise InvalidSpec(
                 f"{shown(code)} is not text", field=f"{path}.{name}", expected="an ISO code such as DE, BY"

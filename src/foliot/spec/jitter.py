@@ -23,6 +23,11 @@ def jitter_offset_ms(schedule_id: str, tick: int, limit_ms: int, mode: JitterMod
     return drawn if mode == "delay" else drawn - limit_ms
 
 
+def jitter_limit_ms(gap_s: int) -> int:
+    """Return the most jitter for ticks so far apart: strictly less than half, so that two neighbours never meet."""
+    return (gap_s * 1000 - 1) // 2
+
+
 def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
     ticks: Ticks,
     tick: int,
@@ -38,7 +43,7 @@ def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
     limit = jitter_ms
     later, earlier = ticks.next_epoch(tick), ticks.prev_epoch(tick)
     for gap in (later - tick if later is not None else None, tick - earlier if earlier is not None else None):
-        if gap is not None:  # strictly less than half, so that two neighbours never meet
-            limit = min(limit, (gap * 1000 - 1) // 2)
+        if gap is not None:
+            limit = min(limit, jitter_limit_ms(gap))
     fire = tick * 1000 + jitter_offset_ms(schedule_id, tick, limit, mode)
     return fire if not_before is None else max(fire, not_before * 1000)

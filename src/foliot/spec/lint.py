@@ -20,6 +20,7 @@ from foliot.spec.days import DAY, FIRST_YEAR, days_from_civil
 from foliot.spec.daytimes import bits_of
 from foliot.spec.duration import duration_text
 from foliot.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
+from foliot.spec.jitter import jitter_limit_ms
 from foliot.spec.moment import read_moment
 from foliot.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
 from foliot.spec.rrule import parse_rrule
@@ -164,6 +165,8 @@ def _step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Findi
 def _even_hint(part: Field, step: int) -> str:
     if part.kind in (MONTH, DAY_OF_WEEK):
         return ""
+    if part.kind is DAY_OF_MONTH:
+        return f"for every {step} days write an RRULE: FREQ=DAILY;INTERVAL={step}"
     return f"for every {step} {_UNITS[part.kind]}s write '@every {step}{_UNITS[part.kind][0]}' or an interval"
 
 
@@ -254,7 +257,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
             f"fires {duration_text(smallest)} apart (at {utc_datetime(where):%Y-%m-%d %H:%M:%S} UTC); "
             f"the minimum is {duration_text(min_interval_s)}",
         )
-    if spec.jitter_ms > smallest * 500:
+    if spec.jitter_ms > jitter_limit_ms(smallest):
         yield Finding(
             "jitter-capped",
             "info",

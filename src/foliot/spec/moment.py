@@ -28,6 +28,8 @@ class Moment(NamedTuple):
 
 def moment_text(value: str | date | datetime, *, field: str) -> str:
     """Return a date or time as ISO text, unchanged if it is text already; checks that it can be read."""
+    if isinstance(value, datetime) and value.fold and value.tzinfo is None:
+        raise InvalidSpec(f"{value} with fold=1", field=field, hint="give it an offset: as text the fold would be lost")
     text = value.isoformat() if isinstance(value, date) else value
     if not isinstance(text, str):
         raise InvalidSpec(f"{value!r} is not a date or time", field=field, expected=_EXPECTED)

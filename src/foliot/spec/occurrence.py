@@ -63,7 +63,7 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
 def _reason(trace: Trace, local: datetime) -> str:
     wall = clock_text(wall_datetime(trace.local))
     if trace.moved == "gap":
-        return f"{wall} does not exist that day (clocks go forward), so it runs at {clock_text(local)}"
+        return f"{wall} does not exist that day (clocks go forward), so it fires at {clock_text(local)}"
     if trace.moved == "second_pass":
         return f"the second {wall} of that day (clocks go back)"
     if trace.moved == "first_pass":

@@ -25,7 +25,6 @@ from foliot.spec.days import (
     days_from_civil,
     select_days,
 )
-from foliot.spec.exclude import rule_days
 
 EPOCH = date(1970, 1, 1)
 EVERY_DATE = 31
@@ -76,7 +75,7 @@ def matching_days(text: str) -> list[int]:
 def days_of(text: str) -> Days:
     rule = parse_cron(text)
     assert isinstance(rule, CronRule)
-    return rule_days(rule, "")
+    return rule.dates.days_for("")
 
 
 # ---------------------------------------------------------------- the plain reading of each rule

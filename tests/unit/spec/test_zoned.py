@@ -416,7 +416,7 @@ def test_a_tick_says_which_wall_time_it_is_and_what_the_clocks_did(
 def test_the_reason_is_a_sentence() -> None:
     spec = Spec(cron=["30 2 * * *", "*/30 1 2 11 *"], timezone="America/New_York")
     assert spec.occurrences(1, utc("2025-03-09T06:00:00"))[0].reason == (
-        "02:30 does not exist that day (clocks go forward), so it runs at 03:00"
+        "02:30 does not exist that day (clocks go forward), so it fires at 03:00"
     )
     passes = spec.occurrences(3, utc("2025-11-02T05:00:00"))
     assert passes[0].reason == "the first of two 01:30 that day (clocks go back)"
