@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from foliot.errors import InvalidSpec
@@ -85,11 +85,22 @@ def depends_on_id(spec: SpecDocument) -> bool:
     return any(map(HASHED.search, texts))
 
 
+def cron_rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule | IntervalDocument]]:
+    """Yield the parsed cron strings of a spec with their paths: by number where there are several."""
+    for index, text in enumerate(spec.cron):
+        path = f"cron[{index}]" if len(spec.cron) > 1 else "cron"
+        try:
+            yield path, parse_cron(text, spec.dialect)
+        except InvalidSpec as error:
+            error.field = path + (error.field or "").removeprefix("cron")
+            raise
+
+
 def zone_of(spec: SpecDocument) -> Zone:
     """Return the zone that a spec as a whole is read and shown in: its own, or the one all its cron strings name."""
     if spec.timezone is not None:
         return load_zone(spec.timezone)
-    named = {rule.zone for text in spec.cron if isinstance(rule := parse_cron(text, spec.dialect), CronRule)}
+    named = {rule.zone for _path, rule in cron_rules(spec) if isinstance(rule, CronRule)}
     return load_zone(named.pop()) if len(named) == 1 else load_zone(None)
 
 
@@ -136,9 +147,7 @@ class _Compiler:
     def sources(self) -> list[tuple[str, Ticks]]:
         spec = self._spec
         compiled: list[tuple[str, Ticks]] = []
-        for index, text in enumerate(spec.cron):
-            path = f"cron[{index}]"
-            compiled.append((path, self._cron(path, text)))
+        compiled += [(path, self._cron(path, rule)) for path, rule in cron_rules(spec)]
         for index, calendar in enumerate(spec.calendars):
             path = f"calendars[{index}]"
             compiled.append((path, self._calendar(path, calendar)))
@@ -168,13 +177,7 @@ class _Compiler:
             raise InvalidSpec(f"{spec.end_at} is before start_at {spec.start_at}", field="end_at")
         return BoundedTicks(inner, start, end, self._windows)
 
-    def _cron(self, path: str, text: str) -> Ticks:
-        try:
-            rule = parse_cron(text, self._spec.dialect)
-        except InvalidSpec as error:
-            if len(self._spec.cron) > 1 and error.field is not None:
-                error.field = path + error.field.removeprefix("cron")
-            raise
+    def _cron(self, path: str, rule: CronRule | IntervalDocument) -> Ticks:
         if isinstance(rule, IntervalDocument):
             return self._interval(rule)
         zone = _cron_zone(rule, self._spec.timezone, path)

@@ -14,8 +14,8 @@ from foliot.model.finding import Finding, Severity
 from foliot.model.spec import Dialect, ExcludeDocument, HolidaysDocument, NamedCalendar, SpecDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.combined import BoundedTicks
-from foliot.spec.compiled import compile_sources, compile_spec, depends_on_id
-from foliot.spec.cron import CronRule, parse_cron
+from foliot.spec.compiled import compile_sources, compile_spec, cron_rules, depends_on_id
+from foliot.spec.cron import CronRule
 from foliot.spec.days import DAY, FIRST_YEAR, days_from_civil
 from foliot.spec.daytimes import bits_of
 from foliot.spec.duration import duration_text
@@ -57,10 +57,9 @@ def lint(
 
 
 def _rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule]]:
-    for index, text in enumerate(spec.cron):
-        rule = parse_cron(text, spec.dialect)
+    for path, rule in cron_rules(spec):
         if isinstance(rule, CronRule):
-            yield (f"cron[{index}]" if len(spec.cron) > 1 else "cron"), rule
+            yield path, rule
     for index, calendar in enumerate(spec.calendars):
         yield f"calendars[{index}]", calendar_rule(calendar, spec.dialect)
 
@@ -188,8 +187,7 @@ def _clock_changes(
         if isinstance(source, Source):
             first = source.zone.segment_at(now) + 1
             for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
-                named = "cron" if path == "cron[0]" and len(spec.cron) == 1 else path
-                finding = _clock_change(named, source, segment, bounded)
+                finding = _clock_change(path, source, segment, bounded)
                 if finding is not None and finding.message not in told:
                     told.add(finding.message)
                     yield finding
