@@ -140,3 +140,19 @@ def test_the_shown_python_runs(name: str) -> None:
                 exec(block, scope)  # noqa: S102 - our own documentation
         else:
             exec(block, scope)  # noqa: S102 - our own documentation
+
+
+@pytest.mark.parametrize("name", ["tutorial/first-spec.md", "reference/python.md"])
+def test_a_value_that_is_shown_beside_its_expression_is_its_value(name: str) -> None:
+    """A comment said 08:00 where the engine, rightly, says 09:00."""
+    scope: dict[str, object] = {}
+    shown = 0
+    for block in re.findall(r"```python\n(.*?)```", page(name), re.DOTALL):
+        if "MON-FRY" in block:
+            continue
+        exec(block, scope)  # noqa: S102 - our own documentation
+        for expression, value in re.findall(r"^(?:print\()?(\S.*?)\)?\s+# (\d[-\d :+]*)$", block, re.MULTILINE):
+            balanced = expression + ")" * (expression.count("(") - expression.count(")"))
+            assert str(eval(balanced, scope)) == value.strip()  # noqa: S307 - our own documentation
+            shown += 1
+    assert shown

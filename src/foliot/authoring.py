@@ -8,7 +8,7 @@ correctly whatever the clocks did in between.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import islice
@@ -31,7 +31,8 @@ from foliot.model.spec import (
     SpecDocument,
 )
 from foliot.model.tick import Tick
-from foliot.spec.compiled import compile_spec, zone_of
+from foliot.spec.compiled import compile_spec, handed_in, zone_of
+from foliot.spec.days import HORIZON
 from foliot.spec.document import document_json, read_document
 from foliot.spec.duration import parse_duration
 from foliot.spec.explain import explain
@@ -46,7 +47,7 @@ MAX_BETWEEN = 100_000
 
 __all__ = ["TZDATA_VERSION", "Spec", "read_icalendar"]
 
-Calendars = Iterable[NamedCalendar] | Mapping[str, NamedCalendar]
+Calendars = NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar]
 When = datetime | int | float
 
 
@@ -122,7 +123,7 @@ class Spec(SpecDocument):
         mean millions.
         """
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        found = list(islice(ticks.between_epochs(_up(start), _down(end)), limit + 1))
+        found = list(islice(ticks.between_epochs(_up(start), _down(end)), _count(limit) + 1))
         if len(found) > limit:
             raise LimitExceeded(f"more than {limit} ticks between {start} and {end}: raise limit= or ask for less")
         return [utc_datetime(tick) for tick in found]
@@ -132,14 +133,14 @@ class Spec(SpecDocument):
     ) -> list[datetime]:
         """Return the next ``n`` ticks later than ``after`` (now, if left out)."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return [utc_datetime(tick) for tick in islice(ticks_after(ticks, _down(after)), _count(n))]
+        return [utc_datetime(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
 
     def occurrences(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[Tick]:
         """Return the next ``n`` ticks with their wall time, their fire time and what DST did to them."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return list(islice(occurrences(self, ticks, _down(after), schedule_id), _count(n)))
+        return list(islice(occurrences(self, ticks, _now_or(after), schedule_id), _count(n)))
 
     def explain(self) -> str:
         """Return the spec in plain English."""
@@ -155,8 +156,10 @@ class Spec(SpecDocument):
     ) -> list[Finding]:
         """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
         least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
-        handed = tuple(calendars.values()) if isinstance(calendars, Mapping) else tuple(calendars)
-        return lint(self, now=_down(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
+        if least is not None and least < 0:
+            raise InvalidInput(f"min_interval is {shown(min_interval)}: it must not be negative")
+        handed = handed_in(calendars)
+        return lint(self, now=_now_or(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON-ready data, without what is as by default."""
@@ -196,27 +199,21 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def ticks_after(ticks: Ticks, after: int) -> Iterator[int]:
-    """Yield the ticks later than an instant, as long as there are any."""
-    tick = ticks.next_epoch(after)
-    while tick is not None:
-        yield tick
-        tick = ticks.next_epoch(tick)
-
-
 def _count(n: int) -> int:
-    if n < 0:
-        raise InvalidInput(f"{n} ticks: ask for 0 or more")
+    if type(n) is not int or n < 0:
+        raise InvalidInput(f"{shown(n)} ticks: ask for a whole number of 0 or more")
     return n
+
+
+def _now_or(when: When | None) -> int:
+    return floor(SystemClock().now()) if when is None else _down(when)
 
 
 def _datetime(epoch: int | None) -> datetime | None:
     return None if epoch is None else utc_datetime(epoch)
 
 
-def _seconds(when: When | None) -> float:
-    if when is None:
-        return SystemClock().now()
+def _seconds(when: When) -> float:
     if isinstance(when, datetime):
         if when.tzinfo is None:
             raise InvalidTime(
@@ -228,7 +225,7 @@ def _seconds(when: When | None) -> float:
     return when
 
 
-def _down(when: When | None) -> int:
+def _down(when: When) -> int:
     """Return the last whole second that is not after an instant."""
     return floor(_seconds(when))
 

@@ -95,3 +95,12 @@ def test_a_port_in_use_is_one_line_with_a_way_out(address: str) -> None:
     left = subprocess.run([*FOLIOT, "--port", port], capture_output=True, text=True, check=False, timeout=60)
     assert left.returncode == 2
     assert "--port" in left.stderr
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"spec": {"cron": "@daily"}, "count": 0}, {"spec": {"cron": "@daily"}, "after": "x"}]
+)
+def test_a_body_of_the_wrong_shape_is_a_problem_too(address: str, body: object) -> None:
+    status, problem, kind = post(f"{address}/api/v1/preview", body)
+    assert (status, kind, problem["code"]) == (422, "application/problem+json", "invalid_input")
+    assert problem["field"]

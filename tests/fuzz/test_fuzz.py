@@ -24,7 +24,7 @@ def test_arbitrary_text_gives_an_answer_or_invalid_spec(capfd: pytest.CaptureFix
     with capfd.disabled():  # the seed is to be seen even when all is well
         sys.stderr.write(f"\nfuzz: python -m tests.fuzz --seed {seed}\n")
     tally = hunt(seed, SECONDS)
-    assert tally.cases > 500
+    assert tally.cases > 300
     assert set(tally.refused) == set(DOORS), "a door that refuses nothing reads nothing"
 
 

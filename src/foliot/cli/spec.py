@@ -70,7 +70,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 After = Annotated[
     str | None,
     typer.Option(
-        "--after", metavar="TIME", help="Begin after this instant, ISO 8601; default now.", show_default=False
+        "--after", metavar="TIME", help="Begin after this instant, with offset; default now.", show_default=False
     ),
 ]
 

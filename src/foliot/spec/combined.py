@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from heapq import heapify, heappop, heapreplace
 
 from foliot.spec.days import HORIZON
 from foliot.spec.ticks import Ticks, Trace
@@ -40,6 +42,25 @@ class UnionTicks(Ticks):
         traces = [trace for source in self._sources if (trace := source.trace(tick)) is not None]
         return min(traces, key=lambda trace: trace.moved == "gap", default=None)
 
+    def between_epochs(self, start: int, end: int) -> Iterator[int]:
+        """Yield the ticks from ``start`` to ``end``: each source is asked again only when its tick has passed."""
+        waiting = [
+            (tick, place)
+            for place, source in enumerate(self._sources)
+            if (tick := source.next_epoch(start - 1)) is not None
+        ]
+        heapify(waiting)
+        while waiting and waiting[0][0] <= end:
+            tick = waiting[0][0]
+            yield tick
+            while waiting and waiting[0][0] == tick:
+                place = waiting[0][1]
+                following = self._sources[place].next_epoch(tick)
+                if following is None:
+                    heappop(waiting)
+                else:
+                    heapreplace(waiting, (following, place))
+
 
 class BoundedTicks(Ticks):
     """Ticks from ``start`` to ``end``, both included, and outside all windows."""
@@ -75,6 +96,19 @@ class BoundedTicks(Ticks):
         while tick is not None and (window := self._window_at(tick)) is not None:
             tick = self._inner.prev_epoch(self._begins[window])
         return tick if tick is not None and tick >= self._start else None
+
+    def between_epochs(self, start: int, end: int) -> Iterator[int]:
+        """Yield the ticks from ``start`` to ``end``, both included."""
+        start, end = max(start, self._start), min(end, self._end)
+        while start <= end:
+            window = self._window_at(start)
+            if window is not None:
+                start = self._ends[window]
+                continue
+            following = bisect_right(self._begins, start)
+            until = self._begins[following] if following < len(self._begins) else end + 1
+            yield from self._inner.between_epochs(start, min(end, until - 1))
+            start = until
 
     def trace(self, tick: int) -> Trace | None:
         """Say where a tick comes from."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from foliot.errors import InvalidSpec
+from foliot.errors import InvalidSpec, shown
 from foliot.model.spec import CalendarDocument, IntervalDocument, NamedCalendar, SpecDocument
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.combined import BoundedTicks, UnionTicks
@@ -38,21 +38,32 @@ def compile_spec(
     timezone: str | None = None,
     *,
     schedule_id: str = "",
-    calendars: Iterable[NamedCalendar] | Mapping[str, NamedCalendar] = (),
+    calendars: NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar] = (),
 ) -> Ticks:
     """Return the ticks of a spec, or of a single cron string in a time zone.
 
     ``schedule_id`` is what ``H`` hashes; ``calendars`` are the named calendars that the spec may exclude.  Equal
     arguments share one result.
     """
+    if not isinstance(schedule_id, str):
+        raise InvalidSpec(f"{shown(schedule_id)} is not text", field="schedule_id", expected="the schedule's id")
     if isinstance(spec, str):
         return _compile_text(spec, timezone, schedule_id if schedule_id and HASHED.search(spec) else "")
+    if not isinstance(spec, SpecDocument):
+        raise InvalidSpec(f"{shown(spec)} is not a spec", expected="a Spec or a cron string")
     if timezone is not None:
         raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
-    if isinstance(calendars, Mapping):
-        calendars = calendars.values()
-    handed = tuple(calendar for calendar in calendars if calendar.name in spec.exclude.named)
+    handed = tuple(calendar for calendar in handed_in(calendars) if calendar.name in spec.exclude.named)
     return _compile_document(spec, schedule_id if depends_on_id(spec) else "", handed)
+
+
+def handed_in(
+    calendars: NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar],
+) -> tuple[NamedCalendar, ...]:
+    """Return calendars that were handed in one by one, as a list or by name."""
+    if isinstance(calendars, NamedCalendar):
+        return (calendars,)
+    return tuple(calendars.values() if isinstance(calendars, Mapping) else calendars)
 
 
 def compile_sources(

@@ -82,7 +82,7 @@ def _many(
     if isinstance(value, one):
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="a list")
+        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="one or a list of them")
     elements = list(value)
     if len(elements) > limit:
         raise InvalidSpec(f"{len(elements)} elements", field=path, expected=f"at most {limit}")

@@ -324,11 +324,14 @@ def _named(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> 
             return index + kind.low
     if not kind.names:
         raise InvalidSpec(f"{text!r} is not a number", position=position, expected=f"{kind.low} to {kind.high}")
+    low, high = kind.low, kind.high
+    if kind is DAY_OF_WEEK:
+        low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
     similar = [name[:3].upper() for name in kind.names if name[0] == folded[0] and name[1:2] == folded[1:2]]
     raise InvalidSpec(
         f"{text!r} is not the name of a {kind.name.removeprefix('day_of_')}{'day' if kind is DAY_OF_WEEK else ''}",
         position=position,
-        expected=f"{kind.names[0][:3].upper()} to {kind.names[-1][:3].upper()}, or {kind.low} to {kind.high}",
+        expected=f"{kind.names[0][:3].upper()} to {kind.names[-1][:3].upper()}, or {low} to {high}",
         hint=f"did you mean {similar[0]}?" if similar else None,
     )
 

@@ -94,7 +94,10 @@ def _looked_up(country: str, subdivision: str | None, first: int, last: int, pat
     supported = library.list_supported_countries()
     if country not in supported:
         raise InvalidSpec(
-            f"no holidays of {shown(country)}", field=path, expected="an ISO 3166 country code such as DE"
+            f"no holidays of {shown(country)}",
+            field=path,
+            expected="an ISO 3166 country code such as DE",
+            hint=f"did you mean {country.upper()!r}?" if country.upper() in supported else None,
         )
     if subdivision is not None and subdivision not in supported[country]:
         known = ", ".join(supported[country]) or "none"

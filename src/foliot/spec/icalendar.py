@@ -78,6 +78,8 @@ def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_ye
     ``timezone`` is the zone of times that name none; without it they follow the schedule that uses the calendar.
     Raises :class:`InvalidSpec`, with the line, for a file that cannot be read.
     """
+    if not isinstance(text, str):
+        raise InvalidSpec(f"{shown(text)} is not text", field="icalendar", expected="the text of an iCalendar file")
     until = days_from_civil((last_year or int(TZDATA_VERSION[:4]) + YEARS_AHEAD) + 1, 1, 1) * DAY
     dates: set[str] = set()
     windows: dict[WindowDocument, None] = {}

@@ -51,6 +51,7 @@ def lint(
         findings += _steps(field, rule)
     findings += _clock_changes(spec, now, schedule_id, calendars)
     findings += _density(spec, ticks, now, min_interval_s)
+    findings += _idle_sources(spec, schedule_id, calendars)
     findings += _loose_ends(spec, schedule_id)
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(findings, key=lambda finding: order[finding.severity])
@@ -241,6 +242,14 @@ def _in_gap(zone: Zone, segment: int, fired: list[int], several: bool) -> str:
     return f"{subject} {duration_text(zone.offsets[segment] - zone.offsets[segment - 1])} later, from {at} on"
 
 
+def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[NamedCalendar]) -> Iterator[Finding]:
+    """Point out the sources of a union that add nothing to it."""
+    sources, _bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
+    for path, source in sources if len(sources) > 1 else ():
+        if source.next_epoch(-1) is None:
+            yield Finding("never-fires", "warning", path, "never fires: no date from 1970 to 2200 matches")
+
+
 def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
     sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), DENSITY_SAMPLE))
     gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
@@ -272,14 +281,19 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
             "cron",
             "H depends on the schedule's id: without one the times shown are not its own",
         )
+    if any(interval.anchor == "completion" for interval in spec.intervals):
+        yield Finding(
+            "after-completion", "info", "intervals", "its ticks depend on when runs end; what is shown assumes no time"
+        )
     for holidays in spec.exclude.holidays:
         if spec.end_at is not None and read_moment(spec.end_at, field="end_at").seconds < _year_end(holidays):
             continue
+        part = f"-{holidays.subdivision}" if holidays.subdivision else ""
         yield Finding(
             "holidays-end",
             "info",
             "exclude.holidays",
-            f"the holidays of {holidays.country} are written down until the end of {holidays.last_year}; "
+            f"the holidays of {holidays.country}{part} are written down until the end of {holidays.last_year}; "
             "later ones are not excluded",
         )
     for index, text in enumerate(spec.rrules):

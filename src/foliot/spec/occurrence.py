@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from foliot.model.spec import SpecDocument
 from foliot.model.tick import Tick
 from foliot.spec.compiled import zone_of
+from foliot.spec.days import HORIZON
 from foliot.spec.jitter import fire_time_ms
 from foliot.spec.moment import first_instant, read_moment
 from foliot.spec.ticks import Ticks, Trace
@@ -37,8 +38,7 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
     """Yield the ticks later than ``after`` with all there is to say about them."""
     zone = zone_of(spec)
     start = None if spec.start_at is None else first_instant(read_moment(spec.start_at, field="start_at"), zone)
-    tick = ticks.next_epoch(after)
-    while tick is not None:
+    for tick in ticks.between_epochs(after + 1, HORIZON):
         shown = tick + zone.offset_at(tick)
         trace = ticks.trace(tick) or Trace(shown, "")
         fire_ms = fire_time_ms(
@@ -57,7 +57,6 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
             reason=_reason(trace, local_datetime(tick, zone)),
             fire_at=_EPOCH + timedelta(milliseconds=fire_ms),
         )
-        tick = ticks.next_epoch(tick)
 
 
 def _reason(trace: Trace, local: datetime) -> str:

@@ -27,7 +27,7 @@ from foliot.errors import UnknownZone, shown
 from foliot.spec.days import HORIZON
 from foliot.spec.tzif import Transition, read_transitions
 
-DISTURBED = -(1 << 62)
+DISTURBED = float("-inf")
 """The limit of a piece in which plain addition is not to be trusted."""
 
 FOREVER = 1 << 62
@@ -56,7 +56,8 @@ class Zone:
         self._cut()
 
     def _cut(self) -> None:
-        cuts, offsets, limits = [0], [0, self.offsets[0]], [DISTURBED, DISTURBED]
+        cuts, offsets = [0], [0, self.offsets[0]]
+        limits: list[float] = [DISTURBED, DISTURBED]
         for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False):
             width = abs(after - before)
             calm_until = start if after > before else max(start - width, cuts[-1])

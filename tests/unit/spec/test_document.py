@@ -31,9 +31,9 @@ def excluding(**exclude: Any) -> Data:
 
 # what is written, the field that the error names, and what its line must say
 BAD: list[tuple[Data, str, str]] = [
-    ({"cron": 5}, "cron", "5 cannot be read; expected a list"),
-    ({"cron": {"minute": 5}}, "cron", "cannot be read; expected a list"),
-    ({"cron": b"0 9 * * *"}, "cron", "expected a list"),
+    ({"cron": 5}, "cron", "5 cannot be read; expected one or a list"),
+    ({"cron": {"minute": 5}}, "cron", "cannot be read; expected one or a list"),
+    ({"cron": b"0 9 * * *"}, "cron", "expected one or a list"),
     ({"cron": True}, "cron", "True cannot be read"),
     ({"cron": ["0 9 * * *", 5]}, "cron[1]", "5 is not text"),
     ({"cron": [["0 9 * * *"]]}, "cron[0]", "is not text"),
@@ -46,7 +46,7 @@ BAD: list[tuple[Data, str, str]] = [
     ({"cron": "@reboot"}, "cron", "@reboot has no time"),
     ({"cron": "CRON_TZ=Mars/Base 0 9 * * *"}, "timezone", "unknown time zone 'Mars/Base'"),
     ({"cron": "x" * 1_001}, "cron", "1001 characters"),
-    ({"calendars": 5}, "calendars", "expected a list"),
+    ({"calendars": 5}, "calendars", "expected one or a list"),
     ({"calendars": "hour=9"}, "calendars", "'hour=9' cannot be read"),
     ({"calendars": [5]}, "calendars[0]", "5 is not a calendar; expected an object with calendar fields"),
     ({"calendars": {"hours": 9}}, "calendars[0]", "unknown field 'hours'; expected second, minute, hour"),
@@ -86,7 +86,7 @@ BAD: list[tuple[Data, str, str]] = [
         "intervals[0].offset",
         "an offset after completion; expected no offset",
     ),
-    ({"rrules": 5}, "rrules", "expected a list"),
+    ({"rrules": 5}, "rrules", "expected one or a list"),
     ({"rrules": [5]}, "rrules[0]", "5 is not text"),
     ({"rrules": "FREQ=NEVER"}, "rrules", "FREQ is 'NEVER' at position 6 of 'FREQ=NEVER'"),
     ({"rrules": ""}, "rrules", "there is no rule"),

@@ -444,3 +444,16 @@ def test_a_spec_that_its_bounds_leave_without_ticks_is_told_to_look_at_them(spec
     [finding] = findings(spec)
     assert finding.code == "never-fires"
     assert "end_at" in finding.hint
+
+
+def test_a_source_of_a_union_that_never_fires_is_told_by_its_number() -> None:
+    """``foliot lint "0 0 30 2 *" "0 9 * * *"`` had nothing to say."""
+    found = findings({"cron": ["0 0 30 2 *", "0 9 * * *"]})
+    assert [(finding.code, finding.severity, finding.field) for finding in found] == [
+        ("never-fires", "warning", "cron[0]")
+    ]
+
+
+def test_a_fixed_delay_is_not_passed_off_as_a_timetable() -> None:
+    found = findings({"intervals": {"every": "15m", "anchor": "completion"}})
+    assert [finding.code for finding in found] == ["after-completion"]

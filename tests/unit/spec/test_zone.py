@@ -128,7 +128,7 @@ def test_the_offset_of_a_calm_piece_is_the_offset_of_its_segment() -> None:
         zone = load_zone(name)
         for begin, offset, limit in zip(zone.cuts, zone.cut_offsets[1:], zone.cut_limits[1:], strict=True):
             if limit != DISTURBED:
-                assert offset == zone.offset_at(begin) == zone.offset_at(limit - 1), (name, begin)
+                assert offset == zone.offset_at(begin) == zone.offset_at(int(limit) - 1), (name, begin)
 
 
 # ---------------------------------------------------------------- look-ups

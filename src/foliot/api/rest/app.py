@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from foliot.errors import FoliotError, InvalidInput, InvalidSpec, LimitExceeded
+from foliot.errors import FoliotError, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded
 from foliot.operations.context import Context
 from foliot.operations.preview import MAX_PREVIEW, Preview, preview
 
@@ -62,9 +64,11 @@ class PreviewView(BaseModel):
 
 def create_app(context: Context, hosts: list[str]) -> FastAPI:
     """Return the application; it answers only requests addressed to one of ``hosts``."""
-    app = FastAPI(title="Foliot", version=context.version, docs_url="/api/docs", redoc_url=None)
+    app = FastAPI(title="Foliot", version=context.version, docs_url=None, redoc_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
     app.add_exception_handler(FoliotError, _problem)
+    app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(HTTPException, _refused)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -72,7 +76,7 @@ def create_app(context: Context, hosts: list[str]) -> FastAPI:
         return {"status": "ok", "version": context.version}
 
     @app.post("/api/v1/preview")
-    async def preview_spec(request: PreviewRequest) -> PreviewView:
+    def preview_spec(request: PreviewRequest) -> PreviewView:
         """Explain a spec and list its coming ticks."""
         after = None if request.after is None else _epoch(request.after)
         seen = preview(
@@ -85,7 +89,7 @@ def create_app(context: Context, hosts: list[str]) -> FastAPI:
 
 def _epoch(when: datetime) -> int:
     if when.tzinfo is None:
-        raise InvalidSpec("no offset", field="after", expected="an instant such as 2026-03-29T00:00:00Z")
+        raise InvalidTime(f"after: {when.isoformat()} has no offset; write it like 2026-03-29T00:00:00Z")
     return int(when.timestamp() // 1)
 
 
@@ -116,3 +120,21 @@ async def _problem(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, InvalidSpec):
         body |= {"field": error.field, "position": error.position, "expected": error.expected, "hint": error.hint}
     return JSONResponse(body, status, media_type=PROBLEM)
+
+
+async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
+    """Answer a body that has not the shape of a request in the same form."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"][1:]) or None
+    detail = f"{field}: {first['msg']}" if field else str(first["msg"])
+    body = {"status": 422, "code": InvalidInput.code, "title": InvalidInput.code, "detail": detail, "field": field}
+    return JSONResponse(body, 422, media_type=PROBLEM)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    """Answer an unknown address or method in the same form."""
+    assert isinstance(error, HTTPException)
+    code = "not_found" if error.status_code == 404 else "refused"
+    body = {"status": error.status_code, "code": code, "title": code, "detail": error.detail}
+    return JSONResponse(body, error.status_code, media_type=PROBLEM, headers=error.headers)

@@ -1,0 +1,46 @@
+"""Unions and bounds, walked and asked."""
+
+from __future__ import annotations
+
+from foliot import Spec, Ticks
+from foliot.spec.combined import BoundedTicks, UnionTicks
+from foliot.spec.sources import IntervalTicks
+from foliot.spec.zone import load_zone
+
+GREENWICH = load_zone("UTC")
+
+
+class Counting(Ticks):
+    """Ticks that count how often they are asked."""
+
+    def __init__(self, inner: Ticks) -> None:
+        self.inner, self.asked = inner, 0
+
+    def next_epoch(self, after: int) -> int | None:
+        self.asked += 1
+        return self.inner.next_epoch(after)
+
+
+def test_a_union_asks_a_source_again_only_when_its_tick_has_passed() -> None:
+    """Linting a thousand yearly strings asked each of them for each of two thousand ticks, and took half a minute."""
+    counting = Counting(IntervalTicks(86_400, 0, GREENWICH))
+    union = UnionTicks((counting, IntervalTicks(1, 0, GREENWICH)))
+    assert list(union.between_epochs(0, 999)) == list(range(1_000))
+    assert counting.asked < 5
+
+
+def test_between_equals_repeated_next_across_windows_and_bounds() -> None:
+    union = UnionTicks((IntervalTicks(7, 0, GREENWICH), IntervalTicks(5, 3, GREENWICH)))
+    bounded = BoundedTicks(union, 20, 900, [(100, 150), (140, 200), (500, 501)])
+    walked = []
+    tick = bounded.next_epoch(-1)
+    while tick is not None:
+        walked.append(tick)
+        tick = bounded.next_epoch(tick)
+    assert list(bounded.between_epochs(0, 2_000)) == walked
+    assert list(bounded.between_epochs(120, 180)) == []
+
+
+def test_an_absurd_instant_is_before_the_range_and_not_an_answer() -> None:
+    """-10¹⁹ was answered with -9999999999999990000."""
+    assert Spec(cron="0 9 * * *", timezone="Europe/Berlin").compile().next_epoch(-(10**19)) == 28_800
