@@ -495,9 +495,3 @@ def test_a_fold_that_text_cannot_keep_is_refused() -> None:
 def test_a_key_that_stands_twice_is_refused() -> None:
     with pytest.raises(InvalidSpec, match="'cron' stands twice"):
         Spec.from_json('{"cron": "0 9 * * *", "cron": "0 10 * * *"}')
-
-
-def test_a_mistake_in_one_of_several_cron_strings_is_found_by_its_number() -> None:
-    with pytest.raises(InvalidSpec) as caught:
-        Spec(cron=["0 9 * * *", "0 99 * * *"])
-    assert caught.value.field == "cron[1].hour"

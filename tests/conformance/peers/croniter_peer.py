@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import NamedTuple
 
 from croniter import croniter
 from croniter.croniter import CroniterBadCronError, CroniterBadDateError
@@ -145,57 +145,50 @@ def finds_nothing(case: Disagreement) -> bool:
     return not all(has_tick(half, start, end) for half in (by_date, by_weekday))
 
 
-class CaughtUp(NamedTuple):
-    """A lost wall time and the instant at which croniter runs it: minutes are added, so that its seconds stay."""
-
-    change: Change
-    wall: int
-
-    @property
-    def instant(self) -> int:
-        return self.change.instant + self.wall % 60
-
-
-def caught_up(case: Disagreement) -> list[CaughtUp]:
-    """What croniter may catch up nearby: of each gap the first lost time, or the last when it looks back."""
-    walls = compiled(replace(case.understood, zone="UTC"))
-    found = []
+def caught_up_at(case: Disagreement, instant: Answer) -> Change | None:
+    """The gap at whose end croniter runs lost times: it adds minutes until they exist, so that their seconds stay."""
     for change in case.changes():
-        first, last = change.walls
-        lost = walls.prev_epoch(last) if case.question.backwards else walls.next_epoch(first - 1)
-        if change.is_gap and lost is not None and first <= lost < last:
-            found.append(CaughtUp(change, lost))
-    return found
+        if isinstance(instant, int) and change.is_gap and 0 <= instant - change.instant < 60:
+            second = instant - change.instant
+            if any(wall % 60 == second for wall in lost_walls(case, change)):
+                return change
+    return None
+
+
+def lost_walls(case: Disagreement, change: Change) -> Iterator[int]:
+    """The lost wall times that the expression names."""
+    return compiled(replace(case.understood, zone="UTC")).between_epochs(change.walls[0], change.walls[1] - 1)
 
 
 def catches_up_a_lost_day(case: Disagreement) -> bool:
     """A whole day that a zone skipped is caught up like an hour: at its end."""
-    return any(late.change.length > LONGEST_DST_GAP and case.theirs == late.instant for late in caught_up(case))
+    change = caught_up_at(case, case.theirs)
+    return change is not None and change.length > LONGEST_DST_GAP
 
 
 def keeps_the_seconds(case: Disagreement) -> bool:
     """A lost 02:30:15 becomes 03:00:15: its seconds stay. Just before that, it has not happened yet."""
-    question = case.question
-    for late in caught_up(case):
-        if late.wall % 60 and case.theirs == late.instant:
-            return True
-        not_yet = question.backwards and late.change.instant < question.instant <= late.instant
-        if not_yet and case.theirs == case.ask(late.change.instant):
+    if isinstance(case.theirs, int) and case.theirs % 60:
+        return caught_up_at(case, case.theirs) is not None
+    for change in case.changes() if case.question.backwards else ():
+        latest = max((wall % 60 for wall in lost_walls(case, change)), default=0) if change.is_gap else 0
+        if 0 < case.question.instant - change.instant <= latest and case.theirs == case.ask(change.instant):
             return True
     return False
 
 
 def catches_up_now_and_then(case: Disagreement) -> bool:
     """Where every hour is named, lost times are not caught up; from some instants before a gap, they are."""
-    return case.understood.gap == "skip" and any(case.theirs == late.instant for late in caught_up(case))
+    return case.understood.gap == "skip" and caught_up_at(case, case.theirs) is not None
 
 
-def misses_part_of_an_hour(case: Disagreement) -> bool:
-    """It may look for the other pass at a wrong distance when less than an hour, or an odd one, happens twice."""
-    if all(change.is_gap or change.on_the_hour for change in case.changes()):
-        return False
+def misses_the_other_pass(case: Disagreement) -> bool:
+    """Asked while an hour happens twice, it may miss the other pass: less than an hour, or more, is not foreseen."""
     only = replace(case.understood, overlap="second" if case.question.backwards else "first")
-    return case.theirs == ask(only, case.question)
+    return case.theirs == ask(only, case.question) and any(
+        not change.is_gap and -change.length <= case.question.instant - change.instant < change.length
+        for change in case.changes()
+    )
 
 
 SLIPS = (
@@ -203,7 +196,7 @@ SLIPS = (
     Slip("croniter-lost-day", catches_up_a_lost_day),
     Slip("croniter-gap-seconds", keeps_the_seconds),
     Slip("croniter-gap-now-and-then", catches_up_now_and_then),
-    Slip("croniter-part-hour", misses_part_of_an_hour),
+    Slip("croniter-other-pass", misses_the_other_pass),
 )
 
 CRONITER = Peer(

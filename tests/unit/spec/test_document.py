@@ -447,3 +447,9 @@ def test_an_interval_means_the_same_in_both_places_where_it_can_be_written() -> 
         else:
             accepted.append(True)
     assert accepted[0] == accepted[1]
+
+
+def test_a_mistake_in_one_of_several_cron_strings_is_found_by_its_number() -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        Spec(cron=["0 9 * * *", "0 99 * * *"])
+    assert caught.value.field == "cron[1].hour"
