@@ -14,6 +14,9 @@ _ISO = re.compile(
     r"P(?:(?P<w>\d{1,9})W)?(?:(?P<d>\d{1,9})D)?(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<m>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?",
     re.ASCII,
 )
+MAX_TEXT = 100
+"""The longest duration that is read at all."""
+
 _EXPECTED = "a duration such as 90s, 15m, 1h30m or 1d"
 
 
@@ -47,6 +50,8 @@ def duration_text(seconds: int) -> str:
 
 
 def _from_text(text: str, field: str) -> Fraction:
+    if len(text) > MAX_TEXT:
+        raise InvalidSpec(f"a duration of {len(text)} characters", field=field, expected=f"at most {MAX_TEXT}")
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return Fraction(int(text))
     iso = _ISO.fullmatch(text)

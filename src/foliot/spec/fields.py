@@ -160,11 +160,15 @@ def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...], dialect: Diale
     """Build a field from a structured list of ranges; one that begins with the whole span counts as ``*``."""
     items = []
     allowed = DIALECT_RULES[dialect]
-    for index, span in enumerate(ranges):
-        for bound in (span.start, span.end):
-            _check_bounds(kind, bound, f"{kind.name}[{index}]")
+    for index, given in enumerate(ranges):
+        span = given
+        if kind is DAY_OF_WEEK:
+            span = _weekday_range(given, f"{kind.name}[{index}]", allowed)
+        else:
+            for bound in (span.start, span.end):
+                _check_bounds(kind, bound, f"{kind.name}[{index}]")
         if span.start > span.end and (not allowed.wraps or kind is YEAR):
-            raise _backwards(kind, str(span.start), str(span.end)).located(field=f"{kind.name}[{index}]")
+            raise _backwards(kind, str(span.start), str(span.end), None).located(field=f"{kind.name}[{index}]")
         if span.step < 1:
             raise InvalidSpec(f"step {span.step}", field=f"{kind.name}[{index}].step", expected="1 or more")
         whole = (span.start, span.end) == (kind.low, kind.high)
@@ -323,7 +327,7 @@ def _named(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> 
         if folded in (name, name[:3]) or (shortest and len(folded) >= shortest and name.startswith(folded)):
             return index + kind.low
     if not kind.names:
-        raise InvalidSpec(f"{text!r} is not a number", position=position, expected=f"{kind.low} to {kind.high}")
+        raise _no_number(kind, text, position, allowed)
     low, high = kind.low, kind.high
     if kind is DAY_OF_WEEK:
         low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
@@ -384,6 +388,18 @@ def _hashed_mask(item: Item, kind: FieldKind, schedule_id: str) -> int:
     return _wrapped_mask(Item("range", start, item.last if item.step else start, item.step or 1), kind)
 
 
+def _weekday_range(span: Range, path: str, allowed: DialectRules) -> Range:
+    """Read the numbers of weekdays as the dialect does in text, so that 1 and "1" are the same day."""
+    low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
+    for bound in (span.start, span.end):
+        if not low <= bound <= high:
+            raise InvalidSpec(f"{bound} is out of range", field=path, expected=f"{low} to {high}")
+    start, end = span.start - low, span.end - low
+    if start == 7 and end == 7:
+        start = end = 0
+    return Range(start, end, span.step)
+
+
 def _check_bounds(kind: FieldKind, value: int, path: str) -> None:
     if not kind.low <= value <= kind.high:
         raise InvalidSpec(f"{value} is out of range", field=path, expected=f"{kind.low} to {kind.high}")
@@ -396,9 +412,11 @@ def _item_text(item: Item) -> str:
     return span if item.step == 1 else f"{span}/{item.step}"
 
 
-def _backwards(kind: FieldKind, first: str, last: str) -> InvalidSpec:
+def _backwards(kind: FieldKind, first: str, last: str, position: int | None = 0) -> InvalidSpec:
     hint = None if kind is YEAR else "this dialect has no wrap-around ranges: write it as a list of two"
-    return InvalidSpec(f"range {first}-{last} runs backwards", position=0, expected="the lower value first", hint=hint)
+    return InvalidSpec(
+        f"range {first}-{last} runs backwards", position=position, expected="the lower value first", hint=hint
+    )
 
 
 def _out_of_range(text: str, position: int, low: int, high: int) -> InvalidSpec:
@@ -409,14 +427,27 @@ def _unreadable(kind: FieldKind, text: str, allowed: DialectRules) -> InvalidSpe
     if not text:
         return InvalidSpec("an empty element", position=0, expected="a value between the commas")
     forms = "*, a value, a range a-b, a step */n or a list"
-    hint = None
+    return InvalidSpec(f"cannot read {text[:30]!r}", position=0, expected=forms, hint=_likely(kind, text, allowed))
+
+
+def _no_number(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> InvalidSpec:
+    return InvalidSpec(
+        f"{text[:30]!r} is not a number",
+        position=position,
+        expected=f"{kind.low} to {kind.high}",
+        hint=_likely(kind, text, allowed),
+    )
+
+
+def _likely(kind: FieldKind, text: str, allowed: DialectRules) -> str | None:
+    """Return what was probably meant by a text that cannot be read."""
     if not allowed.days and re.search(r"[LW#?]", text):
-        hint = "this dialect has no L, W, # or ?: use dialect='foliot'"
-    elif "W" in text.upper() and kind is DAY_OF_WEEK:
-        hint = "W belongs to the day of the month"
-    elif "~" in text or text.upper().startswith("R"):
-        hint = "random fields are not stable across restarts: use H, which hashes the schedule's id"
-    return InvalidSpec(f"cannot read {text[:30]!r}", position=0, expected=forms, hint=hint)
+        return "this dialect has no L, W, # or ?: use dialect='foliot'"
+    if "W" in text.upper() and kind is DAY_OF_WEEK:
+        return "W belongs to the day of the month"
+    if "~" in text or text.upper().startswith("R"):
+        return "random fields are not stable across restarts: use H, which hashes the schedule's id"
+    return None
 
 
 _WHOLE = {

@@ -15,6 +15,7 @@ from foliot.spec.zone import Zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|\d{4}-?W\d{2}(?:-?\d)?", re.ASCII)
+_ODD_SEPARATOR = re.compile(r"\d{4}-\d{2}-\d{2}[^T ]", re.ASCII)
 _EXPECTED = "an ISO 8601 date or time such as 2026-03-29, 2026-03-29T09:00 or 2026-03-29T09:00+02:00"
 
 
@@ -39,6 +40,8 @@ def moment_text(value: str | date | datetime, *, field: str) -> str:
 
 def read_moment(text: str, *, field: str, expected: str = _EXPECTED) -> Moment:
     """Read an ISO date or time."""
+    if not text.isprintable() or _ODD_SEPARATOR.match(text):  # the standard library takes anything in between
+        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=expected)
     try:
         value = datetime.fromisoformat(text)
         if value.tzinfo is not None:

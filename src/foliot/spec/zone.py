@@ -32,6 +32,9 @@ DISTURBED = float("-inf")
 
 FOREVER = 1 << 62
 
+MAX_NAME = 100
+"""No zone has a longer name."""
+
 TZDATA_VERSION: str = tzdata.IANA_VERSION
 """The release of the IANA database that all tables come from, such as ``2026f``."""
 
@@ -119,8 +122,15 @@ def _load(name: str) -> Zone:
     return Zone(name, *read_transitions(resource.read_bytes()))
 
 
+@cache
+def _folded_names() -> dict[str, str]:
+    return {known.casefold(): known for known in zone_names()}
+
+
 def _suggestion(name: str) -> str | None:
-    folded = {known.casefold(): known for known in zone_names()}
+    if len(name) > MAX_NAME:  # nobody means a zone by this, and looking for likeness takes its time
+        return None
+    folded = _folded_names()
     close = get_close_matches(name.casefold().replace(" ", "_"), folded, n=1, cutoff=0.75)
     if not close:  # a bare city is what people type most often
         close = [known for known in folded if known.rpartition("/")[2] == name.casefold().replace(" ", "_")][:1]
