@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from tests.conformance.peers.comparing import compare, draw_questions
-from tests.conformance.peers.corpus import expressions, peers_seed
+from tests.conformance.peers.corpus import peers_seed
 from tests.conformance.peers.examples import PEERS
 
 EXPRESSIONS_PER_ROUND = 1_000
@@ -32,8 +32,7 @@ def main() -> int:
     questions, unexplained, codes = 0, 0, Counter[tuple[str, ...]]()
     while time.monotonic() < end:
         rng = random.Random(seed)
-        drawn = peer.accepted(expressions(rng, peer.syntax, EXPRESSIONS_PER_ROUND))
-        outcome = compare(peer, draw_questions(rng, drawn, PLACES_EACH))
+        outcome = compare(peer, draw_questions(rng, peer, EXPRESSIONS_PER_ROUND, PLACES_EACH))
         questions, unexplained = questions + outcome.questions, unexplained + len(outcome.unexplained)
         codes += outcome.codes
         for case in outcome.unexplained:

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 import foliot
 from foliot import Ticks
-from tests.conformance.peers.corpus import Syntax, draw_places
+from tests.conformance.peers.corpus import Syntax, draw_places, expressions
 from tests.oracle.walk import DAY, HOUR, load_zone, offset_at
 
 LONGEST_DST_GAP = 3 * HOUR
@@ -121,6 +121,7 @@ class Peer:
     answers: Callable[[list[Question]], Iterable[Answer]]
     readings: tuple[Reading, ...]
     slips: tuple[Slip, ...]
+    takes_ages: Callable[[Question], bool] = lambda _: False
 
     @property
     def codes(self) -> list[str]:
@@ -128,9 +129,9 @@ class Peer:
         readings, slips = (reading.code for reading in self.readings), (slip.code for slip in (*self.slips, *COMMON))
         return [*readings, *slips]
 
-    def accepted(self, expressions: list[str]) -> list[str]:
+    def accepted(self, candidates: list[str]) -> list[str]:
         """Those expressions that it is willing to read."""
-        return [each for each, accepts in zip(expressions, self.accepts(expressions), strict=True) if accepts]
+        return [each for each, accepts in zip(candidates, self.accepts(candidates), strict=True) if accepts]
 
 
 @dataclass
@@ -184,17 +185,17 @@ def compare(peer: Peer, questions: list[Question]) -> Outcome:
     return outcome
 
 
-def draw_questions(rng: random.Random, expressions: list[str], places_each: int) -> list[Question]:
-    """Each expression at some places, forwards or back; from Foliot's own answer on for a second tick."""
+def draw_questions(rng: random.Random, peer: Peer, count: int, places_each: int) -> list[Question]:
+    """So many expressions at some places, forwards or back; from Foliot's own answer on for a second tick."""
     questions = []
-    for expression in expressions:
+    for expression in peer.accepted(expressions(rng, peer.syntax, count)):
         for place in draw_places(rng, places_each):
             question = Question(expression, place.zone, place.instant, rng.random() < 0.4)
             tick = ask(Spec(expression, place.zone), question)
             questions.append(question)
             if tick is not None:
                 questions.append(question._replace(instant=tick))
-    return questions
+    return [question for question in questions if not peer.takes_ages(question)]
 
 
 def explain(peer: Peer, question: Question, theirs: Answer) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def our_ticks(cron: str, zone: str, window: Window) -> list[int]:
 def draw_cron(rng: random.Random) -> str:
     """An expression that Temporal reads: a sixth field is the year, seconds need all seven."""
     fields = draw_expression(rng, Syntax(open_steps=True)).split()
-    while fields[4] == "1-7" or "/" in fields[4].replace("*/", ""):  # see the tests on weekdays below
+    while fields[4] == "1-7":  # the server reads it wrongly, see below
         fields = draw_expression(rng, Syntax(open_steps=True)).split()
     if rng.random() < 0.2:
         fields.append(draw_year(rng))
