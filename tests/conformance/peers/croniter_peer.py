@@ -173,12 +173,19 @@ def catches_up_a_lost_day(case: Disagreement) -> bool:
 
 
 def keeps_the_seconds(case: Disagreement) -> bool:
-    """A lost 02:30:15 becomes 03:00:15: its seconds stay. Just before that, it has not happened yet."""
-    if isinstance(case.theirs, int) and case.theirs % 60:
-        return caught_up_at(case, case.theirs) is not None
-    for change in case.changes() if case.question.backwards else ():
-        latest = max((wall % 60 for wall in lost_walls(case, change)), default=0) if change.is_gap else 0
-        if 0 < case.question.instant - change.instant <= latest and case.theirs == case.ask(change.instant):
+    """A lost 02:30:15 becomes 03:00:15: its seconds stay."""
+    return isinstance(case.theirs, int) and case.theirs % 60 > 0 and caught_up_at(case, case.theirs) is not None
+
+
+def passes_over_lost_times(case: Disagreement) -> bool:
+    """Looking back from the end of a gap, or the minute after it, it passes over lost times, of other years too."""
+    question = case.question
+    for change in case.changes() if question.backwards else ():
+        latest = max((wall % 60 for wall in lost_walls(case, change)), default=-1) if change.is_gap else -1
+        at_end = question._replace(instant=change.instant)
+        if 0 <= question.instant - change.instant <= latest and case.theirs == ask(
+            replace(case.understood, gap="skip"), at_end
+        ):
             return True
     return False
 
@@ -201,6 +208,7 @@ SLIPS = (
     Slip("croniter-half-fails", finds_nothing),
     Slip("croniter-lost-day", catches_up_a_lost_day),
     Slip("croniter-gap-seconds", keeps_the_seconds),
+    Slip("croniter-gap-looking-back", passes_over_lost_times),
     Slip("croniter-gap-now-and-then", catches_up_now_and_then),
     Slip("croniter-other-pass", misses_the_other_pass),
 )
