@@ -1,10 +1,35 @@
-"""Settings that every test shares."""
+"""Settings and servers that every test shares."""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.servers.postgres import PostgresServer
 
 # No deadline: a shared machine may stall any single example, and speed is measured by bench/, not here.
 # The blob makes a failing example reproducible from the log of another machine.
 settings.register_profile("foliot", deadline=None, print_blob=True)
 settings.load_profile("foliot")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One PostgreSQL for all tests of this process, started by the first that asks; do not stop it, start your own."""
+    from tests.servers.postgres import PostgresServer  # here, because most tests do without a database driver
+
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A fresh, empty database, which is dropped afterwards even if somebody is still connected."""
+    name = f"test_{uuid.uuid4().hex}"
+    yield postgres_server.create_database(name)
+    postgres_server.drop_database(name)
