@@ -6,8 +6,20 @@
     ├── InvalidInput            the caller sent something that cannot be right; do not retry
     │   ├── InvalidSpec         … in a schedule's spec: names the field, the position and the way out
     │   │   └── UnknownZone     … a time zone that the pinned time zone data does not have
-    │   └── InvalidTime         … an instant: naive where a zone is needed, or not a time at all
+    │   ├── InvalidTime         … an instant: naive where a zone is needed, or not a time at all
+    │   └── InvalidField        … any other field of a request; names it
+    ├── NotFound                there is no such schedule, run, backfill, calendar or workflow
+    ├── Conflict                the change does not fit what is stored; read again and decide again
+    │   ├── AlreadyExists       … the id is taken
+    │   ├── StaleToken          … somebody else has changed the schedule since
+    │   ├── ScheduleClosed      … the schedule has been deleted
+    │   └── RequestReused       … the request id was used for another request
     ├── LimitExceeded           a named limit was reached; ask for less, or raise the limit
+    ├── LaunchError             a run could not even begin: its function or workflow cannot be found
+    ├── StoreError              the store cannot be used as it is
+    │   ├── StoreUnavailable    … just now: no connection, busy, full; retry
+    │   ├── SchemaOutdated      … its schema is older than this release; migrate it
+    │   └── SchemaTooNew        … its schema is newer than this release; use a newer release
     └── MalformedZoneFile       the installed time zone data is damaged; reinstall it
 
 Each class carries a stable ``code`` for machines and ``retryable`` for callers that loop.
@@ -93,6 +105,92 @@ class InvalidTime(InvalidInput):
     """An instant that is none: naive where an offset is needed, or text that is not a time."""
 
     code = "invalid_time"
+
+
+class InvalidField(InvalidInput):
+    """A field of a request that cannot be right; ``field`` names it."""
+
+    code = "invalid_field"
+
+    def __init__(self, field: str, problem: str) -> None:
+        """Name the field and say what is wrong with it."""
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class NotFound(FoliotError):
+    """There is no such thing, or not for this caller."""
+
+    code = "not_found"
+
+
+class Conflict(FoliotError):
+    """The change does not fit what is stored; nothing was written."""
+
+    code = "conflict"
+
+
+class AlreadyExists(Conflict):
+    """The id is taken."""
+
+    code = "already_exists"
+
+
+class StaleToken(Conflict):
+    """The schedule has changed since the caller read it; ``token`` is the present one."""
+
+    code = "stale_token"
+
+    def __init__(self, given: int, token: int) -> None:
+        """Say which token was given and which would have been right."""
+        super().__init__(f"token: {given} is stale, the schedule is at {token}; read it again, then decide again")
+        self.field = "token"
+        self.token = token
+
+
+class ScheduleClosed(Conflict):
+    """The schedule has been deleted; it can be read, or created again."""
+
+    code = "schedule_closed"
+
+
+class RequestReused(Conflict):
+    """A request id that was used for another request before."""
+
+    code = "request_reused"
+
+
+class LaunchError(FoliotError):
+    """A run that could not even begin."""
+
+    code = "launch_error"
+    retryable = True
+
+
+class StoreError(FoliotError):
+    """The store cannot be used as it is."""
+
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached, is busy or is full; the same call may succeed later."""
+
+    code = "store_unavailable"
+    retryable = True
+
+
+class SchemaOutdated(StoreError):
+    """The store has to be migrated before this release can use it."""
+
+    code = "schema_outdated"
+
+
+class SchemaTooNew(StoreError):
+    """The store was migrated by a newer release; nothing was written."""
+
+    code = "schema_too_new"
 
 
 class LimitExceeded(FoliotError):

@@ -1,0 +1,53 @@
+"""Dials: where each schedule stands.
+
+The dial is the narrow row that every tick changes, and the row that everybody locks: firing, settling, backfilling
+and each control operation.  Whatever must be decided together is decided while holding it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Dial(NamedTuple):
+    """Where a schedule stands.
+
+    All ticks up to ``cursor_s`` have been decided.  ``next_fire_ms`` is when the engine must look at the schedule
+    again, ``None`` for never (paused, closed, exhausted).  ``carry`` is how the ticks up to ``carry_until_s`` are to
+    be caught up instead of by policy (after a resume).  ``skips`` holds the nominal times that are to be skipped,
+    separated by commas.
+    """
+
+    schedule_key: int
+    version: int
+    cursor_s: int
+    next_nominal_s: int | None
+    next_fire_ms: int | None
+    paused: bool
+    pause_until_ms: int | None
+    closed: bool
+    in_flight: int
+    waiting: int
+    remaining: int | None
+    last_start_ms: int | None
+    failures: int
+    carry: str | None
+    carry_until_s: int | None
+    skips: str | None
+    starts: int
+    successes: int
+    failed: int
+    skipped: int
+    missed: int
+
+
+class Span(NamedTuple):
+    """Ticks that were dropped together: all of one schedule after ``after_s`` up to ``until_s``."""
+
+    schedule_key: int
+    after_s: int
+    until_s: int
+    ticks: int
+    reason: str
+    version: int
+    decided_ms: int

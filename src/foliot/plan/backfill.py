@@ -1,0 +1,90 @@
+"""The next few ticks of a backfill.
+
+A backfill is its own queue: with ``queue`` it hands out a tick only when a slot is free and nothing else waits, so it
+can neither fill the buffer nor get in front of the schedule's own ticks.  While its target is paused it hands out none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from foliot.model.backfill import DONE, RUNNING, BackfillRow
+from foliot.model.dial import Dial
+from foliot.model.policy import Overlap
+from foliot.model.run import RunState, Source
+from foliot.plan.decide import Decision, Origin
+from foliot.plan.generate import Due
+from foliot.plan.rule import Rule
+from foliot.plan.world import World
+
+ALL, MISSING, FAILED = ONLY = ("all", "missing", "failed")
+_NOT_DONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
+_FAILED = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.TERMINATED})
+
+
+class Step(NamedTuple):
+    """What one pass does for one backfill."""
+
+    backfill: BackfillRow
+    decision: Decision
+
+
+def wanted(only: str, state: str | None) -> bool:
+    """Whether a tick is to be run, given what became of it the first time (``None``: dropped, or before creation)."""
+    if only == MISSING:
+        return state is None or state in _NOT_DONE
+    if only == FAILED:
+        return state in _FAILED
+    return True
+
+
+def step(  # noqa: PLR0913 - a decision about three rows
+    backfill: BackfillRow,
+    dial: Dial,
+    rule: Rule,
+    world: World,
+    limit: int,
+    earlier: Mapping[int, str],
+) -> Step:
+    """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of the schedule's own runs."""
+    decision = Decision(dial, rule, world)
+    overlap = Overlap(backfill.overlap)
+    cursor, done = backfill.cursor_s, backfill.done
+    tick = rule.ticks.next_epoch(cursor)
+    for _ in range(limit):
+        if tick is None or tick > backfill.end_s or not _has_room(decision, rule, overlap):
+            break
+        if wanted(backfill.only, earlier.get(tick)):
+            due = Due(tick, world.now_ms)
+            decision.request(due, Origin(Source.BACKFILL, backfill.backfill_id, overlap))
+            done += 1
+        cursor = tick
+        tick = rule.ticks.next_epoch(tick)
+    finished = tick is None or tick > backfill.end_s
+    return Step(
+        backfill._replace(
+            cursor_s=cursor,
+            done=done,
+            state=DONE if finished else RUNNING,
+            next_ms=None if finished else _next_look(decision, rule, overlap, world),
+            finished_ms=world.now_ms if finished else None,
+        ),
+        decision,
+    )
+
+
+RECHECK_MS = 1_000
+"""A backfill that waits for a slot looks again after this long, though a settled run wakes it at once."""
+
+
+def _next_look(decision: Decision, rule: Rule, overlap: Overlap, world: World) -> int:
+    return world.now_ms if _has_room(decision, rule, overlap) else world.now_ms + RECHECK_MS
+
+
+def _has_room(decision: Decision, rule: Rule, overlap: Overlap) -> bool:
+    if decision.world.target_paused:
+        return False
+    if overlap != Overlap.QUEUE:
+        return True
+    return decision.waiting == 0 and decision.in_flight < rule.policy.max_concurrent

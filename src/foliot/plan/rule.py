@@ -1,0 +1,103 @@
+"""A definition, compiled: what the planner asks while it decides.
+
+Many schedules share one spec and one policy, so both are interned: a rule is a handful of references.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from foliot.model.policy import Policy
+from foliot.model.schedule import Action
+from foliot.model.spec import NamedCalendar, SpecDocument
+from foliot.spec.compiled import compile_spec, zone_of
+from foliot.spec.jitter import fire_time_ms
+from foliot.spec.moment import first_instant, read_moment
+from foliot.spec.ticks import Ticks
+
+REMEMBERED_TICKS = 65_536
+"""How many answers are kept: ten thousand schedules of one spec ask the same question in the same second."""
+
+
+class Rule(NamedTuple):
+    """What one version of one schedule says; with ``fixed_delay`` a tick follows the end of the run before it."""
+
+    schedule_key: int
+    version: int
+    namespace: str
+    schedule_id: str
+    spec: SpecDocument
+    ticks: Ticks
+    policy: Policy
+    action: Action
+    payload: str | None
+    start_s: int | None
+    fixed_delay: bool = False
+    degraded: str | None = None
+
+    def next_after(self, cursor_s: int) -> int | None:
+        """Return the first tick later than the cursor."""
+        return next_tick(self.ticks, cursor_s)
+
+    def fire_ms(self, nominal_s: int) -> int:
+        """Return when a tick is to be launched."""
+        spec = self.spec
+        if spec.jitter_ms <= 0:
+            return nominal_s * 1000
+        return fire_time_ms(
+            self.ticks,
+            nominal_s,
+            schedule_id=self.schedule_id,
+            jitter_ms=spec.jitter_ms,
+            mode=spec.jitter_mode,
+            not_before=self.start_s,
+        )
+
+    def wall_time(self, nominal_s: int) -> tuple[int | None, str | None]:
+        """Return the nominal local time of a tick, in seconds, and what DST did to it."""
+        return wall_time(self.ticks, nominal_s)
+
+    def ticks_between(self, after_s: int, until_s: int, limit: int) -> int:
+        """Return how many ticks lie after one instant up to another, but no more than ``limit``."""
+        return sum(1 for _ in islice(self.ticks.between_epochs(after_s + 1, until_s), limit))
+
+
+@lru_cache(maxsize=REMEMBERED_TICKS)
+def next_tick(ticks: Ticks, after_s: int) -> int | None:
+    """Return the first tick later than an instant."""
+    return ticks.next_epoch(after_s)
+
+
+@lru_cache(maxsize=REMEMBERED_TICKS)
+def wall_time(ticks: Ticks, nominal_s: int) -> tuple[int | None, str | None]:
+    """Return the local time of a tick and what DST did to it, ``None`` if it is not a tick of the spec."""
+    trace = ticks.trace(nominal_s)
+    return (None, None) if trace is None else (trace.local, trace.moved or None)
+
+
+@lru_cache(maxsize=16_384)
+def start_of(spec: SpecDocument) -> int | None:
+    """Return the instant of ``start_at``."""
+    if spec.start_at is None:
+        return None
+    return first_instant(read_moment(spec.start_at, field="start_at"), zone_of(spec))
+
+
+def compile_rule(  # noqa: PLR0913 - the parts of a version
+    schedule_key: int,
+    version: int,
+    namespace: str,
+    schedule_id: str,
+    spec: SpecDocument,
+    policy: Policy,
+    action: Action,
+    payload: str | None = None,
+    calendars: tuple[NamedCalendar, ...] = (),
+) -> Rule:
+    """Return the rule of one version of a schedule.  Raises :class:`~foliot.errors.InvalidSpec`."""
+    ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
+    delayed = bool(spec.intervals) and spec.intervals[0].anchor == "completion"
+    parts = (schedule_key, version, namespace, schedule_id, spec, ticks, policy, action, payload)
+    return Rule(*parts, start_of(spec), delayed)

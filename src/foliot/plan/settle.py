@@ -1,0 +1,209 @@
+"""What an outcome does: to its run, to the dial, and to the runs that wait for a free slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from foliot.model.dial import Dial
+from foliot.model.policy import Overlap, Policy
+from foliot.model.run import FINAL, Reason, RunChange, RunRow, RunState, Source
+from foliot.plan.edit import silenced
+from foliot.plan.rule import Rule
+from foliot.plan.world import World
+
+MAX_BACKOFF_DOUBLINGS = 10
+"""Retries wait twice as long each time, up to this many times."""
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended, as its executor reports it."""
+
+    schedule_key: int
+    nominal_s: int
+    origin: int
+    fence: int
+    state: RunState
+    reason: Reason | None = None
+    failures: int = 0
+    started_ms: int | None = None
+    error: str | None = None
+    result: str | None = None
+    execution_id: str | None = None
+
+
+def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> RunChange:
+    """Return the guarded write for one outcome: final, or another try."""
+    failed = outcome.state in (RunState.FAILED, RunState.TIMED_OUT)
+    failures = outcome.failures + failed
+    retried = failed and outcome.reason is None and failures < policy.max_attempts and not closed
+    delay = policy.retry_delay_ms << min(failures - 1, MAX_BACKOFF_DOUBLINGS) if retried else 0
+    return RunChange(
+        outcome.schedule_key,
+        outcome.nominal_s,
+        outcome.origin,
+        outcome.fence,
+        RunState.ENQUEUED if retried else outcome.state,
+        Reason.RETRY if retried else outcome.reason,
+        outcome.fence,
+        failures,
+        now_ms + delay if retried else None,
+        None,
+        outcome.started_ms,
+        None if retried else now_ms,
+        outcome.error,
+        outcome.result,
+        outcome.execution_id,
+    )
+
+
+def freed(dial: Dial, rule: Rule | None, state: str, source_origin: int, now_ms: int) -> Dial:
+    """Return the dial after one of its runs has ended in a final state."""
+    assert state in FINAL
+    failed = state in (RunState.FAILED, RunState.TIMED_OUT)
+    dial = dial._replace(
+        in_flight=dial.in_flight - 1,
+        successes=dial.successes + (state == RunState.SUCCESS),
+        failed=dial.failed + failed,
+        failures=dial.failures + 1 if failed else 0 if state == RunState.SUCCESS else dial.failures,
+    )
+    if rule is None or not rule.fixed_delay:
+        return dial
+    idle = dial.next_nominal_s is None and dial.in_flight == 0 and dial.waiting == 0
+    return after_delay(dial, rule, now_ms) if source_origin == 0 or idle else dial
+
+
+def after_delay(dial: Dial, rule: Rule, now_ms: int) -> Dial:
+    """Return a fixed delay's dial after the end of its run: the delay begins now, and is never cut short."""
+    following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
+    return silenced(dial._replace(next_nominal_s=following), None if following is None else following * 1000)
+
+
+def pauses(dial: Dial, policy: Policy, state: str) -> bool:
+    """Whether this final state pauses the schedule."""
+    return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not dial.paused
+
+
+class Released(NamedTuple):
+    """Runs that leave the queue, and the dial without them."""
+
+    dial: Dial
+    changes: list[RunChange]
+    started: list[RunRow]
+
+
+def release(dial: Dial, rule: Rule, rows: Iterable[RunRow], world: World) -> Released:
+    """Start waiting runs while there are free slots, in order; ``rows`` come oldest first, requests last.
+
+    A paused schedule releases only what somebody asked for; the ticks stay where they are.  The policy is the one of
+    now: an update that allows overlaps, or makes the schedule a shadow, affects what is buffered.
+    """
+    changes: list[RunChange] = []
+    started: list[RunRow] = []
+    dropped_tick = False
+    for row in rows:
+        automatic = row.source == Source.SCHEDULE
+        if dial.closed:
+            dial = _dropped(dial, changes, row, Reason.DELETED, world.now_ms)
+        elif world.target_paused or (dial.paused and automatic):
+            continue
+        elif not _fits(dial, rule.policy, row):
+            break
+        elif (reason := _obstacle(dial, rule.policy, world.now_ms, automatic=automatic)) is not None:
+            dial = _dropped(dial, changes, row, reason, world.now_ms)
+            dropped_tick = dropped_tick or automatic
+        else:
+            dial = _launched(dial, changes, started, row, world)
+    if dropped_tick and rule.fixed_delay and dial.next_nominal_s is None:  # there is no run whose end begins the delay
+        dial = after_delay(dial, rule, world.now_ms)
+    return Released(dial, changes, started)
+
+
+def _fits(dial: Dial, policy: Policy, row: RunRow) -> bool:
+    """Whether a waiting run may leave the queue: there is a slot, or it needs none."""
+    overlap = row.overlap or policy.overlap_policy
+    return policy.shadow or overlap == Overlap.ALLOW or dial.in_flight < policy.max_concurrent
+
+
+def _obstacle(dial: Dial, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
+    """Why a run leaves the queue without starting."""
+    if policy.shadow:
+        return Reason.SHADOW
+    if automatic and dial.remaining == 0:
+        return Reason.LIMIT_REACHED
+    return Reason.MIN_INTERVAL if automatic and _too_soon(dial, policy, now_ms) else None
+
+
+def start_waiting(dial: Dial, row: RunRow, world: World) -> tuple[Dial, RunChange, RunRow]:
+    """Start one waiting run, whatever else is in flight."""
+    changes: list[RunChange] = []
+    started: list[RunRow] = []
+    dial = _launched(dial, changes, started, row, world)
+    return dial, changes[0], started[0]
+
+
+def buffer_planned(dial: Dial, row: RunRow, reason: str | None) -> tuple[Dial, RunChange]:
+    """Let a planned run wait for the runs before it."""
+    row = row._replace(state=RunState.BUFFERED, due_ms=None, reason=reason)
+    return dial._replace(waiting=dial.waiting + 1), change_of(row, 0)
+
+
+def drop_waiting(dial: Dial, row: RunRow, reason: Reason, now_ms: int) -> tuple[Dial, RunChange]:
+    """Skip one waiting run."""
+    changes: list[RunChange] = []
+    dial = _dropped(dial, changes, row, reason, now_ms)
+    return dial, changes[0]
+
+
+def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: RunRow, world: World) -> Dial:
+    leased, was = world.owner is not None, row.state
+    row = row._replace(
+        state=RunState.ENQUEUED,
+        attempt=1 if leased else 0,
+        owner=world.owner,
+        due_ms=world.lease_until_ms if leased else world.now_ms,
+    )
+    changes.append(change_of(row, 0))
+    started.append(row)
+    automatic = row.source == Source.SCHEDULE
+    remaining = dial.remaining
+    return dial._replace(
+        in_flight=dial.in_flight + 1,
+        waiting=dial.waiting - (was == RunState.BUFFERED),
+        starts=dial.starts + 1,
+        remaining=remaining - 1 if automatic and remaining is not None else remaining,
+        last_start_ms=world.now_ms if automatic else dial.last_start_ms,
+        next_fire_ms=None if automatic and remaining == 1 else dial.next_fire_ms,
+    )
+
+
+def _dropped(dial: Dial, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> Dial:
+    waiting = dial.waiting - (row.state == RunState.BUFFERED)
+    row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, finished_ms=now_ms)
+    changes.append(change_of(row, 0))
+    return dial._replace(waiting=waiting, skipped=dial.skipped + 1)
+
+
+def _too_soon(dial: Dial, policy: Policy, now_ms: int) -> bool:
+    return dial.last_start_ms is not None and now_ms - dial.last_start_ms < policy.min_interval_ms
+
+
+def change_of(row: RunRow, fence: int) -> RunChange:
+    """Return the write that makes a run as ``row`` says, if its attempt is still ``fence``."""
+    return RunChange(
+        row.schedule_key,
+        row.nominal_s,
+        row.origin,
+        fence,
+        row.state,
+        row.reason,
+        row.attempt,
+        row.failures,
+        row.due_ms,
+        row.owner,
+        row.started_ms,
+        row.finished_ms,
+        row.error,
+        row.result,
+        row.execution_id,
+    )

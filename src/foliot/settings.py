@@ -1,0 +1,98 @@
+"""Every limit, with its unit in its name.
+
+The defaults are what a single developer wants; a platform team overrides them in one place.  A setting that cannot be
+obeyed is refused here, before anything starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from foliot.errors import InvalidInput
+
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an instance obeys."""
+
+    tick_ms: int = SECOND_MS
+    """The longest that an idle engine sleeps before it looks for work that nobody announced."""
+    lookahead_ms: int = 60 * SECOND_MS
+    """How far ahead ``spread`` distributes missed ticks."""
+    misfire_grace_ms: int = 30 * SECOND_MS
+    """A tick no later than this is late; a later one is missed."""
+    max_catchup_per_tick: int = 100
+    """The most missed ticks of one schedule that one pass starts."""
+    catchup_rate_per_s: int = 1_000
+    """The most missed ticks per second that the whole fleet starts."""
+    max_buffer: int = 1_000
+    """The most runs of one schedule that wait."""
+    max_span_ticks: int = 50_000
+    """The most ticks that one pass counts for one schedule; the rest is counted in the next pass."""
+    fire_batch: int = 2_000
+    """The most schedules that one fire transaction claims."""
+    settle_batch: int = 2_000
+    """The most outcomes that one transaction writes."""
+    settle_gather_ms: int = 2
+    """How long outcomes are gathered before they are written together."""
+    max_active_launches: int = 10_000
+    """The most runs that one instance executes at a time; beyond that it claims nothing."""
+    max_threads: int = 32
+    """The most synchronous functions that one instance executes at a time."""
+    lock_ttl_ms: int = 120 * SECOND_MS
+    """How long a lease lasts without being renewed."""
+    heartbeat_ms: int = 30 * SECOND_MS
+    """How often leases are renewed."""
+    sweep_ms: int = 5 * MINUTE_MS
+    """How often an instance cleans up."""
+    zombie_after_ms: int = 10 * MINUTE_MS
+    """A run whose owner has been silent for so long, and that nobody picks up, has failed."""
+    launch_tries: int = 3
+    """How often a launch that cannot even begin is tried."""
+    launch_retry_ms: int = 100
+    """The pause before the second try of a launch; it doubles."""
+    max_pickups: int = 10
+    """How often a run is picked up from a worker that died with it, before it counts as the cause."""
+    max_clock_skew_ms: int = 60 * SECOND_MS
+    """An instance whose clock is further from the database's stops firing."""
+    backfills_per_iteration: int = 10
+    """The most runs that one pass starts for one backfill."""
+    max_backfill_ticks: int = 10_000
+    """The most ticks of one backfill."""
+    max_backfills: int = 100
+    """The most unfinished backfills of one schedule."""
+    max_payload_bytes: int = 256 * 1024
+    """The largest payload of a schedule or trigger."""
+    max_result_bytes: int = 16 * 1024
+    """Results and errors are cut to this length."""
+    max_name_chars: int = 200
+    """The longest schedule id, namespace, workflow id, queue or label."""
+    max_page: int = 1_000
+    """The longest page of a list."""
+    max_schedules_per_calendar: int = 10_000
+    """The most schedules that a change of one named calendar re-plans at once."""
+    retention_ms: int = 90 * DAY_MS
+    """How long finished runs, spans and the history of deleted schedules are kept."""
+    request_retention_ms: int = 7 * DAY_MS
+    """How long the answer to a request id is kept."""
+    shutdown_grace_ms: int = 30 * SECOND_MS
+    """How long a stopping engine waits for the runs it executes."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be obeyed, naming the setting."""
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if type(value) is not int or value < (0 if setting.name in _MAY_BE_ZERO else 1):
+                raise InvalidInput(f"{setting.name} is {value!r}: it must be a whole number of at least 1")
+        if self.heartbeat_ms * 2 > self.lock_ttl_ms:
+            raise InvalidInput(
+                f"heartbeat_ms is {self.heartbeat_ms}: at most half of lock_ttl_ms ({self.lock_ttl_ms}), "
+                "or a healthy worker could lose its runs"
+            )
+
+
+_MAY_BE_ZERO = frozenset({"misfire_grace_ms", "settle_gather_ms", "shutdown_grace_ms"})

@@ -1,0 +1,252 @@
+"""Backfills: exactly their range, at the pace that leaves room for the schedule's own ticks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foliot.model.backfill import DONE, RUNNING, BackfillRow
+from foliot.model.dial import Dial
+from foliot.model.policy import Overlap
+from foliot.model.run import Reason, RunState, Source
+from foliot.model.spec import SpecDocument
+from foliot.plan.backfill import RECHECK_MS, Step, step, wanted
+from foliot.plan.rule import Rule
+from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
+
+HOUR = 3_600
+NUMBER = 11
+
+
+def backfill_of(start_s: int = NOON - 5 * HOUR, end_s: int = NOON - HOUR, **changes: Any) -> BackfillRow:
+    row = BackfillRow(
+        NUMBER, KEY, start_s, end_s, start_s - 1, Overlap.ALLOW, "all", VERSION, RUNNING, 5, 0, NOON_MS, NOON_MS, None
+    )
+    return row._replace(**changes)
+
+
+def stepped(backfill: BackfillRow, dial: Dial, rule: Rule, limit: int, earlier: dict[int, str], **world: Any) -> Step:
+    """One step, and what holds after any."""
+    result = step(backfill, dial, rule, world_at(NOON_MS, **world), limit, earlier)
+    after, decision = result.backfill, result.decision
+    check_rows(decision)
+    assert all((run.source, run.origin) == (Source.BACKFILL, NUMBER) for run in decision.runs)
+    assert all(run.overlap == backfill.overlap for run in decision.runs)
+    assert all(backfill.cursor_s < run.nominal_s <= after.cursor_s for run in decision.runs)
+    assert all(run.fire_ms == NOON_MS for run in decision.runs)
+    assert after.done == backfill.done + len(decision.runs)
+    assert (after.state == DONE) == (after.finished_ms is not None) == (after.next_ms is None)
+    assert after.cursor_s <= backfill.end_s or after.cursor_s == backfill.cursor_s
+    fixed = ("backfill_id", "schedule_key", "start_s", "end_s", "overlap", "only", "version", "total", "created_ms")
+    assert [getattr(after, name) for name in fixed] == [getattr(backfill, name) for name in fixed]
+    standing = decision.standing()
+    assert standing[:8] == dial[:8]
+    assert (standing.remaining, standing.last_start_ms) == (dial.remaining, dial.last_start_ms)
+    return result
+
+
+def ran(result: Step) -> list[int]:
+    return [(run.nominal_s - NOON) // HOUR for run in result.decision.runs]
+
+
+# ---------------------------------------------------------------- the range
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "hours"),
+    [
+        (NOON - 3 * HOUR, NOON - HOUR, [-3, -2, -1]),
+        (NOON - 3 * HOUR + 1, NOON - HOUR, [-2, -1]),
+        (NOON - 3 * HOUR, NOON - HOUR - 1, [-3, -2]),
+        (NOON - HOUR, NOON - HOUR, [-1]),
+        (NOON - HOUR + 1, NOON - 1, []),
+    ],
+)
+def test_both_ends_are_included(start_s: int, end_s: int, hours: list[int]) -> None:
+    rule = rule_of(every(HOUR))
+    result = stepped(backfill_of(start_s, end_s), dial_of(rule), rule, 100, {})
+    assert ran(result) == hours
+    assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * len(hours)
+    assert (result.backfill.state, result.backfill.finished_ms) == (DONE, NOON_MS)
+
+
+def test_nothing_beyond_the_ends_of_the_schedule() -> None:
+    rule = rule_of(every(HOUR, start_at="2026-01-01T09:00:00Z", end_at="2026-01-01T10:30:00Z"))
+    result = stepped(backfill_of(), dial_of(rule), rule, 100, {})
+    assert ran(result) == [-3, -2]
+    assert result.backfill.state == DONE
+
+
+def test_a_schedule_without_ticks_is_done_at_once() -> None:
+    rule = rule_of(SpecDocument(cron=("0 0 30 2 *",)))
+    result = stepped(backfill_of(), dial_of(rule), rule, 100, {})
+    assert (result.decision.runs, result.backfill.state, result.backfill.done) == ([], DONE, 0)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
+def test_in_chunks(limit: int) -> None:
+    rule = rule_of(every(HOUR))
+    backfill, found, steps = backfill_of(), [], 0
+    while backfill.state == RUNNING:
+        assert backfill.next_ms == NOON_MS
+        result = stepped(backfill, dial_of(rule), rule, limit, {})
+        assert len(result.decision.runs) <= limit
+        found += ran(result)
+        backfill = result.backfill
+        steps += 1
+    assert found == [-5, -4, -3, -2, -1]
+    assert steps == -(-5 // limit)
+    assert backfill.done == 5
+
+
+# ---------------------------------------------------------------- only
+
+# what became of a tick the first time: whether it is run again under all, missing, failed
+ONLY: list[tuple[str | None, bool, bool, bool]] = [
+    (None, True, True, False),
+    ("PLANNED", True, False, False),
+    ("BUFFERED", True, False, False),
+    ("ENQUEUED", True, False, False),
+    ("STARTED", True, False, False),
+    ("SUCCESS", True, False, False),
+    ("FAILED", True, False, True),
+    ("SKIPPED", True, True, False),
+    ("CANCELLED", True, True, False),
+    ("TERMINATED", True, False, True),
+    ("TIMED_OUT", True, False, True),
+]
+
+
+@pytest.mark.parametrize(("state", "everything", "missing", "failed"), ONLY)
+def test_only(state: str | None, everything: bool, missing: bool, failed: bool) -> None:
+    assert [wanted(only, state) for only in ("all", "missing", "failed")] == [everything, missing, failed]
+
+
+def test_only_speaks_of_every_state() -> None:
+    assert [state for state, *_ in ONLY[1:]] == list(RunState)
+
+
+@pytest.mark.parametrize(
+    ("only", "hours"),
+    [("all", [-5, -4, -3, -2, -1]), ("missing", [-5, -4, -1]), ("failed", [-2])],
+)
+def test_only_some_of_the_range(only: str, hours: list[int]) -> None:
+    rule = rule_of(every(HOUR))
+    earlier = {NOON - 4 * HOUR: "SKIPPED", NOON - 3 * HOUR: "SUCCESS", NOON - 2 * HOUR: "FAILED"}
+    result = stepped(backfill_of(only=only), dial_of(rule), rule, 100, earlier)
+    assert ran(result) == hours
+    assert (result.backfill.done, result.backfill.state) == (len(hours), DONE)
+
+
+def test_ticks_that_are_not_wanted_are_work_too() -> None:
+    rule = rule_of(every(HOUR))
+    earlier = {NOON - HOUR * number: "SUCCESS" for number in range(1, 6)}
+    result = stepped(backfill_of(only="failed"), dial_of(rule), rule, 2, earlier)
+    assert (result.decision.runs, result.backfill.cursor_s) == ([], NOON - 4 * HOUR)
+    assert (result.backfill.state, result.backfill.done) == (RUNNING, 0)
+
+
+# ---------------------------------------------------------------- pace
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "waiting", "most", "hours"),
+    [
+        (0, 0, 1, [-5]),
+        (1, 0, 1, []),
+        (0, 1, 1, []),
+        (0, 0, 3, [-5, -4, -3]),
+        (2, 0, 3, [-5]),
+        (3, 0, 3, []),
+        (1, 2, 3, []),
+    ],
+)
+def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, hours: list[int]) -> None:
+    rule = rule_of(every(HOUR), max_concurrent=most)
+    dial = dial_of(rule, in_flight=in_flight, waiting=waiting)
+    result = stepped(backfill_of(overlap=Overlap.QUEUE), dial, rule, 100, {})
+    assert ran(result) == hours
+    assert all(run.state == RunState.ENQUEUED for run in result.decision.runs)
+    assert result.decision.standing().waiting == waiting
+    assert (result.backfill.state, result.backfill.next_ms) == (RUNNING, NOON_MS + RECHECK_MS)
+
+
+def test_a_queue_that_has_room_left_goes_on_at_once() -> None:
+    rule = rule_of(every(HOUR), max_concurrent=3)
+    result = stepped(backfill_of(overlap=Overlap.QUEUE), dial_of(rule), rule, 2, {})
+    assert (ran(result), result.backfill.next_ms) == ([-5, -4], NOON_MS)
+
+
+@pytest.mark.parametrize(
+    ("overlap", "states"),
+    [
+        (Overlap.ALLOW, ["ENQUEUED"] * 5),
+        (Overlap.SKIP, ["ENQUEUED"] + ["SKIPPED"] * 4),
+        (Overlap.BUFFER_ONE, ["ENQUEUED"] + ["BUFFERED"] * 4),
+        (Overlap.CANCEL_OTHER, ["SKIPPED"] * 4 + ["ENQUEUED"]),
+        (Overlap.TERMINATE_OTHER, ["SKIPPED"] * 4 + ["ENQUEUED"]),
+    ],
+)
+def test_other_policies_hand_out_everything(overlap: Overlap, states: list[str]) -> None:
+    rule = rule_of(every(HOUR))
+    result = stepped(backfill_of(overlap=overlap), dial_of(rule), rule, 100, {})
+    assert [run.state for run in result.decision.runs] == states
+    assert result.backfill.state == DONE
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_while_its_target_is_paused_a_backfill_waits(overlap: Overlap) -> None:
+    """A backfill filled the buffer of a schedule whose target was paused, and the schedule's own ticks were skipped.
+
+    Its remaining ticks were skipped too, and lost: a thousand of them waited, the others found the buffer full.
+    """
+    rule = rule_of(every(HOUR))
+    backfill = backfill_of(overlap=overlap)
+    result = stepped(backfill, dial_of(rule), rule, 100, {}, target_paused=True, max_buffer=2)
+    assert result.decision.runs == []
+    assert result.backfill == backfill._replace(next_ms=NOON_MS + RECHECK_MS)
+
+
+def test_a_shadow_is_recorded() -> None:
+    rule = rule_of(every(HOUR), shadow=True)
+    result = stepped(backfill_of(), dial_of(rule), rule, 100, {})
+    assert rows_of(result.decision) == [(RunState.SKIPPED, Reason.SHADOW)] * 5
+
+
+def test_neither_pause_nor_limits_apply() -> None:
+    rule = rule_of(every(HOUR), min_interval_ms=10**9)
+    dial = dial_of(rule, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
+    result = stepped(backfill_of(), dial, rule, 100, {})
+    assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * 5
+    assert result.decision.standing() == dial._replace(in_flight=5, starts=5)
+
+
+@given(
+    st.sampled_from([7, 60, 90]),
+    st.integers(0, 400),
+    st.integers(0, 400),
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.sampled_from([Overlap.QUEUE, Overlap.ALLOW]),
+)
+@settings(max_examples=80)
+def test_any_backfill_runs_exactly_its_range(
+    every_s: int, start: int, length: int, limit: int, most: int, overlap: Overlap
+) -> None:
+    rule = rule_of(every(every_s), max_concurrent=most)
+    start_s, end_s = NOON - 1_000 + start, NOON - 1_000 + start + length
+    backfill, found = backfill_of(start_s, end_s, overlap=overlap), []
+    dial = dial_of(rule)
+    for _ in range(200):
+        result = stepped(backfill, dial, rule, limit, {})
+        found += [run.nominal_s for run in result.decision.runs]
+        backfill = result.backfill
+        assert overlap != Overlap.QUEUE or result.decision.in_flight <= most
+        if backfill.state == DONE:
+            break
+    assert backfill.state == DONE
+    assert found == [second for second in range(start_s, end_s + 1) if second % every_s == 0]
+    assert backfill.done == len(found)

@@ -1,0 +1,392 @@
+"""One schedule, one moment: the rows, and the dial that agrees with them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
+from foliot.model.run import OPEN, Reason, RunState, Source
+from foliot.model.spec import SpecDocument
+from foliot.plan.decide import Decision, Origin
+from foliot.plan.generate import Due
+from tests.unit.plan.kit import (
+    DELAY,
+    LIMITS,
+    NOON,
+    NOON_MS,
+    OWNER,
+    check_rows,
+    decided,
+    dial_of,
+    every,
+    rows_of,
+    rule_of,
+    world_at,
+)
+
+Rows = list[tuple[RunState, Reason | None]]
+TENS = every(10)
+HOURLY = every(3_600)
+E, B, P = (RunState.ENQUEUED, None), (RunState.BUFFERED, None), (RunState.PLANNED, Reason.CATCH_UP)
+
+
+def skipped(reason: Reason) -> tuple[RunState, Reason]:
+    return RunState.SKIPPED, reason
+
+
+OVER, OUT, FULL = skipped(Reason.OVERLAP), skipped(Reason.SUPERSEDED), skipped(Reason.BUFFER_FULL)
+
+# policy, in flight before: what becomes of the first tick alone, and of three in one pass
+POLICIES: list[tuple[str, int, Rows, Rows, set[str]]] = [
+    ("skip", 0, [E], [E, OVER, OVER], set()),
+    ("skip", 1, [OVER], [OVER, OVER, OVER], set()),
+    ("allow", 0, [E], [E, E, E], set()),
+    ("allow", 1, [E], [E, E, E], set()),
+    ("queue", 0, [E], [E, B, B], set()),
+    ("queue", 1, [B], [B, B, B], set()),
+    ("buffer_one", 0, [E], [E, OUT, B], set()),
+    ("buffer_one", 1, [B], [OUT, OUT, B], set()),
+    ("buffer_one first", 0, [E], [E, B, OUT], set()),
+    ("buffer_one first", 1, [B], [B, OUT, OUT], set()),
+    ("cancel_other", 0, [E], [OUT, OUT, E], set()),
+    ("cancel_other", 1, [B], [OUT, OUT, B], {"cancel"}),
+    ("terminate_other", 0, [E], [OUT, OUT, E], set()),
+    ("terminate_other", 1, [E], [OUT, OUT, E], {"terminate"}),
+]  # fmt: skip
+
+
+def flags(decision: Decision) -> set[str]:
+    return {name for name in ("cancel", "supersede", "terminate") if getattr(decision, name)}
+
+
+def choices(name: str) -> dict[str, Any]:
+    overlap, _, keep = name.partition(" ")
+    return {"overlap_policy": Overlap(overlap), "buffer_keep": Keep(keep or "latest")}
+
+
+@pytest.mark.parametrize("owner", [OWNER, None])
+@pytest.mark.parametrize(("name", "running", "one", "three", "marks"), POLICIES)
+def test_overlap(
+    name: str,
+    running: int,
+    one: Rows,
+    three: Rows,
+    marks: set[str],
+    owner: int | None,
+) -> None:
+    rule = rule_of(TENS, **choices(name))
+    dial = dial_of(rule, in_flight=running, starts=9, skipped=8, missed=7, remaining=6)
+    decision, after = decided(dial, rule, world_at(NOON_MS - 1, owner=owner))
+    assert (decision.runs, after, flags(decision)) == ([], dial, set())
+    decision, after = decided(dial, rule, world_at(NOON_MS, owner=owner))
+    assert rows_of(decision) == one
+    assert flags(decision) == (marks if running else set())
+    decision, after = decided(dial, rule, world_at(NOON_MS + 20_000, owner=owner))
+    assert rows_of(decision) == three
+    assert flags(decision) == marks
+    assert (after.cursor_s, after.next_nominal_s, after.next_fire_ms) == (NOON + 20, NOON + 30, NOON_MS + 30_000)
+
+
+@pytest.mark.parametrize("name", ["buffer_one", "cancel_other", "terminate_other"])
+def test_what_waited_before_gives_way(name: str) -> None:
+    rule = rule_of(TENS, **choices(name))
+    decision, after = decided(dial_of(rule, in_flight=1, waiting=1), rule, world_at())
+    assert decision.supersede
+    assert after.waiting == 1 + (name != "terminate_other")
+
+
+def test_many_slots_fill_one_after_another() -> None:
+    rule = rule_of(TENS, overlap_policy=Overlap.QUEUE, max_concurrent=3)
+    decision, _ = decided(dial_of(rule, in_flight=1), rule, world_at(NOON_MS + 30_000))
+    assert rows_of(decision) == [E, E, B, B]
+
+
+def test_a_tick_that_has_not_begun_is_not_cancelled_but_superseded() -> None:
+    """Under ``cancel_other`` two ticks in one pass both ran, the second when the first had ended in its own time.
+
+    The first was not in the ledger yet when everything in flight was asked to cancel, so nobody asked it.
+    """
+    rule = rule_of(TENS, overlap_policy=Overlap.CANCEL_OTHER)
+    decision, after = decided(dial_of(rule, remaining=2), rule, world_at(NOON_MS + 10_000))
+    assert rows_of(decision) == [OUT, E]
+    assert (after.remaining, flags(decision)) == (1, set())
+
+
+def test_everything_in_flight_is_terminated() -> None:
+    rule = rule_of(TENS, overlap_policy=Overlap.TERMINATE_OTHER, max_concurrent=3)
+    decision, after = decided(dial_of(rule, in_flight=3), rule, world_at())
+    assert decision.terminate
+    assert after.in_flight == 1
+
+
+def test_a_full_buffer() -> None:
+    rule = rule_of(TENS, overlap_policy=Overlap.QUEUE)
+    decision, _ = decided(dial_of(rule, in_flight=1, waiting=3), rule, world_at(NOON_MS + 20_000, max_buffer=4))
+    assert rows_of(decision) == [B, FULL, FULL]
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize(("remaining", "started"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)])
+def test_remaining_actions(remaining: int, started: int) -> None:
+    rule = rule_of(TENS, overlap_policy=Overlap.ALLOW)
+    decision, after = decided(dial_of(rule, remaining=remaining), rule, world_at(NOON_MS + 20_000))
+    assert rows_of(decision) == [E] * started + [skipped(Reason.LIMIT_REACHED)] * (3 - started)
+    assert after.remaining == remaining - started
+    assert (after.next_fire_ms is None) == (after.remaining == 0)
+    assert after.next_nominal_s == NOON + 30
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [{}, {"shadow": True}, {"min_interval_ms": 60_000}, {"overlap_policy": Overlap.QUEUE}],
+)
+def test_what_does_not_start_consumes_nothing(policy: dict[str, Any]) -> None:
+    rule = rule_of(TENS, **policy)
+    dial = dial_of(rule, in_flight=1, remaining=2, last_start_ms=NOON_MS - 1)
+    _, after = decided(dial, rule, world_at(NOON_MS + 20_000))
+    assert (after.remaining, after.starts) == (2, 0)
+
+
+def test_a_superseded_tick_gives_its_action_back() -> None:
+    """Three ticks in one pass under ``terminate_other`` used up three actions, though only one run was launched.
+
+    The first two were taken back as superseded before they began, but had been counted as starts by then.
+    """
+    rule = rule_of(TENS, overlap_policy=Overlap.TERMINATE_OTHER)
+    decision, after = decided(dial_of(rule, remaining=3), rule, world_at(NOON_MS + 20_000))
+    assert rows_of(decision) == [OUT, OUT, E]
+    assert after.remaining == 2
+
+
+@pytest.mark.parametrize(("last", "starts"), [(None, True), (60_000, True), (59_999, False), (0, False)])
+def test_minimal_interval(last: int | None, starts: bool) -> None:
+    rule = rule_of(HOURLY, min_interval_ms=60_000)
+    dial = dial_of(rule, last_start_ms=None if last is None else NOON_MS - last)
+    decision, _ = decided(dial, rule, world_at())
+    assert rows_of(decision) == [E if starts else skipped(Reason.MIN_INTERVAL)]
+
+
+def test_minimal_interval_between_ticks_of_one_pass() -> None:
+    rule = rule_of(TENS, min_interval_ms=1, overlap_policy=Overlap.ALLOW)
+    decision, _ = decided(dial_of(rule), rule, world_at(NOON_MS + 20_000))
+    assert rows_of(decision) == [E, skipped(Reason.MIN_INTERVAL), skipped(Reason.MIN_INTERVAL)]
+
+
+# ---------------------------------------------------------------- skips, shadow, paused targets
+
+
+def test_skip_requests() -> None:
+    rule = rule_of(TENS, overlap_policy=Overlap.ALLOW)
+    dial = dial_of(rule, skips=f"{NOON},{NOON + 20},{NOON + 30}", remaining=5)
+    decision, after = decided(dial, rule, world_at(NOON_MS + 20_000))
+    assert rows_of(decision) == [skipped(Reason.SKIP_REQUESTED), E, skipped(Reason.SKIP_REQUESTED)]
+    assert after.skips == str(NOON + 30)
+    _, after = decided(after, rule, world_at(NOON_MS + 30_000))
+    assert after.skips is None
+
+
+def test_a_skip_request_is_not_found_inside_another_number() -> None:
+    rule = rule_of(TENS)
+    decision, _ = decided(dial_of(rule, skips=f"1{NOON},{NOON}0"), rule, world_at())
+    assert rows_of(decision) == [E]
+
+
+def test_a_skip_request_also_holds_for_a_tick_that_is_spread() -> None:
+    """A tick with a dated exception ran all the same, because it was missed and then spread.
+
+    It was planned without a look at the exceptions, and when its time came the dial had forgotten this one, its cursor
+    being past it.
+    """
+    rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD)
+    dial = dial_of(rule, skips=str(NOON + 3_600))
+    decision, after = decided(dial, rule, world_at(NOON_MS + 3 * 3_600_000 - 1))
+    assert rows_of(decision) == [P, skipped(Reason.SKIP_REQUESTED), P]
+    assert after.skips is None
+
+
+@pytest.mark.parametrize("catchup", list(CatchUp))
+def test_a_shadow_launches_nothing(catchup: CatchUp) -> None:
+    rule = rule_of(TENS, shadow=True, catchup_policy=catchup, overlap_policy=Overlap.QUEUE)
+    decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 120_000))
+    assert {row for row in rows_of(decision) if row[0] in OPEN} == set()
+    assert {row[1] for row in rows_of(decision)} == {Reason.SHADOW}
+    assert (after.starts, after.waiting, after.last_start_ms) == (0, 0, None)
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_while_the_target_is_paused_ticks_wait(overlap: Overlap) -> None:
+    rule = rule_of(TENS, overlap_policy=overlap)
+    world = world_at(NOON_MS + 30_000, target_paused=True, max_buffer=3)
+    decision, after = decided(dial_of(rule, remaining=9, waiting=1), rule, world)
+    waits = (RunState.BUFFERED, Reason.TARGET_PAUSED)
+    assert rows_of(decision) == [waits, waits, FULL, FULL]
+    assert (after.in_flight, after.waiting, after.remaining, after.last_start_ms) == (0, 3, 9, None)
+    assert flags(decision) == set()
+
+
+def test_what_comes_first_when_several_things_keep_a_tick_from_starting() -> None:
+    rule = rule_of(HOURLY, shadow=True, min_interval_ms=60_000)
+    dial = dial_of(rule, skips=str(NOON), last_start_ms=NOON_MS, remaining=0)
+    world = world_at(target_paused=True)
+    found = []
+    for changed, spec in ((dial, rule), (dial._replace(skips=None), rule)):
+        found += rows_of(decided(changed, spec, world)[0])
+    plain = rule_of(HOURLY, min_interval_ms=60_000)
+    for remaining in (0, 1):
+        found += rows_of(decided(dial._replace(skips=None, remaining=remaining), plain, world)[0])
+    reasons = [Reason.SKIP_REQUESTED, Reason.SHADOW, Reason.LIMIT_REACHED, Reason.MIN_INTERVAL]
+    assert found == [skipped(reason) for reason in reasons]
+
+
+# ---------------------------------------------------------------- catch-up, resume, wall time
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_planned_runs_hold_up_nothing(overlap: Overlap) -> None:
+    """With ``spread`` the ticks on time were skipped for a minute, or stood behind the planned ones.
+
+    Planned runs were counted as waiting, and a tick with anything waiting before it does not start.
+    """
+    rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD, overlap_policy=overlap)
+    decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 2 * 3_600_000))
+    assert rows_of(decision) == [P, P, E]
+    assert (after.waiting, after.in_flight, after.starts) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("catchup", "reason"), [(CatchUp.COALESCE, "coalesced"), (CatchUp.FIRE_IMMEDIATELY, "catch_up")]
+)
+def test_a_run_says_that_it_was_caught_up(catchup: CatchUp, reason: str) -> None:
+    rule = rule_of(HOURLY, catchup_policy=catchup, overlap_policy=Overlap.QUEUE)
+    decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 2 * 3_600_000 - 1))
+    assert {run.reason for run in decision.runs} == {reason}
+    assert after.missed == 2 - len(decision.runs)
+
+
+def test_the_budget_bounds_a_pass() -> None:
+    rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.ALLOW)
+    decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 10 * 3_600_000), budget=4)
+    assert rows_of(decision) == [(RunState.ENQUEUED, Reason.CATCH_UP)] * 4
+    assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 4 * 3_600, (NOON + 4 * 3_600) * 1000)
+
+
+def test_the_dial_forgets_a_resume_once_its_ticks_are_decided() -> None:
+    rule = rule_of(HOURLY)
+    dial = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
+    _, half = decided(dial, rule, world_at(NOON_MS, limits=LIMITS._replace(max_span_ticks=1)))
+    assert (half.carry, half.carry_until_s) == (OnResume.SKIP, NOON + 3_600)
+    _, after = decided(half, rule, world_at(NOON_MS + 3_600_000))
+    assert (after.carry, after.carry_until_s) == (None, None)
+
+
+def test_a_row_says_what_the_clock_on_the_wall_showed() -> None:
+    rule = rule_of(SpecDocument(cron=("30 2 * * *",), timezone="Europe/Berlin"))
+    tick = 1_774_746_000  # 2026-03-29T01:00:00Z, when 02:00 became 03:00
+    decision, _ = decided(dial_of(rule, tick - 1), rule, world_at(tick * 1000))
+    (run,) = decision.runs
+    assert (run.nominal_s, run.local_s, run.moved) == (tick, tick + 5_400, "gap")
+
+
+# ---------------------------------------------------------------- fixed delay
+
+
+def test_a_fixed_delay_waits_for_the_end_of_its_run() -> None:
+    rule = rule_of(DELAY)
+    decision, after = decided(dial_of(rule), rule, world_at())
+    assert rows_of(decision) == [E]
+    assert (after.cursor_s, after.next_nominal_s, after.next_fire_ms) == (NOON, None, None)
+
+
+@pytest.mark.parametrize(("in_flight", "waiting"), [(1, 0), (1, 1)])
+def test_a_fixed_delay_whose_tick_is_skipped_counts_from_now(in_flight: int, waiting: int) -> None:
+    """A fixed delay never ran again after a tick was skipped while a trigger waited.
+
+    It took the waiting trigger for its own run, whose end would begin the next delay.
+    """
+    rule = rule_of(DELAY)
+    dial = dial_of(rule, in_flight=in_flight, waiting=waiting)
+    decision, after = decided(dial, rule, world_at(NOON_MS + 2_500))
+    assert rows_of(decision) == [OVER]
+    assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 63, NOON_MS + 63_000)
+
+
+def test_a_fixed_delay_that_waits_has_no_next_tick() -> None:
+    rule = rule_of(DELAY, overlap_policy=Overlap.QUEUE)
+    decision, after = decided(dial_of(rule, in_flight=1), rule, world_at())
+    assert rows_of(decision) == [B]
+    assert after.next_nominal_s is None
+
+
+def test_an_exhausted_fixed_delay_is_silent() -> None:
+    rule = rule_of(DELAY)
+    decision, after = decided(dial_of(rule, remaining=0), rule, world_at())
+    assert rows_of(decision) == [skipped(Reason.LIMIT_REACHED)]
+    assert after.next_fire_ms is None
+
+
+# ---------------------------------------------------------------- requests
+
+
+def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
+    rule = rule_of(HOURLY, **policy)
+    dial = dial_of(rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True)
+    decision = Decision(dial, rule, world_at())
+    for number in (1, 2):
+        origin = Origin(Source.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
+        decision.request(Due(NOON, NOON_MS), origin)
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("overlap", "running", "waiting"), list(product([None, *Overlap], [0, 1], [0, 1]))
+)  # fmt: skip
+def test_a_request_touches_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
+    decision = requested(overlap, running, waiting, min_interval_ms=10**9)
+    before, after = decision.dial, decision.standing()
+    same = ("cursor_s", "next_nominal_s", "next_fire_ms", "remaining", "last_start_ms", "skips", "paused", "missed")
+    assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
+    assert (decision.remaining, decision.last_start_ms) == (1, 5)
+    states = [run.state for run in decision.runs]
+    assert after.in_flight == states.count(RunState.ENQUEUED) + (0 if decision.terminate else running)
+    assert after.waiting == waiting + states.count(RunState.BUFFERED)
+    assert after.starts == states.count(RunState.ENQUEUED)
+    assert after.skipped == states.count(RunState.SKIPPED)
+    check_rows(decision)
+    for number, run in enumerate(decision.runs, start=1):
+        assert (run.source, run.origin, run.request_id) == ("trigger", number, f"r{number}")
+        assert (run.overlap, run.payload) == (overlap, '{"n":1}')
+
+
+REQUESTS: list[tuple[Overlap | None, int, Rows]] = [
+    (Overlap.ALLOW, 1, [E, E]),
+    (Overlap.SKIP, 0, [E, OVER]),
+    (Overlap.SKIP, 1, [OVER, OVER]),
+    (Overlap.QUEUE, 0, [E, B]),
+    (Overlap.QUEUE, 1, [B, B]),
+    (Overlap.TERMINATE_OTHER, 1, [OUT, E]),
+    (None, 1, [OVER, OVER]),
+]
+
+
+@pytest.mark.parametrize(("overlap", "running", "rows"), REQUESTS)
+def test_requests(overlap: Overlap | None, running: int, rows: Rows) -> None:
+    assert rows_of(requested(overlap, running, 0)) == rows
+
+
+def test_a_request_does_not_push_out_what_others_asked_for() -> None:
+    """``supersede`` is about the schedule's own ticks."""
+    decision = requested(Overlap.BUFFER_ONE, 1, 0)
+    assert rows_of(decision) == [B, B]
+
+
+def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
+    assert rows_of(requested(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
+    decision = Decision(dial_of(rule_of()), rule_of(), world_at(target_paused=True))
+    decision.request(Due(NOON, NOON_MS), Origin(Source.BACKFILL, 4, Overlap.ALLOW))
+    assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
+    assert decision.runs[0].source == Source.BACKFILL

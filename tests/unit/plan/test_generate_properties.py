@@ -1,0 +1,203 @@
+"""Every tick is accounted for: over any passes at any times, against a walk of all seconds."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from foliot.model.dial import Dial
+from foliot.model.policy import CatchUp, OnResume
+from foliot.model.run import Reason
+from foliot.model.spec import SpecDocument
+from foliot.plan.edit import paused, resumed
+from foliot.plan.generate import Dropped, Due, Generated, Limits, generate
+from foliot.plan.rule import Rule
+from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+
+GRACE = 30_000
+LONGEST = 20_000
+
+# A spec, and the same said as a question about one second.
+SPECS: list[tuple[SpecDocument, Callable[[int], bool]]] = [
+    (every(7), lambda second: second % 7 == 0),
+    (every(60, jitter_ms=25_000), lambda second: second % 60 == 0),
+    (every(90, jitter_ms=60_000, jitter_mode="delay"), lambda second: second % 90 == 0),
+    (every(45, start_at="2026-01-01T12:05:15Z"), lambda second: second % 45 == 0 and second >= NOON + 315),
+    (every(30, end_at="2026-01-01T12:20:00Z"), lambda second: second % 30 == 0 and second <= NOON + 1_200),
+    (SpecDocument(cron=("*/5 * * * *", "3 * * * *")), lambda s: s % 300 == 0 or s % 3600 == 180),
+    (SpecDocument(times=("2026-01-01T12:00:00Z", "2026-01-01T12:00:01Z")), lambda second: NOON <= second <= NOON + 1),
+]
+
+
+class Story(NamedTuple):
+    """What happens to a schedule: its policy, its bounds, and when somebody looks at it, with how much budget."""
+
+    spec: int
+    policy: CatchUp
+    window_s: int | None
+    limits: Limits
+    carry: OnResume | None
+    carry_for_s: int
+    passes: list[tuple[int, int]]
+
+
+stories = st.builds(
+    Story,
+    st.integers(0, len(SPECS) - 1),
+    st.sampled_from(CatchUp),
+    st.sampled_from([None, None, 0, 45, 600]),
+    st.builds(
+        Limits,
+        st.just(GRACE),
+        max_catchup=st.integers(1, 5),
+        max_spread=st.integers(1, 5),
+        max_span_ticks=st.integers(1, 12),
+        lookahead_ms=st.just(60_000),
+    ),
+    st.sampled_from([None, None, OnResume.SKIP, OnResume.FIRE_ONCE]),
+    st.integers(0, 900),
+    st.lists(st.tuples(st.sampled_from([0, 1, 999, 7_000, 30_000, 61_003, 700_000]), st.integers(0, 6)), max_size=25),
+)
+
+
+def walked(spec: int, after_s: int, until_s: int) -> list[int]:
+    """All ticks after one second up to another, found by asking about each."""
+    ticks = all_ticks(spec)
+    assert until_s < NOON + LONGEST
+    return ticks[bisect_right(ticks, after_s) : bisect_right(ticks, until_s)]
+
+
+@cache
+def all_ticks(spec: int) -> list[int]:
+    return [second for second in range(NOON, NOON + LONGEST) if SPECS[spec][1](second)]
+
+
+def begun(story: Story) -> tuple[Rule, Dial, int]:
+    """The rule, the dial and the time at which a story begins: at noon, or after a pause since noon."""
+    rule = rule_of(SPECS[story.spec][0], catchup_policy=story.policy, catchup_window_s=story.window_s)
+    dial = dial_of(rule)
+    if story.carry is None:
+        return rule, dial, NOON_MS
+    now_ms = NOON_MS + story.carry_for_s * 1000
+    return rule, resumed(paused(dial, None), rule, now_ms, story.carry), now_ms
+
+
+def told(story: Story) -> tuple[Rule, list[tuple[int, int, Generated]]]:
+    """The passes of a story: the cursor before, the time, what was generated."""
+    rule, dial, now_ms = begun(story)
+    passes = []
+    for wait_ms, budget in story.passes:
+        now_ms += wait_ms
+        generated = generate(dial, rule, now_ms, story.limits, budget)
+        assert generated.catchups <= budget
+        passes.append((dial.cursor_s, now_ms, generated))
+        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+    return rule, passes
+
+
+@given(stories)
+@settings(max_examples=150)
+def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
+    rule, passes = told(story)
+    places: Counter[int] = Counter()
+    cursor_s = NOON - 1
+    for before_s, now_ms, generated in passes:
+        assert before_s == cursor_s <= generated.cursor_s
+        cursor_s = generated.cursor_s
+        assert [due.nominal_s for due in generated.due] == sorted({due.nominal_s for due in generated.due})
+        places.update(due.nominal_s for due in generated.due)
+        for dropped in generated.dropped:
+            inside = walked(story.spec, dropped.after_s, dropped.until_s)
+            assert len(inside) == dropped.ticks > 0
+            assert inside[-1] == dropped.until_s
+            assert before_s <= dropped.after_s < dropped.until_s <= cursor_s
+            places.update(inside)
+        assert all(due.planned or due.fire_ms <= now_ms for due in generated.due)
+        assert all(rule.fire_ms(second) <= now_ms for second in walked(story.spec, before_s, cursor_s))
+    assert places == Counter(walked(story.spec, NOON - 1, cursor_s))
+    event(f"{story.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
+
+
+@given(stories)
+@settings(max_examples=120)
+def test_each_tick_is_treated_by_its_age(story: Story) -> None:
+    """On time without a reason, of the pause as the pause says, otherwise by window and policy."""
+    rule, passes = told(story)
+    for _, now_ms, generated in passes:
+        for due in generated.due:
+            missed = rule.fire_ms(due.nominal_s) < now_ms - GRACE
+            assert due.planned == (missed and story.policy == CatchUp.SPREAD and due.reason != Reason.RESUMED)
+            if is_carried(story, rule, due.nominal_s):
+                assert (due.reason, story.carry) == (Reason.RESUMED, OnResume.FIRE_ONCE)
+            elif missed:
+                assert due.reason == (Reason.COALESCED if story.policy == CatchUp.COALESCE else Reason.CATCH_UP)
+                assert story.policy != CatchUp.NONE
+                assert is_young(story, due.nominal_s, now_ms)
+            else:
+                assert due.reason is None
+        for dropped in generated.dropped:
+            check_dropped(story, rule, dropped, now_ms)
+
+
+def check_dropped(story: Story, rule: Rule, dropped: Dropped, now_ms: int) -> None:
+    for second in walked(story.spec, dropped.after_s, dropped.until_s):
+        if is_carried(story, rule, second):
+            assert dropped.reason == Reason.RESUMED
+            continue
+        assert rule.fire_ms(second) < now_ms - GRACE
+        if not is_young(story, second, now_ms):
+            assert dropped.reason == Reason.OUTSIDE_WINDOW
+        else:
+            expected = {CatchUp.NONE: Reason.MISSED, CatchUp.COALESCE: Reason.COALESCED}
+            assert dropped.reason == expected[story.policy]
+
+
+def is_carried(story: Story, rule: Rule, second: int) -> bool:
+    """Whether a tick's fire time was in the pause."""
+    return story.carry is not None and rule.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
+
+
+def is_young(story: Story, second: int, now_ms: int) -> bool:
+    window = story.window_s
+    return window is None or (window > 0 and now_ms - second * 1000 < window * 1000)
+
+
+@given(stories, st.integers(1, 6))
+@settings(max_examples=60)
+def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story, budget: int) -> None:
+    """With any budget at all the passes end, and what is left is in the future.
+
+    Spreading must only take more ticks at a time than the lookahead has.
+    """
+    rule, passes = told(story)
+    limits = story.limits._replace(max_spread=10)
+    cursor_s, now_ms = (passes[-1][2].cursor_s, passes[-1][1]) if passes else (NOON - 1, NOON_MS)
+    dial = dial_of(rule, cursor_s)
+    for _ in range(2_000):
+        generated = generate(dial, rule, now_ms, limits, budget)
+        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+        if generated.next_fire_ms is None or generated.next_fire_ms > now_ms + limits.lookahead_ms:
+            break
+        if generated.next_fire_ms > now_ms:
+            now_ms = generated.next_fire_ms
+            if dial.next_nominal_s is not None and rule.fire_ms(dial.next_nominal_s) >= now_ms:
+                break
+    else:
+        pytest.fail("the schedule never comes up to date")
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    rule = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    limits = Limits(GRACE, 5, 5, 50, 60_000)
+    answers = [generate(dial_of(rule), rule, NOON_MS + 100_000, limits, 3) for _ in range(3)]
+    assert answers[0] == answers[1] == answers[2]
+    first = rule.ticks.at_or_after(NOON)
+    assert first is not None
+    assert answers[0].due[0] == Due(first, rule.fire_ms(first), Reason.CATCH_UP)

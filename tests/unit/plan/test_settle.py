@@ -1,0 +1,296 @@
+"""Outcomes: of a run, for its dial, and for the runs that wait."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from foliot.model.dial import Dial
+from foliot.model.policy import Overlap, Policy
+from foliot.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunState, Source
+from foliot.model.spec import SpecDocument
+from foliot.plan.rule import Rule
+from foliot.plan.settle import (
+    MAX_BACKOFF_DOUBLINGS,
+    Outcome,
+    Released,
+    after_delay,
+    buffer_planned,
+    drop_waiting,
+    freed,
+    pauses,
+    release,
+    settle,
+    start_waiting,
+)
+from foliot.plan.world import World
+from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
+
+NOW = NOON_MS + 10_000
+SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT
+CANCELLED, TERMINATED = RunState.CANCELLED, RunState.TERMINATED
+OUTCOMES = [SUCCESS, FAILED, TIMED_OUT, CANCELLED, TERMINATED]
+
+
+# ---------------------------------------------------------------- settle
+
+# outcome, reason, failures before, attempts allowed, closed: tried again?
+RETRIES: list[tuple[RunState, Reason | None, int, int, bool, bool]] = [
+    (SUCCESS, None, 0, 3, False, False),
+    (CANCELLED, None, 0, 3, False, False),
+    (TERMINATED, None, 0, 3, False, False),
+    (FAILED, None, 0, 1, False, False),
+    (FAILED, None, 0, 2, False, True),
+    (FAILED, None, 1, 2, False, False),
+    (FAILED, None, 1, 3, False, True),
+    (FAILED, None, 2, 3, False, False),
+    (FAILED, None, 0, 3, True, False),
+    (FAILED, Reason.LAUNCH_FAILED, 0, 3, False, False),
+    (FAILED, Reason.ZOMBIE, 0, 3, False, False),
+    (TIMED_OUT, None, 0, 1, False, False),
+    (TIMED_OUT, None, 0, 2, False, True),
+    (TIMED_OUT, None, 1, 2, False, False),
+    (TIMED_OUT, None, 0, 2, True, False),
+]
+
+
+@pytest.mark.parametrize("pause_on_failure", [False, True])
+@pytest.mark.parametrize(("state", "reason", "failures", "most", "closed", "again"), RETRIES)
+def test_outcome(
+    state: RunState, reason: Reason | None, failures: int, most: int, closed: bool, again: bool, pause_on_failure: bool
+) -> None:
+    policy = Policy(max_attempts=most, retry_delay_ms=500, pause_on_failure=pause_on_failure)
+    outcome = Outcome(KEY, NOON, 4, 7, state, reason, failures, NOON_MS + 1, "boom", '{"a":1}', "x-1")
+    change = settle(outcome, policy, NOW, closed=closed)
+    assert change.id == (KEY, NOON, 4)
+    assert (change.fence, change.attempt) == (7, 7)
+    assert change.state == (RunState.ENQUEUED if again else state)
+    assert change.reason == (Reason.RETRY if again else reason)
+    assert change.failures == failures + (state in (FAILED, TIMED_OUT))
+    assert change.due_ms == (NOW + (500 << failures) if again else None)
+    assert change.finished_ms == (None if again else NOW)
+    assert change.owner is None
+    assert (change.started_ms, change.error, change.result) == (NOON_MS + 1, "boom", '{"a":1}')
+    assert change.execution_id == "x-1"
+    assert change.state in TRANSITIONS[RunState.STARTED]
+
+
+@pytest.mark.parametrize(("failures", "doublings"), [(0, 0), (1, 1), (2, 2), (10, 10), (11, 10), (500, 10)])
+def test_retries_wait_twice_as_long_each_time_up_to_a_limit(failures: int, doublings: int) -> None:
+    assert MAX_BACKOFF_DOUBLINGS == 10
+    change = settle(Outcome(KEY, NOON, 0, 1, FAILED, failures=failures), Policy(max_attempts=1_000), NOW, closed=False)
+    assert change.due_ms == NOW + 1_000 * 2**doublings
+
+
+# ---------------------------------------------------------------- freed
+
+# state: successes, failed, failures in a row (2 before)
+COUNTS = {SUCCESS: (1, 0, 0), FAILED: (0, 1, 3), TIMED_OUT: (0, 1, 3), CANCELLED: (0, 0, 2), TERMINATED: (0, 0, 2)}
+
+
+@pytest.mark.parametrize("state", OUTCOMES)
+def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
+    rule = rule_of()
+    dial = dial_of(rule, in_flight=2, waiting=1, failures=2)
+    for known in (rule, None):
+        after = freed(dial, known, state, 0, NOW)
+        successes, failed, failures = COUNTS[state]
+        assert after == dial._replace(in_flight=1, successes=successes, failed=failed, failures=failures)
+
+
+@pytest.mark.parametrize("state", sorted(OPEN))
+def test_only_a_final_state_frees_a_slot(state: RunState) -> None:
+    with pytest.raises(AssertionError):
+        freed(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
+
+
+@pytest.mark.parametrize(("on", "state", "paused"), list(product([False, True], sorted(FINAL), [False, True])))
+def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
+    dial = dial_of(rule_of(), paused=paused)
+    expected = on and state in (FAILED, TIMED_OUT) and not paused
+    assert pauses(dial, Policy(pause_on_failure=on), state) == expected
+
+
+# ---------------------------------------------------------------- fixed delay
+
+
+def flying_delay(**changes: Any) -> Dial:
+    """A fixed delay whose run is in flight."""
+    return dial_of(rule_of(DELAY), NOON, in_flight=1, next_nominal_s=None, next_fire_ms=None)._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "nominal", "fire_ms"),
+    [
+        ({}, NOON + 71, NOON_MS + 71_000),
+        ({"cursor_s": NOON + 20}, NOON + 80, NOON_MS + 80_000),
+        ({"paused": True}, NOON + 71, None),
+        ({"paused": True, "pause_until_ms": 5}, NOON + 71, 5),
+        ({"remaining": 0}, NOON + 71, None),
+        ({"remaining": 1}, NOON + 71, NOON_MS + 71_000),
+        ({"closed": True}, None, None),
+        ({"closed": True, "paused": True, "pause_until_ms": 5}, None, None),
+    ],
+)
+def test_a_fixed_delay_begins_when_its_run_ends(changes: dict[str, Any], nominal: int | None, fire_ms: int) -> None:
+    """The last case once woke a deleted schedule at the end of its pause."""
+    after = freed(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
+    assert (after.next_nominal_s, after.next_fire_ms) == (nominal, fire_ms)
+
+
+def test_a_trigger_does_not_move_a_fixed_delay() -> None:
+    dial = flying_delay(next_nominal_s=NOON + 30, next_fire_ms=NOON_MS + 30_000)
+    after = freed(dial, rule_of(DELAY), SUCCESS, 9, NOW)
+    assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 30, NOON_MS + 30_000)
+    assert freed(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert freed(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+
+
+def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
+    """A fixed delay never ran again after it was edited while a trigger was in flight.
+
+    The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
+    does not begin a delay.
+    """
+    after = freed(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
+    assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
+
+
+def test_a_fixed_delay_ends_with_its_schedule() -> None:
+    rule = rule_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
+    after = after_delay(flying_delay(), rule, NOW)
+    assert (after.next_nominal_s, after.next_fire_ms) == (None, None)
+
+
+# ---------------------------------------------------------------- release
+
+
+def ticks(count: int) -> list[RunRow]:
+    return [run_of(NOON - 60 * (count - number)) for number in range(count)]
+
+
+def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
+    return [run_of(NOON, origin=number + 1, source=Source.TRIGGER, overlap=overlap) for number in range(count)]
+
+
+def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[list[str], Released]:
+    """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
+    result = release(dial, rule, rows, world)
+    started = [change for change in result.changes if change.state == RunState.ENQUEUED]
+    dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
+    assert [row.id for row in result.started] == [change.id for change in started]
+    assert len(started) + len(dropped) == len(result.changes)
+    after = result.dial
+    assert after.in_flight == dial.in_flight + len(started)
+    assert after.waiting == dial.waiting - len(result.changes) >= 0
+    assert after.starts == dial.starts + len(started)
+    assert after.skipped == dial.skipped + len(dropped)
+    own = sum(row.source == Source.SCHEDULE for row in result.started)
+    assert after.remaining == (None if dial.remaining is None else dial.remaining - own)
+    assert after.remaining is None or after.remaining >= 0
+    assert after.last_start_ms == (world.now_ms if own else dial.last_start_ms)
+    assert after.cursor_s == dial.cursor_s
+    leased = world.owner is not None
+    for change in started:
+        assert (change.fence, change.owner, change.attempt) == (0, world.owner, 1 if leased else 0)
+        assert change.due_ms == (world.lease_until_ms if leased else world.now_ms)
+        assert change.finished_ms is None
+    for change in dropped:
+        assert (change.fence, change.owner, change.attempt, change.due_ms) == (0, None, 0, None)
+        assert change.finished_ms == world.now_ms
+    return ["+" if change.state == RunState.ENQUEUED else str(change.reason) for change in result.changes], result
+
+
+# rows, dial, policy, world: what leaves the queue
+RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = {
+    "nothing waits": ([], {}, {}, {}, []),
+    "one slot": (ticks(3), {}, {}, {}, ["+"]),
+    "no slot": (ticks(3), {"in_flight": 1}, {}, {}, []),
+    "more in flight than slots": (ticks(3), {"in_flight": 2}, {}, {}, []),
+    "several slots": (ticks(3), {"in_flight": 1}, {"max_concurrent": 3}, {}, ["+", "+"]),
+    "more slots than runs": (ticks(2), {}, {"max_concurrent": 9}, {}, ["+", "+"]),
+    "paused": (ticks(2), {"paused": True}, {}, {}, []),
+    "paused, but asked for": (ticks(2) + requests(2), {"paused": True}, {}, {}, ["+"]),
+    "target paused": (ticks(1) + requests(1), {}, {}, {"target_paused": True}, []),
+    "closed": (ticks(2) + requests(1), {"closed": True}, {}, {}, ["deleted"] * 3),
+    "closed, all taken": (ticks(2), {"closed": True, "in_flight": 1}, {}, {}, ["deleted"] * 2),
+    "closed and paused": (ticks(2), {"closed": True, "paused": True}, {}, {"target_paused": True}, ["deleted"] * 2),
+    "exhausted": (ticks(2) + requests(1), {"remaining": 0}, {}, {}, ["limit_reached"] * 2 + ["+"]),
+    "one action left": (ticks(2), {"remaining": 1}, {"max_concurrent": 3}, {}, ["+", "limit_reached"]),
+    "exhausted, no slot": (ticks(2), {"remaining": 0, "in_flight": 1}, {}, {}, []),
+    "too soon": (ticks(1), {"last_start_ms": NOW - 999}, {"min_interval_ms": 1_000}, {}, ["min_interval"]),
+    "soon enough": (ticks(1), {"last_start_ms": NOW - 1_000}, {"min_interval_ms": 1_000}, {}, ["+"]),
+    "too soon after each other": (ticks(2), {}, {"max_concurrent": 2, "min_interval_ms": 1}, {}, ["+", "min_interval"]),
+    "soon, but asked for": (requests(1), {"last_start_ms": NOW}, {"min_interval_ms": 1_000}, {}, ["+"]),
+    "now a shadow": (ticks(2) + requests(1), {"in_flight": 1}, {"shadow": True}, {}, ["shadow"] * 3),
+    "now allowed": (ticks(3), {"in_flight": 5}, {"overlap_policy": Overlap.ALLOW}, {}, ["+", "+", "+"]),
+    "allowed, but not by the request": (requests(2), {"in_flight": 1}, {"overlap_policy": Overlap.ALLOW}, {}, []),
+    "allowed by the request": (requests(2, Overlap.ALLOW), {"in_flight": 1}, {}, {}, ["+", "+"]),
+}
+
+
+@pytest.mark.parametrize("owner", [OWNER, None])
+@pytest.mark.parametrize("name", RELEASES)
+def test_release(name: str, owner: int | None) -> None:
+    rows, changes, policy, situation, expected = RELEASES[name]
+    rule = rule_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
+    dial = dial_of(rule, NOON, waiting=len(rows), **changes)
+    found, result = released(dial, rule, rows, world_at(NOW, owner=owner, **situation))
+    assert found == expected
+    if name == "paused, but asked for":
+        assert [row.source for row in result.started] == [Source.TRIGGER]
+
+
+def test_the_oldest_goes_first() -> None:
+    rows = ticks(3)
+    _, result = released(dial_of(rule_of(), waiting=3), rule_of(max_concurrent=2), rows, world_at(NOW))
+    assert [row.nominal_s for row in result.started] == [rows[0].nominal_s, rows[1].nominal_s]
+
+
+def test_the_last_action_silences_the_schedule() -> None:
+    dial = dial_of(rule_of(), NOON, waiting=1, remaining=1)
+    assert dial.next_fire_ms is not None
+    _, result = released(dial, rule_of(), ticks(1), world_at(NOW))
+    assert (result.dial.remaining, result.dial.next_fire_ms) == (0, None)
+    _, asked = released(dial, rule_of(), requests(1), world_at(NOW))
+    assert (asked.dial.remaining, asked.dial.next_fire_ms) == (1, dial.next_fire_ms)
+
+
+@pytest.mark.parametrize(("rows", "waits"), [(ticks(1), False), (requests(1), True)])
+def test_a_fixed_delay_whose_waiting_tick_is_dropped_counts_from_now(rows: list[RunRow], waits: bool) -> None:
+    """A fixed delay never ran again when its tick had waited and was then dropped: no run was left to end."""
+    rule = rule_of(DELAY, shadow=True)
+    found, result = released(flying_delay(in_flight=0, waiting=1), rule, rows, world_at(NOW))
+    assert found == ["shadow"]
+    assert result.dial.next_nominal_s == (None if waits else NOON + 70)
+
+
+# ---------------------------------------------------------------- one by one
+
+
+@pytest.mark.parametrize("state", [RunState.BUFFERED, RunState.PLANNED])
+def test_start_one(state: RunState) -> None:
+    """A planned run is not counted among those that wait."""
+    dial = dial_of(rule_of(), in_flight=5, waiting=1, remaining=3)
+    after, change, row = start_waiting(dial, run_of(state=state), world_at(NOW))
+    assert (after.in_flight, after.waiting, after.starts) == (6, 0 if state == RunState.BUFFERED else 1, 1)
+    assert (after.remaining, after.last_start_ms) == (2, NOW)
+    assert (change.state, change.attempt, change.owner, change.fence) == (RunState.ENQUEUED, 1, OWNER, 0)
+    assert (row.state, row.attempt, row.owner) == (RunState.ENQUEUED, 1, OWNER)
+
+
+@pytest.mark.parametrize("state", [RunState.BUFFERED, RunState.PLANNED])
+def test_drop_one(state: RunState) -> None:
+    dial = dial_of(rule_of(), waiting=1, remaining=3)
+    after, change = drop_waiting(dial, run_of(state=state, due_ms=4), Reason.OVERLAP, NOW)
+    assert after == dial._replace(waiting=0 if state == RunState.BUFFERED else 1, skipped=1)
+    assert (change.state, change.reason, change.due_ms, change.finished_ms) == ("SKIPPED", "overlap", None, NOW)
+
+
+def test_buffer_one_that_was_planned() -> None:
+    dial = dial_of(rule_of(), waiting=1)
+    after, change = buffer_planned(dial, run_of(state=RunState.PLANNED, due_ms=4), Reason.CATCH_UP)
+    assert after == dial._replace(waiting=2)
+    assert (change.state, change.reason, change.due_ms, change.fence) == ("BUFFERED", "catch_up", None, 0)
