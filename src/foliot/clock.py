@@ -6,6 +6,7 @@ that they move by hand.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -24,3 +25,18 @@ class SystemClock:
     def now(self) -> float:
         """Return the current instant in seconds since the Unix epoch."""
         return time.time()
+
+
+async def pause(seconds: float) -> None:
+    """Do nothing for a while, by the event loop's own clock; a simulation moves that clock itself."""
+    await asyncio.sleep(seconds)
+
+
+async def wait(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, but no longer than that; return whether it happened."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

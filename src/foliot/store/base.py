@@ -1,0 +1,106 @@
+"""The contract of a store.
+
+A store runs *work*, a function of a :class:`Transaction`, inside one transaction, on a thread of its own, and answers
+with a future: asynchronous callers await it, synchronous ones ask for its result, a simulation gets it at once.  Work
+may be called again after a failure, so it must not have effects elsewhere; nothing is launched, and nobody is called,
+between begin and commit.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from foliot.model.dial import Dial
+from foliot.model.record import Record, Recorded
+from foliot.model.rows import CalendarRow, DefinitionRow
+from foliot.model.run import IN_FLIGHT, OPEN, RunId
+from foliot.store.statements import FAR_S, Params, Statements
+
+__all__ = ["FAR_S", "Params", "Store", "Transaction", "Work"]
+
+T = TypeVar("T")
+
+
+class Transaction(Statements):
+    """One transaction: the statements, and the one order in which the rows of a decision are written."""
+
+    def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
+        """Return the named calendars of a version, each as it was when the version was written."""
+        if row.calendars == "{}":
+            return []
+        named = json.loads(row.calendars).items()
+        found = (self.calendar(row.namespace, name, version) for name, version in named)
+        return [calendar for calendar in found if calendar is not None]
+
+    def record(self, record: Record) -> Recorded:
+        """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
+        dials = record.dials
+        if record.supersede:
+            dials = _without(dials, Counter(self.supersede_runs(record.supersede, record.now_ms)))
+        to_end = self.terminate_runs(record.terminate, record.now_ms) if record.terminate else []
+        if record.cancel:
+            to_end = to_end + self.cancel_runs(record.cancel)
+        duplicates = self.insert_runs(record.runs)
+        if duplicates:
+            dials = _uncounted(dials, record, duplicates)
+        self.insert_spans(record.spans)
+        self.save_dials(dials)
+        return Recorded(duplicates, to_end)
+
+
+def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
+    """The dials without the runs that gave way."""
+    return [
+        dial._replace(waiting=dial.waiting - gone, skipped=dial.skipped + gone)
+        if (gone := superseded[dial.schedule_key])
+        else dial
+        for dial in dials
+    ]
+
+
+def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> list[Dial]:
+    """The dials without the runs that were in the ledger already: they are counted there."""
+    there = [run for run in record.runs if run.id in duplicates]
+    flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
+    waiting = Counter(run.schedule_key for run in there if run.state in OPEN - IN_FLIGHT)
+    return [
+        dial._replace(
+            in_flight=dial.in_flight - flying[dial.schedule_key],
+            starts=dial.starts - flying[dial.schedule_key],
+            waiting=dial.waiting - waiting[dial.schedule_key],
+        )
+        for dial in dials
+    ]
+
+
+Work = Callable[[Transaction], T]
+
+
+class Store(ABC):
+    """A place to keep schedules and runs.
+
+    ``works_beside`` says that transactions are another process's work: while they run, this one can do its own.
+    """
+
+    works_beside = False
+
+    @abstractmethod
+    def write(self, work: Work[T]) -> Future[T]:
+        """Run work in a transaction and commit; if it raises, nothing was written."""
+
+    @abstractmethod
+    def read(self, work: Work[T]) -> Future[T]:
+        """Run work that writes nothing."""
+
+    @abstractmethod
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call ``wake`` (from any thread) when something has become due; return how to stop that."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: many instances, one truth."""

@@ -1,0 +1,236 @@
+"""The PostgreSQL driver: psycopg, a connection for each thread, row locks for claims.
+
+Transactions are READ COMMITTED: a row that is found may have changed before it is locked, and the server then looks at
+the conditions on that row again.  Statements are prepared once for each connection and forgotten with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+import psycopg
+
+from foliot.clock import Clock
+from foliot.errors import StoreError
+from foliot.store.base import Params, Store, Transaction, Work
+from foliot.store.migrate import Migrator
+from foliot.store.postgres.listener import CHANNEL, Listener
+from foliot.store.postgres.session import Connection, Watchdog, connect, translated
+from foliot.store.postgres.statements import PACKAGE, load_statements
+from foliot.store.queries import load_migrations
+
+T = TypeVar("T")
+POOL_SIZE = 8
+ATTEMPTS = 5
+MIGRATION_LOCK = 0x666F6C696F74
+MINIMUM = 14
+
+WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+# One view of the data for all statements of a reader, as SQLite gives it.
+READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+# Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
+# them: the next attempt sees it and answers accordingly.
+AGAIN = (
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.UniqueViolation,
+)
+
+
+class PostgresTransaction(Transaction):
+    """One transaction on one connection."""
+
+    def __init__(self, connection: Connection, clock: Clock | None) -> None:
+        """Take a connection inside a transaction."""
+        self._cursor = connection.cursor(binary=True)
+        self._clock = clock
+        self._statements = load_statements()
+        self._now_ms: int | None = None
+        self.notified = False
+
+    def now_ms(self) -> int:
+        if self._clock is not None:
+            return int(self._clock.now() * 1000)
+        if self._now_ms is None:
+            self._now_ms = int(self._cursor.execute(NOW, prepare=True).fetchall()[0][0])
+        return self._now_ms
+
+    def notify(self) -> None:
+        self.notified = True
+
+    def rows(self, name: str, params: Params) -> list[tuple[Any, ...]]:
+        statement = self._statements[name]
+        return self._answer(self._cursor.execute(statement.text, statement.bound(params), prepare=True))
+
+    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+        statement = self._statements[name]
+        return self._cursor.execute(statement.text, statement.arrays(rows), prepare=True).rowcount
+
+    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        statement = self._statements[name]
+        return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
+
+    def finish(self) -> None:
+        """Send the notice, if there is one, and commit."""
+        if self.notified:
+            self._cursor.execute("SELECT pg_notify(%s::text, '')", [CHANNEL], prepare=True)
+        self._cursor.execute(b"COMMIT", prepare=False)
+        if self._cursor.statusmessage != "COMMIT":  # the server turns it into ROLLBACK after an error
+            raise StoreError("PostgreSQL: a statement of this transaction has failed, so nothing was written")
+
+    @staticmethod
+    def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        return cursor.fetchall() if cursor.description is not None else []
+
+
+class PostgresStore(Store):
+    """Schedules and runs in a PostgreSQL database, in the schema that the connection's search path says.
+
+    The constructor checks the schema and never changes it.  With ``clock``, that is the time instead of the server's.
+    """
+
+    works_beside = True
+
+    def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = POOL_SIZE) -> None:
+        """Look whether the database can be used."""
+        self._url = url
+        self._clock = clock
+        migrator = PostgresMigrator(url)
+        migrator.refuse_newer()
+        migrator.refuse_older()
+        self._own = threading.local()
+        self._lock = threading.Lock()
+        self._opened: set[Connection] = set()
+        self._watchdog = Watchdog()
+        self._listener = Listener(url, self._watchdog)
+        self._threads = ThreadPoolExecutor(pool_size, "foliot-postgres")
+
+    def write(self, work: Work[T]) -> Future[T]:
+        return self._threads.submit(self._transact, WRITE, work)
+
+    def read(self, work: Work[T]) -> Future[T]:
+        return self._threads.submit(self._transact, READ, work)
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._listener.subscribe(wake)
+
+    def close(self) -> None:
+        self._listener.close()
+        self._threads.shutdown(wait=True)
+        self._watchdog.close()
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+
+    def _transact(self, begin: bytes, work: Work[T]) -> T:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return self._attempt(begin, work)
+            except psycopg.Error as error:
+                if not (left and isinstance(error, AGAIN)):
+                    raise translated(error, writing=begin is WRITE) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _attempt(self, begin: bytes, work: Work[T]) -> T:
+        connection = self._begun(begin)
+        try:
+            with self._watchdog.watching(connection):
+                transaction = PostgresTransaction(connection, self._clock)
+                answer = work(transaction)
+                transaction.finish()
+        except BaseException as error:
+            self._abandon(connection, error)
+            raise
+        return answer
+
+    def _begun(self, begin: bytes) -> Connection:
+        """Return this thread's connection inside a transaction; one that has died since its last use is replaced."""
+        connection: Connection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            try:
+                with self._watchdog.watching(connection):
+                    connection.execute(begin, prepare=False)
+            except psycopg.Error:
+                self._drop(connection)
+            else:
+                return connection
+        connection = self._own.connection = connect(self._url, self._watchdog)
+        with self._lock:
+            self._opened.add(connection)
+        try:
+            with self._watchdog.watching(connection):
+                connection.execute(begin, prepare=False)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def _abandon(self, connection: Connection, error: BaseException) -> None:
+        """End a transaction that has failed; a connection about which there is doubt goes with it."""
+        # A server that has become read-only is not the one to talk to: the next connection may find the right one.
+        if connection.closed or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            self._drop(connection)
+            return
+        try:
+            with self._watchdog.watching(connection):
+                connection.execute(b"ROLLBACK", prepare=False)
+        except psycopg.Error:
+            self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        self._own.connection = None
+        with self._lock:
+            self._opened.discard(connection)
+        connection.close()
+
+
+class PostgresMigrator(Migrator):
+    """Migrations of one PostgreSQL schema; several may run at once."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str) -> None:
+        """Remember where; each step connects by itself."""
+        self._url = url
+        self.migrations = load_migrations(PACKAGE)
+
+    def version(self) -> int:
+        try:
+            with closing(connect(self._url)) as connection:
+                release = connection.info.server_version // 10_000
+                if release < MINIMUM:
+                    raise StoreError(f"PostgreSQL {release} is too old; Foliot needs {MINIMUM}")
+                return _version(connection)
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def apply(self, number: int, script: str) -> bool:
+        try:
+            with closing(connect(self._url)) as connection, connection.transaction():
+                # An index on a large ledger takes its time, and so does another migrator.
+                connection.execute("SET LOCAL statement_timeout = 0")
+                connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+                if _version(connection) >= number:
+                    return False
+                connection.execute(script.encode(), prepare=False)
+                connection.execute(self.stamp(number).encode(), prepare=False)
+                return True
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def stamp(self, number: int) -> str:
+        return f"UPDATE foliot_schema SET version = {number};"  # noqa: S608 - the number of one of our own files
+
+
+def _version(connection: Connection) -> int:
+    if connection.execute("SELECT to_regclass('foliot_schema') IS NULL").fetchall()[0][0]:
+        return 0
+    found = connection.execute("SELECT version FROM foliot_schema").fetchall()
+    return int(found[0][0]) if found else 0

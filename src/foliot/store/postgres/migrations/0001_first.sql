@@ -1,0 +1,230 @@
+-- The first schema.  Instants are integers: `_s` seconds, `_ms` milliseconds since the Unix epoch.
+-- What is sorted by name sorts by code point (COLLATE "C"), as in SQLite and whatever the locale of the database.
+
+-- What a schedule is; changed by people, never by ticks.
+CREATE TABLE schedules (
+    schedule_key   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace      text COLLATE "C" NOT NULL,
+    schedule_id    text COLLATE "C" NOT NULL,
+    version        bigint NOT NULL,
+    token          bigint NOT NULL,
+    state          text NOT NULL CHECK (state IN ('active', 'paused', 'closed')),
+    workflow_id    text COLLATE "C",
+    user_id        text,
+    labels         text NOT NULL,
+    description    text NOT NULL,
+    paused_by      text,
+    pause_note     text,
+    paused_ms      bigint,
+    purge          boolean NOT NULL DEFAULT false,
+    zones          text NOT NULL,
+    created_ms     bigint NOT NULL,
+    updated_ms     bigint NOT NULL,
+    UNIQUE (namespace, schedule_id)
+);
+
+-- Which zone tables schedules were planned with: an upgrade looks here.
+CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
+
+-- Every version of every definition; the newest is in force.
+CREATE TABLE schedule_versions (
+    schedule_key   bigint NOT NULL,
+    version        bigint NOT NULL,
+    spec           text NOT NULL,
+    policy         text NOT NULL,
+    action         text NOT NULL,
+    payload        text,
+    about          text NOT NULL,
+    calendars      text NOT NULL,
+    after_s        bigint NOT NULL,
+    until_s        bigint,
+    author         text NOT NULL,
+    created_ms     bigint NOT NULL,
+    PRIMARY KEY (schedule_key, version)
+);
+
+-- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
+-- Settling changes no indexed column: room on the page keeps that update off the indexes.
+CREATE TABLE dials (
+    schedule_key   bigint PRIMARY KEY,
+    version        bigint NOT NULL,
+    cursor_s       bigint NOT NULL,
+    next_nominal_s bigint,
+    next_fire_ms   bigint,
+    paused         boolean NOT NULL,
+    pause_until_ms bigint,
+    closed         boolean NOT NULL,
+    in_flight      bigint NOT NULL CHECK (in_flight >= 0),
+    waiting        bigint NOT NULL CHECK (waiting >= 0),
+    remaining      bigint CHECK (remaining >= 0),
+    last_start_ms  bigint,
+    failures       bigint NOT NULL,
+    carry          text,
+    carry_until_s  bigint,
+    skips          text,
+    starts         bigint NOT NULL,
+    successes      bigint NOT NULL,
+    failed         bigint NOT NULL,
+    skipped        bigint NOT NULL,
+    missed         bigint NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+
+-- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.  The key stands in
+-- it, because a claim asks for that order: of many that are due at one moment, it reads no more than it takes.
+CREATE INDEX dials_due ON dials (next_fire_ms, schedule_key) WHERE next_fire_ms IS NOT NULL;
+
+-- The ledger: what became of each tick, trigger and backfill time.
+-- Each row changes a few times while it is young; the room on its page is for that.
+CREATE TABLE schedule_runs (
+    run_number     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    schedule_key   bigint NOT NULL,
+    nominal_s      bigint NOT NULL,
+    origin         bigint NOT NULL,
+    source         text NOT NULL,
+    state          text NOT NULL,
+    reason         text,
+    version        bigint NOT NULL,
+    attempt        bigint NOT NULL,
+    failures       bigint NOT NULL,
+    fire_ms        bigint NOT NULL,
+    due_ms         bigint,
+    owner          bigint,
+    decided_ms     bigint NOT NULL,
+    local_s        bigint,
+    moved          text,
+    overlap        text,
+    payload        text,
+    request_id     text COLLATE "C",
+    started_ms     bigint,
+    finished_ms    bigint,
+    cancel_requested boolean NOT NULL,
+    error          text,
+    result         text,
+    execution_id   text
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+
+-- One tick, one row.  This is the second guard; the lock of the dial is the first.
+CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
+
+-- What somebody must look at: the fire time of a planned run, the end of a lease.
+CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
+
+-- What is not over: the runs that wait or are in flight, by schedule.
+CREATE INDEX schedule_runs_open ON schedule_runs (schedule_key, nominal_s) WHERE finished_ms IS NULL;
+
+-- Ticks that were dropped together.
+CREATE TABLE tick_spans (
+    schedule_key   bigint NOT NULL,
+    after_s        bigint NOT NULL,
+    until_s        bigint NOT NULL,
+    ticks          bigint NOT NULL,
+    reason         text NOT NULL,
+    version        bigint NOT NULL,
+    decided_ms     bigint NOT NULL,
+    PRIMARY KEY (schedule_key, until_s)
+);
+
+CREATE TABLE backfills (
+    backfill_id    bigint PRIMARY KEY,
+    schedule_key   bigint NOT NULL,
+    start_s        bigint NOT NULL,
+    end_s          bigint NOT NULL,
+    cursor_s       bigint NOT NULL,
+    overlap        text NOT NULL,
+    only_what      text NOT NULL,
+    version        bigint NOT NULL,
+    state          text NOT NULL,
+    total          bigint NOT NULL,
+    done           bigint NOT NULL,
+    next_ms        bigint,
+    created_ms     bigint NOT NULL,
+    finished_ms    bigint
+);
+CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);
+
+-- Lists of dates that many schedules exclude; every version is kept, because ledgers refer to it.
+CREATE TABLE calendars (
+    namespace      text COLLATE "C" NOT NULL,
+    name           text COLLATE "C" NOT NULL,
+    version        bigint NOT NULL,
+    document       text NOT NULL,
+    created_ms     bigint NOT NULL,
+    PRIMARY KEY (namespace, name, version)
+);
+
+-- Which schedule excludes which calendar.
+CREATE TABLE calendar_uses (
+    namespace      text COLLATE "C" NOT NULL,
+    name           text COLLATE "C" NOT NULL,
+    schedule_key   bigint NOT NULL,
+    PRIMARY KEY (namespace, name, schedule_key)
+);
+
+CREATE TABLE workflows (
+    namespace      text COLLATE "C" NOT NULL,
+    workflow_id    text COLLATE "C" NOT NULL,
+    version        bigint NOT NULL,
+    document       text NOT NULL,
+    created_ms     bigint NOT NULL,
+    PRIMARY KEY (namespace, workflow_id, version)
+);
+
+-- Workflows and queues that are paused by themselves; usually empty.
+CREATE TABLE paused_targets (
+    namespace      text COLLATE "C" NOT NULL,
+    kind           text NOT NULL CHECK (kind IN ('workflow', 'queue')),
+    target         text COLLATE "C" NOT NULL,
+    paused_by      text NOT NULL,
+    note           text,
+    paused_ms      bigint NOT NULL,
+    PRIMARY KEY (namespace, kind, target)
+);
+
+-- Who changed what, and how it was before.
+CREATE TABLE audit (
+    audit_number   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at_ms          bigint NOT NULL,
+    namespace      text COLLATE "C" NOT NULL,
+    schedule_id    text COLLATE "C" NOT NULL,
+    actor          text NOT NULL,
+    operation      text NOT NULL,
+    token          bigint NOT NULL,
+    version        bigint NOT NULL,
+    request_id     text COLLATE "C",
+    before         text,
+    after          text
+);
+CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
+
+-- Answers by request id: the same request is answered the same, once.
+CREATE TABLE requests (
+    namespace      text COLLATE "C" NOT NULL,
+    request_id     text COLLATE "C" NOT NULL,
+    operation      text NOT NULL,
+    fingerprint    text NOT NULL,
+    answer         text NOT NULL,
+    created_ms     bigint NOT NULL,
+    PRIMARY KEY (namespace, request_id)
+);
+CREATE INDEX requests_by_age ON requests (created_ms);
+
+CREATE TABLE instances (
+    instance_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name           text COLLATE "C" NOT NULL,
+    release        text NOT NULL,
+    started_ms     bigint NOT NULL,
+    heartbeat_ms   bigint NOT NULL,
+    stopped_ms     bigint,
+    skew_ms        bigint NOT NULL
+);
+
+-- Numbers that are handed out once: triggers and backfills.
+CREATE SEQUENCE origin_numbers AS bigint;
+
+-- How many migrations this schema has had; one row.
+CREATE TABLE foliot_schema (
+    version        bigint NOT NULL
+);
+CREATE UNIQUE INDEX foliot_schema_one_row ON foliot_schema ((true));
+INSERT INTO foliot_schema (version) VALUES (0);

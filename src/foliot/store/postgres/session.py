@@ -1,0 +1,115 @@
+"""Connections: how they are opened, what their failures mean, and how a silent one is ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from foliot.errors import StoreError, StoreUnavailable
+from foliot.store.postgres.arrays import register
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+# A network that swallows everything is noticed within half a minute; whatever the URL says goes first.
+_NETWORK: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "foliot",
+}
+# Set after connecting rather than while: proxies refuse start-up options, and the URL may bring some of its own.
+# The JIT compiler never pays for statements of a few milliseconds.
+_SETTINGS = """
+SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transaction_session_timeout', '60s', false),
+    set_config('jit', 'off', false), set_config('timezone', 'UTC', false)
+"""
+PREPARED_MAX = 500
+
+TICK_S = 5.0
+TICKS_ALLOWED = 12
+
+
+def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
+    """Open a connection that is outside any transaction."""
+    given = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
+    connection: Connection = psycopg.connect(autocommit=True, **given)
+    try:
+        register(connection.adapters)
+        connection.prepared_max = PREPARED_MAX
+        with watchdog.watching(connection) if watchdog is not None else nullcontext():
+            connection.execute(_SETTINGS, prepare=False)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def translated(error: psycopg.Error, *, writing: bool = True) -> StoreError:
+    """Return what an error of the driver means to a caller."""
+    text = f"PostgreSQL: {str(error).strip() or type(error).__name__}"
+    temporary: tuple[type[psycopg.Error], ...] = (psycopg.OperationalError, psycopg.InterfaceError)
+    if writing:  # then the server itself is read-only: a standby, or a primary that is about to go
+        temporary += (psycopg.errors.ReadOnlySqlTransaction,)
+    return StoreUnavailable(text) if isinstance(error, temporary) else StoreError(text)
+
+
+class Watchdog:
+    """Ends connections on which one transaction takes longer than any may.
+
+    Time limits of the server and of TCP do not help against a proxy, or a frozen server, that keeps a connection open
+    and says nothing.  The watchdog counts its own ticks, so it needs no clock.
+    """
+
+    def __init__(self) -> None:
+        """Begin to watch."""
+        self._lock = threading.Lock()
+        self._watched: dict[Connection, int] = {}
+        self._ticks = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="foliot-postgres-watchdog", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def watching(self, connection: Connection) -> Iterator[None]:
+        """Watch a connection during one transaction."""
+        with self._lock:
+            self._watched[connection] = self._ticks
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watched.pop(connection, None)
+
+    def tick(self) -> None:
+        """Let one tick pass."""
+        with self._lock:
+            self._ticks += 1
+            late = [each for each, begun in self._watched.items() if self._ticks - begun > TICKS_ALLOWED]
+            for connection in late:
+                # Under the lock: whoever uses the connection cannot close it, and so nobody else gets its number.
+                del self._watched[connection]
+                shut(connection)
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(TICK_S):
+            self.tick()
+
+
+def shut(connection: Connection) -> None:
+    """End the conversation without touching the connection, which belongs to another thread: that one reads the end."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+        copy.shutdown(socket.SHUT_RDWR)

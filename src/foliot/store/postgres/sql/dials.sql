@@ -1,0 +1,60 @@
+-- name: claim_due
+-- Index dials_due.  A row that changed since the snapshot is looked at again once it is locked: the condition is on it.
+SELECT {dial} FROM dials
+WHERE next_fire_ms > %(after_ms)s AND next_fire_ms <= %(until_ms)s
+ORDER BY next_fire_ms, schedule_key
+LIMIT %(limit)s
+FOR UPDATE SKIP LOCKED;
+
+-- name: coming_dials
+-- Index dials_due.
+SELECT schedule_key, version FROM dials
+WHERE next_fire_ms > %(after_ms)s AND next_fire_ms <= %(until_ms)s
+ORDER BY next_fire_ms, schedule_key
+LIMIT %(limit)s;
+
+-- name: lock_dials
+-- In the order of the keys, so that two who lock several cannot wait for each other.
+SELECT {dial} FROM dials WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key FOR UPDATE;
+
+-- name: read_dials
+SELECT {dial} FROM dials WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key;
+
+-- name: insert_dials
+INSERT INTO dials ({dial})
+SELECT * FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+);
+
+-- name: save_dials
+UPDATE dials d SET
+    version = n.version, cursor_s = n.cursor_s, next_nominal_s = n.next_nominal_s, next_fire_ms = n.next_fire_ms,
+    paused = n.paused, pause_until_ms = n.pause_until_ms, closed = n.closed, in_flight = n.in_flight,
+    waiting = n.waiting, remaining = n.remaining, last_start_ms = n.last_start_ms, failures = n.failures,
+    carry = n.carry, carry_until_s = n.carry_until_s, skips = n.skips, starts = n.starts, successes = n.successes,
+    failed = n.failed, skipped = n.skipped, missed = n.missed
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+) AS n ({dial})
+WHERE d.schedule_key = n.schedule_key;
+
+-- name: delete_dial
+DELETE FROM dials WHERE schedule_key = %(key)s;
+
+-- name: due_now
+-- What kinds of work are due, and when the next is; each is one look at a partial index.
+SELECT
+    EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= %(edge_ms)s AND next_fire_ms <= %(now_ms)s),
+    EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < %(edge_ms)s),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state = 'PLANNED'),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')),
+    EXISTS (SELECT 1 FROM backfills WHERE next_ms <= %(now_ms)s),
+    least(
+        (SELECT min(next_fire_ms) FROM dials WHERE next_fire_ms > %(now_ms)s),
+        (SELECT min(due_ms) FROM schedule_runs WHERE due_ms > %(now_ms)s),
+        (SELECT min(next_ms) FROM backfills WHERE next_ms > %(now_ms)s)
+    );

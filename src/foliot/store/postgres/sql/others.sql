@@ -1,0 +1,128 @@
+-- name: next_number
+SELECT nextval('origin_numbers');
+
+-- name: insert_backfill
+INSERT INTO backfills ({backfill})
+SELECT * FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[],
+    %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+);
+
+-- name: save_backfill
+UPDATE backfills SET
+    cursor_s = %(cursor_s)s, state = %(state)s, done = %(done)s, next_ms = %(next_ms)s, finished_ms = %(finished_ms)s
+WHERE backfill_id = %(backfill_id)s AND state = 'RUNNING';
+
+-- name: due_backfills
+-- Index backfills_due.
+SELECT {backfill} FROM backfills
+WHERE next_ms <= %(now_ms)s ORDER BY next_ms, backfill_id LIMIT %(limit)s;
+
+-- name: backfill_by_id
+SELECT {backfill} FROM backfills WHERE backfill_id = %(backfill_id)s;
+
+-- name: backfills_of
+SELECT {backfill} FROM backfills WHERE schedule_key = %(key)s AND (state = 'RUNNING' OR NOT %(unfinished)s::boolean)
+ORDER BY backfill_id DESC LIMIT %(limit)s;
+
+-- name: wake_backfills
+-- Index backfills_of_schedule.
+UPDATE backfills SET next_ms = %(now_ms)s
+WHERE schedule_key = ANY (%(keys)s::bigint[]) AND state = 'RUNNING' AND next_ms > %(now_ms)s;
+
+-- name: purge_backfills
+DELETE FROM backfills WHERE schedule_key = %(key)s;
+
+-- name: calendar_newest
+SELECT namespace, name, version, document, created_ms FROM calendars
+WHERE namespace = %(namespace)s AND name = %(name)s ORDER BY version DESC LIMIT 1;
+
+-- name: calendar_version
+SELECT namespace, name, version, document, created_ms FROM calendars
+WHERE namespace = %(namespace)s AND name = %(name)s AND version = %(version)s;
+
+-- name: insert_calendar
+INSERT INTO calendars VALUES (%(namespace)s, %(name)s, %(version)s, %(document)s, %(created_ms)s);
+
+-- name: calendars_page
+SELECT c.namespace, c.name, c.version, c.document, c.created_ms FROM calendars c
+WHERE c.namespace = %(namespace)s AND c.name > %(after_name)s
+  AND c.version = (SELECT max(n.version) FROM calendars n WHERE n.namespace = c.namespace AND n.name = c.name)
+ORDER BY c.name LIMIT %(limit)s;
+
+-- name: users_of_calendar
+SELECT schedule_key FROM calendar_uses
+WHERE namespace = %(namespace)s AND name = %(name)s ORDER BY schedule_key LIMIT %(limit)s;
+
+-- name: forget_calendar_uses
+DELETE FROM calendar_uses WHERE schedule_key = %(key)s;
+
+-- name: insert_calendar_uses
+INSERT INTO calendar_uses (namespace, name, schedule_key)
+SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[]);
+
+-- name: workflow_newest
+SELECT namespace, workflow_id, version, document, created_ms FROM workflows
+WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s ORDER BY version DESC LIMIT 1;
+
+-- name: workflow_version
+SELECT namespace, workflow_id, version, document, created_ms FROM workflows
+WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s AND version = %(version)s;
+
+-- name: insert_workflow
+INSERT INTO workflows VALUES (%(namespace)s, %(workflow_id)s, %(version)s, %(document)s, %(created_ms)s);
+
+-- name: paused_targets
+SELECT namespace, kind, target FROM paused_targets;
+
+-- name: pause_target
+INSERT INTO paused_targets VALUES (%(namespace)s, %(kind)s, %(target)s, %(paused_by)s, %(note)s, %(paused_ms)s)
+ON CONFLICT (namespace, kind, target) DO UPDATE SET
+    paused_by = excluded.paused_by, note = excluded.note, paused_ms = excluded.paused_ms;
+
+-- name: resume_target
+DELETE FROM paused_targets WHERE namespace = %(namespace)s AND kind = %(kind)s AND target = %(target)s RETURNING target;
+
+-- name: insert_audit
+INSERT INTO audit (
+    at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+) VALUES (
+    %(at_ms)s, %(namespace)s, %(schedule_id)s, %(actor)s, %(operation)s, %(token)s, %(version)s, %(request_id)s,
+    %(before)s, %(after)s
+);
+
+-- name: audit_page
+SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+FROM audit
+WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s AND audit_number < %(before_number)s
+ORDER BY audit_number DESC LIMIT %(limit)s;
+
+-- name: request_by_id
+SELECT operation, fingerprint, answer FROM requests WHERE namespace = %(namespace)s AND request_id = %(request_id)s;
+
+-- name: insert_request
+INSERT INTO requests VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fingerprint)s, %(answer)s, %(created_ms)s);
+
+-- name: expire_requests
+DELETE FROM requests WHERE created_ms < %(before_ms)s;
+
+-- name: insert_instance
+INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms)
+VALUES (%(name)s, %(release)s, %(now_ms)s, %(now_ms)s, NULL, 0)
+RETURNING instance_id;
+
+-- name: beat
+UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s WHERE instance_id = %(instance_id)s;
+
+-- name: stop_instance
+UPDATE instances SET stopped_ms = %(now_ms)s WHERE instance_id = %(instance_id)s;
+
+-- name: live_instances
+SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s;
+
+-- name: instances_page
+SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms FROM instances
+ORDER BY instance_id DESC LIMIT %(limit)s;
+
+-- name: expire_instances
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < %(before_ms)s;

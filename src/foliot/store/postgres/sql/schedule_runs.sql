@@ -1,0 +1,244 @@
+-- name: insert_runs
+-- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
+INSERT INTO schedule_runs ({run})
+SELECT * FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
+    %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[], %s::text[]
+)
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: existing_runs
+-- Index schedule_runs_once.  The last column puts the rows in the order in which they came: what this transaction has
+-- written comes after what others wrote meanwhile, whose numbers may be higher.
+SELECT r.schedule_key, r.nominal_s, r.origin,
+    r.run_number + CASE WHEN r.xmin = pg_current_xact_id()::xid THEN 4611686018427387904 ELSE 0 END
+FROM schedule_runs r
+JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nominal_s, origin)
+  USING (schedule_key, nominal_s, origin);
+
+-- name: settle_runs
+-- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
+UPDATE schedule_runs r SET
+    state = n.state, reason = coalesce(n.reason, r.reason), attempt = n.attempt, failures = n.failures,
+    due_ms = n.due_ms, owner = n.owner, started_ms = coalesce(n.started_ms, r.started_ms),
+    finished_ms = n.finished_ms, error = n.error,
+    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
+) AS n ({change})
+WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin = n.origin AND r.attempt = n.fence
+  AND r.state IN ('ENQUEUED', 'STARTED')
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: release_runs
+-- Index schedule_runs_once.  Runs that wait: started, or skipped.
+UPDATE schedule_runs r SET
+    state = n.state, reason = n.reason, attempt = n.attempt, failures = n.failures, due_ms = n.due_ms, owner = n.owner,
+    started_ms = n.started_ms, finished_ms = n.finished_ms, error = n.error, result = n.result,
+    execution_id = n.execution_id
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
+) AS n ({change})
+WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin = n.origin AND r.attempt = n.fence
+  AND r.state IN ('PLANNED', 'BUFFERED')
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: mark_started
+UPDATE schedule_runs r SET state = 'STARTED', started_ms = h.started_ms
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+  AS h (schedule_key, nominal_s, origin, fence, started_ms)
+WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+  AND r.state = 'ENQUEUED'
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: renew_runs
+-- A run that waits for another try has no owner, and no lease that its old one could renew.
+UPDATE schedule_runs r SET due_ms = h.due_ms
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+  AS h (schedule_key, nominal_s, origin, fence, due_ms)
+WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+  AND r.state IN ('ENQUEUED', 'STARTED') AND r.owner IS NOT NULL
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: hand_back
+-- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
+UPDATE schedule_runs r SET owner = NULL, due_ms = h.due_ms
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+  AS h (schedule_key, nominal_s, origin, fence, due_ms)
+WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+  AND r.state IN ('ENQUEUED', 'STARTED')
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: check_runs
+SELECT r.schedule_key, r.nominal_s, r.origin, r.cancel_requested FROM schedule_runs r
+JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nominal_s, origin, fence)
+  ON r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+WHERE r.state IN ('ENQUEUED', 'STARTED');
+
+-- name: claim_runs
+-- Index schedule_runs_due.  Without a lease, or with one that has ended: the next attempt is ours.
+WITH picked AS MATERIALIZED (
+    SELECT r.run_number FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED')
+      AND v.action::json ->> 'queue' = ANY (%(queues)s::text[])
+    ORDER BY r.due_ms LIMIT %(limit)s
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE schedule_runs SET
+    attempt = attempt + 1, owner = %(owner)s, due_ms = %(lease_until_ms)s, state = 'ENQUEUED'
+FROM picked
+WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: adopt_runs
+-- Index schedule_runs_due.  Ours by the ledger, though the answer that said so was lost.
+WITH picked AS MATERIALIZED (
+    SELECT r.run_number FROM schedule_runs r
+    WHERE r.due_ms IS NOT NULL AND r.owner = %(owner)s AND r.state IN ('ENQUEUED', 'STARTED')
+      AND NOT EXISTS (
+        SELECT 1
+        FROM unnest(%(held_1)s::bigint[], %(held_2)s::bigint[], %(held_3)s::bigint[], %(held_4)s::bigint[])
+          AS h (schedule_key, nominal_s, origin, fence)
+        WHERE h.schedule_key = r.schedule_key AND h.nominal_s = r.nominal_s AND h.origin = r.origin
+          AND h.fence = r.attempt
+      )
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE schedule_runs SET attempt = attempt + 1, due_ms = %(lease_until_ms)s, state = 'ENQUEUED'
+FROM picked
+WHERE schedule_runs.run_number = picked.run_number AND owner = %(owner)s AND due_ms IS NOT NULL
+  AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: due_planned
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= %(now_ms)s AND state = 'PLANNED' ORDER BY due_ms, schedule_key, nominal_s LIMIT %(limit)s;
+
+-- name: planned_of
+-- Index schedule_runs_open.
+SELECT {run} FROM schedule_runs
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
+  AND state = 'PLANNED' AND due_ms <= %(now_ms)s
+ORDER BY fire_ms, schedule_key, nominal_s, origin;
+
+-- name: waiting_of
+-- Index schedule_runs_open.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+SELECT {run} FROM (
+    SELECT *, row_number() OVER (
+        PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
+    ) AS place
+    FROM schedule_runs
+    WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'BUFFERED'
+) AS waiting
+WHERE place <= %(limit)s
+ORDER BY schedule_key, place;
+
+-- name: open_of
+-- Index schedule_runs_open.
+SELECT {run} FROM schedule_runs
+WHERE finished_ms IS NULL AND schedule_key = %(key)s ORDER BY nominal_s, origin LIMIT %(limit)s;
+
+-- name: supersede_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, finished_ms = %(now_ms)s
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
+  AND state = 'BUFFERED' AND overlap IS NULL
+RETURNING schedule_key;
+
+-- name: drop_waiting
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = %(reason)s, due_ms = NULL, finished_ms = %(now_ms)s
+WHERE finished_ms IS NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 'BUFFERED')
+RETURNING schedule_key;
+
+-- name: cancel_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET cancel_requested = true
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
+  AND state IN ('ENQUEUED', 'STARTED') AND attempt > 0
+RETURNING {run};
+
+-- name: terminate_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET
+    state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = %(now_ms)s
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: hold_planned
+-- Index schedule_runs_open.  The schedule is paused: its planned runs wait for the resume.
+UPDATE schedule_runs SET due_ms = NULL
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
+  AND due_ms <= %(now_ms)s;
+
+-- name: unhold_planned
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET due_ms = greatest(fire_ms, %(now_ms)s)
+WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
+  AND due_ms IS NULL;
+
+-- name: held_for_target
+SELECT DISTINCT r.schedule_key FROM schedule_runs r
+JOIN schedules s ON s.schedule_key = r.schedule_key
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
+WHERE r.finished_ms IS NULL AND r.state = 'BUFFERED' AND s.namespace = %(namespace)s
+  AND ((%(kind)s::text = 'workflow' AND v.action::json ->> 'workflow_id' = %(target)s)
+    OR (%(kind)s::text = 'queue' AND v.action::json ->> 'queue' = %(target)s));
+
+-- name: zombie_runs
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= %(silent_since_ms)s AND state IN ('ENQUEUED', 'STARTED') AND owner IS NOT NULL
+ORDER BY due_ms LIMIT %(limit)s;
+
+-- name: runs_page
+-- Index schedule_runs_once, newest first.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = %(key)s AND (nominal_s, origin) < (%(before_s)s::bigint, %(before_origin)s::bigint)
+  AND (%(state)s::text IS NULL OR state = %(state)s) AND (%(source)s::text IS NULL OR source = %(source)s)
+ORDER BY nominal_s DESC, origin DESC LIMIT %(limit)s;
+
+-- name: run_by_id
+-- Index schedule_runs_once.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s;
+
+-- name: ticks_of
+-- Index schedule_runs_once.  What became of the schedule's own ticks.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = %(key)s AND nominal_s > %(after_s)s AND nominal_s <= %(until_s)s AND origin = 0
+ORDER BY nominal_s LIMIT %(limit)s;
+
+-- name: count_open
+SELECT
+    count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
+    count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
+FROM schedule_runs WHERE finished_ms IS NULL AND schedule_key = %(key)s;
+
+-- name: purge_runs
+DELETE FROM schedule_runs WHERE schedule_key = %(key)s;
+
+-- name: expire_runs
+-- Rows are appended in time: the oldest are the first.
+DELETE FROM schedule_runs WHERE finished_ms < %(before_ms)s AND run_number = ANY (ARRAY(
+    SELECT run_number FROM schedule_runs ORDER BY run_number LIMIT %(limit)s
+));
+
+-- name: insert_spans
+INSERT INTO tick_spans ({span})
+SELECT * FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[]
+);
+
+-- name: spans_of
+SELECT {span} FROM tick_spans
+WHERE schedule_key = %(key)s AND until_s > %(after_s)s AND after_s < %(until_s)s
+ORDER BY until_s DESC LIMIT %(limit)s;
+
+-- name: purge_spans
+DELETE FROM tick_spans WHERE schedule_key = %(key)s;

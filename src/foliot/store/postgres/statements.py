@@ -1,0 +1,72 @@
+"""The statements of the PostgreSQL dialect, each with the types of the arrays that it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from foliot.model.backfill import BackfillRow
+from foliot.model.dial import Dial, Span
+from foliot.model.rows import ScheduleRow, VersionRow
+from foliot.model.run import RunChange
+from foliot.store.base import Params
+from foliot.store.postgres.arrays import ARRAYS, BinaryArray
+from foliot.store.queries import load_queries
+
+PACKAGE = "foliot.store.postgres"
+
+# Columns are named, never `*`: a statement that is prepared goes on working while a newer release adds one.
+_COLUMNS = {
+    "{dial}": Dial._fields,
+    "{schedule}": ScheduleRow._fields,
+    "{s.schedule}": tuple(f"s.{field}" for field in ScheduleRow._fields),
+    "{version}": VersionRow._fields,
+    "{span}": Span._fields,
+    "{change}": RunChange._fields,
+    # ONLY is a reserved word.
+    "{backfill}": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
+}
+_POSITIONAL = re.compile(r"%s::(\w+)\[\]")
+_NAMED = re.compile(r"%\((\w+)\)s::(\w+)\[\]")
+_PART = re.compile(r"(\w+)_(\d)")
+
+
+class Statement(NamedTuple):
+    """One statement: its text, the arrays for many rows, and the parameters that are lists."""
+
+    text: bytes
+    columns: tuple[str, ...]
+    lists: tuple[tuple[str, str], ...]
+
+    def arrays(self, rows: Sequence[Sequence[Any]]) -> list[BinaryArray]:
+        """Return rows as one array for each column."""
+        return [ARRAYS[kind](column) for kind, column in zip(self.columns, zip(*rows, strict=True), strict=True)]
+
+    def bound(self, params: Params) -> Params:
+        """Return parameters with lists as arrays; ``held_2`` is the second column of the list of lists ``held``."""
+        if not self.lists:
+            return params
+        bound = dict(params)
+        for name, kind in self.lists:
+            if name in params:
+                bound[name] = ARRAYS[kind](params[name])
+            else:
+                part = _PART.fullmatch(name)
+                assert part is not None, name
+                bound[name] = ARRAYS[kind]([row[int(part[2]) - 1] for row in params[part[1]]])
+        return bound
+
+
+@cache
+def load_statements() -> dict[str, Statement]:
+    """Return the statements by name."""
+    found = {}
+    for name, query in load_queries(PACKAGE).items():
+        text = query
+        for placeholder, columns in _COLUMNS.items():
+            text = text.replace(placeholder, ", ".join(columns))
+        lists = tuple(dict.fromkeys(_NAMED.findall(text)))
+        found[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
+    return found

@@ -1,0 +1,39 @@
+"""Reading the ``.sql`` files: each statement has a name, and both dialects use the same names."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from foliot.model.run import RunRow
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+@cache
+def load_queries(package: str) -> dict[str, str]:
+    """Return the statements of one dialect by name; ``{run}`` stands for the columns of the ledger."""
+    queries: dict[str, str] = {}
+    for file in sorted(files(package).joinpath("sql").iterdir(), key=lambda entry: entry.name):
+        if not file.name.endswith(".sql"):
+            continue
+        parts = _NAME.split(file.read_text(encoding="utf-8"))
+        for name, text in zip(parts[1::2], parts[2::2], strict=True):
+            if name in queries:
+                raise ValueError(f"{file.name}: the statement {name} stands twice")
+            queries[name] = text.strip().rstrip(";").replace("{run}", ", ".join(RunRow._fields))
+    return queries
+
+
+@cache
+def load_migrations(package: str) -> tuple[tuple[int, str, str], ...]:
+    """Return the migrations of one dialect in order: number, name, script."""
+    found = []
+    for file in files(package).joinpath("migrations").iterdir():
+        if file.name.endswith(".sql"):
+            number, _, name = file.name.removesuffix(".sql").partition("_")
+            found.append((int(number), name, file.read_text(encoding="utf-8")))
+    found.sort()
+    assert [number for number, _name, _text in found] == list(range(1, len(found) + 1)), "migrations are numbered"
+    return tuple(found)

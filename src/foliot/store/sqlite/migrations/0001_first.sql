@@ -1,0 +1,223 @@
+-- The first schema.  Instants are integers: `_s` seconds, `_ms` milliseconds since the Unix epoch.
+
+-- What a schedule is; changed by people, never by ticks.
+CREATE TABLE schedules (
+    schedule_key   INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace      TEXT NOT NULL,
+    schedule_id    TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    token          INTEGER NOT NULL,
+    state          TEXT NOT NULL CHECK (state IN ('active', 'paused', 'closed')),
+    workflow_id    TEXT,
+    user_id        TEXT,
+    labels         TEXT NOT NULL,
+    description    TEXT NOT NULL,
+    paused_by      TEXT,
+    pause_note     TEXT,
+    paused_ms      INTEGER,
+    purge          INTEGER NOT NULL DEFAULT 0,
+    zones          TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    updated_ms     INTEGER NOT NULL,
+    UNIQUE (namespace, schedule_id)
+) STRICT;
+
+-- Which zone tables schedules were planned with: an upgrade looks here.
+CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
+
+-- Every version of every definition; the newest is in force.
+CREATE TABLE schedule_versions (
+    schedule_key   INTEGER NOT NULL,
+    version        INTEGER NOT NULL,
+    spec           TEXT NOT NULL,
+    policy         TEXT NOT NULL,
+    action         TEXT NOT NULL,
+    payload        TEXT,
+    about          TEXT NOT NULL,
+    calendars      TEXT NOT NULL,
+    after_s        INTEGER NOT NULL,
+    until_s        INTEGER,
+    author         TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    PRIMARY KEY (schedule_key, version)
+) STRICT, WITHOUT ROWID;
+
+-- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
+CREATE TABLE dials (
+    schedule_key   INTEGER PRIMARY KEY,
+    version        INTEGER NOT NULL,
+    cursor_s       INTEGER NOT NULL,
+    next_nominal_s INTEGER,
+    next_fire_ms   INTEGER,
+    paused         INTEGER NOT NULL,
+    pause_until_ms INTEGER,
+    closed         INTEGER NOT NULL,
+    in_flight      INTEGER NOT NULL CHECK (in_flight >= 0),
+    waiting        INTEGER NOT NULL CHECK (waiting >= 0),
+    remaining      INTEGER CHECK (remaining >= 0),
+    last_start_ms  INTEGER,
+    failures       INTEGER NOT NULL,
+    carry          TEXT,
+    carry_until_s  INTEGER,
+    skips          TEXT,
+    starts         INTEGER NOT NULL,
+    successes      INTEGER NOT NULL,
+    failed         INTEGER NOT NULL,
+    skipped        INTEGER NOT NULL,
+    missed         INTEGER NOT NULL
+) STRICT;
+
+-- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.
+CREATE INDEX dials_due ON dials (next_fire_ms) WHERE next_fire_ms IS NOT NULL;
+
+-- The ledger: what became of each tick, trigger and backfill time.
+CREATE TABLE schedule_runs (
+    run_number     INTEGER PRIMARY KEY,
+    schedule_key   INTEGER NOT NULL,
+    nominal_s      INTEGER NOT NULL,
+    origin         INTEGER NOT NULL,
+    source         TEXT NOT NULL,
+    state          TEXT NOT NULL,
+    reason         TEXT,
+    version        INTEGER NOT NULL,
+    attempt        INTEGER NOT NULL,
+    failures       INTEGER NOT NULL,
+    fire_ms        INTEGER NOT NULL,
+    due_ms         INTEGER,
+    owner          INTEGER,
+    decided_ms     INTEGER NOT NULL,
+    local_s        INTEGER,
+    moved          TEXT,
+    overlap        TEXT,
+    payload        TEXT,
+    request_id     TEXT,
+    started_ms     INTEGER,
+    finished_ms    INTEGER,
+    cancel_requested INTEGER NOT NULL,
+    error          TEXT,
+    result         TEXT,
+    execution_id   TEXT
+) STRICT;
+
+-- One tick, one row.  This is the second guard; the lock of the dial is the first.
+CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
+
+-- What somebody must look at: the fire time of a planned run, the end of a lease.
+CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
+
+-- What is not over: the runs that wait or are in flight, by schedule.
+CREATE INDEX schedule_runs_open ON schedule_runs (schedule_key, nominal_s) WHERE finished_ms IS NULL;
+
+-- Ticks that were dropped together.
+CREATE TABLE tick_spans (
+    schedule_key   INTEGER NOT NULL,
+    after_s        INTEGER NOT NULL,
+    until_s        INTEGER NOT NULL,
+    ticks          INTEGER NOT NULL,
+    reason         TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    decided_ms     INTEGER NOT NULL,
+    PRIMARY KEY (schedule_key, until_s)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE backfills (
+    backfill_id    INTEGER PRIMARY KEY,
+    schedule_key   INTEGER NOT NULL,
+    start_s        INTEGER NOT NULL,
+    end_s          INTEGER NOT NULL,
+    cursor_s       INTEGER NOT NULL,
+    overlap        TEXT NOT NULL,
+    only_what      TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    state          TEXT NOT NULL,
+    total          INTEGER NOT NULL,
+    done           INTEGER NOT NULL,
+    next_ms        INTEGER,
+    created_ms     INTEGER NOT NULL,
+    finished_ms    INTEGER
+) STRICT;
+CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);
+
+-- Lists of dates that many schedules exclude; every version is kept, because ledgers refer to it.
+CREATE TABLE calendars (
+    namespace      TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    document       TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    PRIMARY KEY (namespace, name, version)
+) STRICT, WITHOUT ROWID;
+
+-- Which schedule excludes which calendar.
+CREATE TABLE calendar_uses (
+    namespace      TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    schedule_key   INTEGER NOT NULL,
+    PRIMARY KEY (namespace, name, schedule_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workflows (
+    namespace      TEXT NOT NULL,
+    workflow_id    TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    document       TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    PRIMARY KEY (namespace, workflow_id, version)
+) STRICT, WITHOUT ROWID;
+
+-- Workflows and queues that are paused by themselves; usually empty.
+CREATE TABLE paused_targets (
+    namespace      TEXT NOT NULL,
+    kind           TEXT NOT NULL CHECK (kind IN ('workflow', 'queue')),
+    target         TEXT NOT NULL,
+    paused_by      TEXT NOT NULL,
+    note           TEXT,
+    paused_ms      INTEGER NOT NULL,
+    PRIMARY KEY (namespace, kind, target)
+) STRICT, WITHOUT ROWID;
+
+-- Who changed what, and how it was before.
+CREATE TABLE audit (
+    audit_number   INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms          INTEGER NOT NULL,
+    namespace      TEXT NOT NULL,
+    schedule_id    TEXT NOT NULL,
+    actor          TEXT NOT NULL,
+    operation      TEXT NOT NULL,
+    token          INTEGER NOT NULL,
+    version        INTEGER NOT NULL,
+    request_id     TEXT,
+    before         TEXT,
+    after          TEXT
+) STRICT;
+CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
+
+-- Answers by request id: the same request is answered the same, once.
+CREATE TABLE requests (
+    namespace      TEXT NOT NULL,
+    request_id     TEXT NOT NULL,
+    operation      TEXT NOT NULL,
+    fingerprint    TEXT NOT NULL,
+    answer         TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    PRIMARY KEY (namespace, request_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX requests_by_age ON requests (created_ms);
+
+CREATE TABLE instances (
+    instance_id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    name           TEXT NOT NULL,
+    release        TEXT NOT NULL,
+    started_ms     INTEGER NOT NULL,
+    heartbeat_ms   INTEGER NOT NULL,
+    stopped_ms     INTEGER,
+    skew_ms        INTEGER NOT NULL
+) STRICT;
+
+-- Numbers that are handed out once: triggers and backfills.
+CREATE TABLE numbers (
+    name           TEXT PRIMARY KEY,
+    last           INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO numbers (name, last) VALUES ('origin', 0);

@@ -1,0 +1,48 @@
+-- name: claim_due
+-- Index dials_due.  BEGIN IMMEDIATE holds the only write lock, so nobody else can claim the same rows.
+SELECT * FROM dials
+WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
+ORDER BY next_fire_ms, schedule_key
+LIMIT :limit;
+
+-- name: coming_dials
+-- Index dials_due.
+SELECT schedule_key, version FROM dials
+WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
+ORDER BY next_fire_ms, schedule_key
+LIMIT :limit;
+
+-- name: lock_dials
+SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
+
+-- name: read_dials
+SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
+
+-- name: insert_dials
+INSERT INTO dials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: save_dials
+UPDATE dials SET
+    version = ?2, cursor_s = ?3, next_nominal_s = ?4, next_fire_ms = ?5, paused = ?6, pause_until_ms = ?7,
+    closed = ?8, in_flight = ?9, waiting = ?10, remaining = ?11, last_start_ms = ?12, failures = ?13, carry = ?14,
+    carry_until_s = ?15, skips = ?16, starts = ?17, successes = ?18, failed = ?19, skipped = ?20, missed = ?21
+WHERE schedule_key = ?1;
+
+-- name: delete_dial
+DELETE FROM dials WHERE schedule_key = :key;
+
+-- name: due_now
+-- What kinds of work are due, and when the next is; each is one look at a partial index.
+SELECT
+    EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= :edge_ms AND next_fire_ms <= :now_ms),
+    EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < :edge_ms),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state = 'PLANNED'),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')),
+    EXISTS (SELECT 1 FROM backfills WHERE next_ms <= :now_ms),
+    (SELECT min(due) FROM (
+        SELECT min(next_fire_ms) AS due FROM dials WHERE next_fire_ms > :now_ms
+        UNION ALL
+        SELECT min(due_ms) FROM schedule_runs WHERE due_ms > :now_ms
+        UNION ALL
+        SELECT min(next_ms) FROM backfills WHERE next_ms > :now_ms
+    ));

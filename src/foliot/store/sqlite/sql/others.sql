@@ -1,0 +1,118 @@
+-- name: next_number
+UPDATE numbers SET last = last + 1 WHERE name = 'origin' RETURNING last;
+
+-- name: insert_backfill
+INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: save_backfill
+UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms = :next_ms, finished_ms = :finished_ms
+WHERE backfill_id = :backfill_id AND state = 'RUNNING';
+
+-- name: due_backfills
+-- Index backfills_due.
+SELECT * FROM backfills WHERE next_ms <= :now_ms ORDER BY next_ms, backfill_id LIMIT :limit;
+
+-- name: backfill_by_id
+SELECT * FROM backfills WHERE backfill_id = :backfill_id;
+
+-- name: backfills_of
+SELECT * FROM backfills WHERE schedule_key = :key AND (state = 'RUNNING' OR NOT :unfinished)
+ORDER BY backfill_id DESC LIMIT :limit;
+
+-- name: wake_backfills
+-- Index backfills_of_schedule.
+UPDATE backfills SET next_ms = :now_ms
+WHERE schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'RUNNING' AND next_ms > :now_ms;
+
+-- name: purge_backfills
+DELETE FROM backfills WHERE schedule_key = :key;
+
+-- name: calendar_newest
+SELECT namespace, name, version, document, created_ms FROM calendars
+WHERE namespace = :namespace AND name = :name ORDER BY version DESC LIMIT 1;
+
+-- name: calendar_version
+SELECT namespace, name, version, document, created_ms FROM calendars
+WHERE namespace = :namespace AND name = :name AND version = :version;
+
+-- name: insert_calendar
+INSERT INTO calendars VALUES (:namespace, :name, :version, :document, :created_ms);
+
+-- name: calendars_page
+SELECT c.namespace, c.name, c.version, c.document, c.created_ms FROM calendars c
+WHERE c.namespace = :namespace AND c.name > :after_name
+  AND c.version = (SELECT max(n.version) FROM calendars n WHERE n.namespace = c.namespace AND n.name = c.name)
+ORDER BY c.name LIMIT :limit;
+
+-- name: users_of_calendar
+SELECT schedule_key FROM calendar_uses WHERE namespace = :namespace AND name = :name ORDER BY schedule_key LIMIT :limit;
+
+-- name: forget_calendar_uses
+DELETE FROM calendar_uses WHERE schedule_key = :key;
+
+-- name: insert_calendar_uses
+INSERT INTO calendar_uses VALUES (?, ?, ?);
+
+-- name: workflow_newest
+SELECT namespace, workflow_id, version, document, created_ms FROM workflows
+WHERE namespace = :namespace AND workflow_id = :workflow_id ORDER BY version DESC LIMIT 1;
+
+-- name: workflow_version
+SELECT namespace, workflow_id, version, document, created_ms FROM workflows
+WHERE namespace = :namespace AND workflow_id = :workflow_id AND version = :version;
+
+-- name: insert_workflow
+INSERT INTO workflows VALUES (:namespace, :workflow_id, :version, :document, :created_ms);
+
+-- name: paused_targets
+SELECT namespace, kind, target FROM paused_targets;
+
+-- name: pause_target
+INSERT INTO paused_targets VALUES (:namespace, :kind, :target, :paused_by, :note, :paused_ms)
+ON CONFLICT (namespace, kind, target) DO UPDATE SET paused_by = :paused_by, note = :note, paused_ms = :paused_ms;
+
+-- name: resume_target
+DELETE FROM paused_targets WHERE namespace = :namespace AND kind = :kind AND target = :target RETURNING target;
+
+-- name: insert_audit
+INSERT INTO audit (
+    at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+) VALUES (
+    :at_ms, :namespace, :schedule_id, :actor, :operation, :token, :version, :request_id, :before, :after
+);
+
+-- name: audit_page
+SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+FROM audit
+WHERE namespace = :namespace AND schedule_id = :schedule_id AND audit_number < :before_number
+ORDER BY audit_number DESC LIMIT :limit;
+
+-- name: request_by_id
+SELECT operation, fingerprint, answer FROM requests WHERE namespace = :namespace AND request_id = :request_id;
+
+-- name: insert_request
+INSERT INTO requests VALUES (:namespace, :request_id, :operation, :fingerprint, :answer, :created_ms);
+
+-- name: expire_requests
+DELETE FROM requests WHERE created_ms < :before_ms;
+
+-- name: insert_instance
+INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms)
+VALUES (:name, :release, :now_ms, :now_ms, NULL, 0)
+RETURNING instance_id;
+
+-- name: beat
+UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms WHERE instance_id = :instance_id;
+
+-- name: stop_instance
+UPDATE instances SET stopped_ms = :now_ms WHERE instance_id = :instance_id;
+
+-- name: live_instances
+SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms;
+
+-- name: instances_page
+SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms FROM instances
+ORDER BY instance_id DESC LIMIT :limit;
+
+-- name: expire_instances
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < :before_ms;

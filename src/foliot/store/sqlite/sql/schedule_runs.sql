@@ -1,0 +1,201 @@
+-- name: insert_runs
+-- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
+INSERT INTO schedule_runs (
+    schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
+    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
+    execution_id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: settle_runs
+-- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
+UPDATE schedule_runs SET
+    state = ?5, reason = coalesce(?6, reason), attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
+    execution_id = coalesce(?15, execution_id), cancel_requested = 0
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: release_runs
+-- Index schedule_runs_once.  Runs that wait: started, or skipped.
+UPDATE schedule_runs SET
+    state = ?5, reason = ?6, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    started_ms = ?11, finished_ms = ?12, error = ?13, result = ?14, execution_id = ?15
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('PLANNED', 'BUFFERED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: existing_runs
+-- Index schedule_runs_once.  The last column puts the rows in the order in which they came.
+SELECT schedule_key, nominal_s, origin, run_number FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;
+
+-- name: mark_started
+UPDATE schedule_runs SET state = 'STARTED', started_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'ENQUEUED'
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: renew_runs
+-- A run that waits for another try has no owner, and no lease that its old one could renew.
+UPDATE schedule_runs SET due_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND owner IS NOT NULL
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: check_runs
+SELECT schedule_key, nominal_s, origin, cancel_requested FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED');
+
+-- name: claim_runs
+-- Index schedule_runs_due.  Without a lease, or with one that has ended: the next attempt is ours.
+UPDATE schedule_runs SET attempt = attempt + 1, owner = :owner, due_ms = :lease_until_ms, state = 'ENQUEUED'
+WHERE run_number IN (
+    SELECT r.run_number FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED')
+      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
+    ORDER BY r.due_ms LIMIT :limit
+)
+RETURNING {run};
+
+-- name: adopt_runs
+-- Index schedule_runs_due.  Ours by the ledger, though the answer that said so was lost.
+UPDATE schedule_runs SET attempt = attempt + 1, due_ms = :lease_until_ms, state = 'ENQUEUED'
+WHERE due_ms IS NOT NULL AND owner = :owner AND state IN ('ENQUEUED', 'STARTED')
+  AND run_number NOT IN (
+    SELECT r.run_number FROM schedule_runs r JOIN json_each(:held) h
+      ON r.schedule_key = h.value ->> 0 AND r.nominal_s = h.value ->> 1 AND r.origin = h.value ->> 2
+     AND r.attempt = h.value ->> 3
+  )
+RETURNING {run};
+
+-- name: due_planned
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :now_ms AND state = 'PLANNED' ORDER BY due_ms, schedule_key, nominal_s LIMIT :limit;
+
+-- name: planned_of
+-- Index schedule_runs_open.
+SELECT {run} FROM schedule_runs
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+  AND state = 'PLANNED' AND due_ms <= :now_ms
+ORDER BY fire_ms, schedule_key, nominal_s, origin;
+
+-- name: waiting_of
+-- Index schedule_runs_open.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+SELECT {run} FROM (
+    SELECT *, row_number() OVER (
+        PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
+    ) AS place
+    FROM schedule_runs
+    WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'BUFFERED'
+)
+WHERE place <= :limit
+ORDER BY schedule_key, place;
+
+-- name: open_of
+-- Index schedule_runs_open.
+SELECT {run} FROM schedule_runs
+WHERE finished_ms IS NULL AND schedule_key = :key ORDER BY nominal_s, origin LIMIT :limit;
+
+-- name: supersede_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, finished_ms = :now_ms
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+  AND state = 'BUFFERED' AND overlap IS NULL
+RETURNING schedule_key;
+
+-- name: drop_waiting
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = :reason, due_ms = NULL, finished_ms = :now_ms
+WHERE finished_ms IS NULL AND schedule_key = :key AND state IN ('PLANNED', 'BUFFERED')
+RETURNING schedule_key;
+
+-- name: cancel_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET cancel_requested = 1
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+  AND state IN ('ENQUEUED', 'STARTED') AND attempt > 0
+RETURNING {run};
+
+-- name: terminate_runs
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET
+    state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = :now_ms
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: hold_planned
+-- Index schedule_runs_open.  The schedule is paused: its planned runs wait for the resume.
+UPDATE schedule_runs SET due_ms = NULL
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+  AND due_ms <= :now_ms;
+
+-- name: unhold_planned
+-- Index schedule_runs_open.
+UPDATE schedule_runs SET due_ms = max(fire_ms, :now_ms)
+WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+  AND due_ms IS NULL;
+
+-- name: held_for_target
+SELECT DISTINCT r.schedule_key FROM schedule_runs r
+JOIN schedules s ON s.schedule_key = r.schedule_key
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
+WHERE r.finished_ms IS NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
+  AND ((:kind = 'workflow' AND json_extract(v.action, '$.workflow_id') = :target)
+    OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
+
+-- name: hand_back
+-- Index schedule_runs_due.  A stopping instance gives up what it has not begun, or will not finish.
+UPDATE schedule_runs SET owner = NULL, due_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: zombie_runs
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :silent_since_ms AND state IN ('ENQUEUED', 'STARTED') AND owner IS NOT NULL
+ORDER BY due_ms LIMIT :limit;
+
+-- name: runs_page
+-- Index schedule_runs_once, newest first.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = :key
+  AND (nominal_s < :before_s OR (nominal_s = :before_s AND origin < :before_origin))
+  AND (:state IS NULL OR state = :state) AND (:source IS NULL OR source = :source)
+ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
+
+-- name: run_by_id
+-- Index schedule_runs_once.
+SELECT {run} FROM schedule_runs WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin;
+
+-- name: ticks_of
+-- Index schedule_runs_once.  What became of the schedule's own ticks.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = :key AND nominal_s > :after_s AND nominal_s <= :until_s AND origin = 0
+ORDER BY nominal_s LIMIT :limit;
+
+-- name: count_open
+SELECT
+    count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
+    count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
+FROM schedule_runs WHERE finished_ms IS NULL AND schedule_key = :key;
+
+-- name: purge_runs
+DELETE FROM schedule_runs WHERE schedule_key = :key;
+
+-- name: expire_runs
+-- Rows are appended in time: the oldest are the first.
+DELETE FROM schedule_runs WHERE run_number IN (
+    SELECT run_number FROM (SELECT run_number, finished_ms FROM schedule_runs ORDER BY run_number LIMIT :limit)
+    WHERE finished_ms < :before_ms
+);
+
+-- name: insert_spans
+INSERT INTO tick_spans VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: spans_of
+SELECT * FROM tick_spans WHERE schedule_key = :key AND until_s > :after_s AND after_s < :until_s
+ORDER BY until_s DESC LIMIT :limit;
+
+-- name: purge_spans
+DELETE FROM tick_spans WHERE schedule_key = :key;

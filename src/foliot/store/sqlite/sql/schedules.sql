@@ -1,0 +1,78 @@
+-- name: schedule_by_id
+SELECT * FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id;
+
+-- name: schedules_by_key
+SELECT * FROM schedules WHERE schedule_key IN (SELECT value FROM json_each(:keys));
+
+-- name: insert_schedule
+INSERT INTO schedules (
+    namespace, schedule_id, version, token, state, workflow_id, user_id, labels, description, paused_by, pause_note,
+    paused_ms, purge, zones, created_ms, updated_ms
+) VALUES (
+    :namespace, :schedule_id, :version, :token, :state, :workflow_id, :user_id, :labels, :description, :paused_by,
+    :pause_note, :paused_ms, :purge, :zones, :created_ms, :updated_ms
+)
+RETURNING schedule_key;
+
+-- name: save_schedule
+UPDATE schedules SET
+    version = :version, token = :token, state = :state, workflow_id = :workflow_id, user_id = :user_id,
+    labels = :labels, description = :description, paused_by = :paused_by, pause_note = :pause_note,
+    paused_ms = :paused_ms, purge = :purge, zones = :zones, updated_ms = :updated_ms
+WHERE schedule_key = :schedule_key;
+
+-- name: delete_schedule
+DELETE FROM schedules WHERE schedule_key = :key;
+
+-- name: schedules_page
+-- The unique index on (namespace, schedule_id) gives the order.
+SELECT s.* FROM schedules s JOIN dials d USING (schedule_key)
+WHERE s.namespace = :namespace AND s.schedule_id > :after_id
+  AND (s.state = :state OR (:state IS NULL AND s.state <> 'closed')
+    OR (:state = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0))
+  AND (:state IS NOT 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0)
+  AND (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
+  AND (:user_id IS NULL OR s.user_id = :user_id)
+  AND (:label IS NULL
+    OR EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value))
+  AND (:text IS NULL OR instr(lower(s.schedule_id || ' ' || s.description), lower(:text)) > 0)
+ORDER BY s.schedule_id LIMIT :limit;
+
+-- name: purgeable
+SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
+WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < :before_s
+  AND (s.purge = 1 OR s.updated_ms < :before_ms)
+LIMIT :limit;
+
+-- name: planned_zones
+-- Index schedules_zones.
+SELECT DISTINCT zones FROM schedules WHERE zones <> '';
+
+-- name: schedules_in_zone
+-- Index schedules_zones.
+SELECT schedule_key FROM schedules WHERE zones = :zones AND zones <> '' ORDER BY schedule_key LIMIT :limit;
+
+-- name: insert_version
+INSERT INTO schedule_versions VALUES (
+    :schedule_key, :version, :spec, :policy, :action, :payload, :about, :calendars, :after_s, :until_s, :author,
+    :created_ms
+);
+
+-- name: end_version
+UPDATE schedule_versions SET until_s = :until_s WHERE schedule_key = :key AND version = :version AND until_s IS NULL;
+
+-- name: versions_of
+SELECT * FROM schedule_versions WHERE schedule_key = :key ORDER BY version DESC LIMIT :limit;
+
+-- name: version_by_number
+SELECT * FROM schedule_versions WHERE schedule_key = :key AND version = :version;
+
+-- name: purge_versions
+DELETE FROM schedule_versions WHERE schedule_key = :key;
+
+-- name: definitions
+-- What an engine needs to know of the schedules it has claimed and does not remember.
+SELECT v.schedule_key, v.version, s.namespace, s.schedule_id, v.spec, v.policy, v.action, v.payload, v.calendars
+FROM json_each(:pairs) p
+JOIN schedule_versions v ON v.schedule_key = p.value ->> 0 AND v.version = p.value ->> 1
+JOIN schedules s ON s.schedule_key = v.schedule_key;

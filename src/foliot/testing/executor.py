@@ -1,0 +1,37 @@
+"""An executor that does nothing but remember, for as long as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from foliot.clock import pause
+from foliot.launch.base import Ended, Launch
+
+
+class Execution(NamedTuple):
+    """One call."""
+
+    at: float
+    launch: Launch
+
+
+class RecordingExecutor:
+    """Records every launch; ``plan`` says how long each takes and how it ends."""
+
+    def __init__(self, now: Callable[[], float], plan: Callable[[Launch], tuple[float, Ended]]) -> None:
+        """Take a clock and what is to happen."""
+        self._now = now
+        self._plan = plan
+        self.executions: list[Execution] = []
+
+    async def run(self, launch: Launch) -> Ended:
+        """Remember the launch, take some time, and end as planned."""
+        self.executions.append(Execution(self._now(), launch))
+        seconds, ended = self._plan(launch)
+        if seconds > 0:
+            await pause(seconds)
+        return ended
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,77 @@
+"""Every test of the contract runs on every driver."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from foliot.store.base import Store, Transaction
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.store.samples import NOW_MS
+from tests.servers.postgres import PostgresServer
+
+SECONDS = 30
+"""After which a test gives up waiting."""
+
+Write = Callable[[Callable[[Transaction], Any]], Any]
+TEMPLATE = "foliot_migrated"
+Row = TypeVar("Row")
+
+
+def each(method: Callable[[Row], object], *rows: Row) -> None:
+    """Call a method of a transaction with each of some rows."""
+    for row in rows:
+        method(row)
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: PostgresServer) -> str:
+    """A migrated database that nobody uses; copying it is quicker than migrating another."""
+    PostgresMigrator(postgres_server.create_database(TEMPLATE)).up()
+    return TEMPLATE
+
+
+@pytest.fixture
+def migrated_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
+    """A migrated PostgreSQL database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    yield postgres_server.create_database(name, postgres_template)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that stands."""
+    return ManualClock(NOW_MS / 1000)
+
+
+@pytest.fixture(params=["memory", "file", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
+    """An empty store."""
+    made: Store
+    if request.param == "postgres":
+        made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
+    else:
+        made = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "foliot.db", clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
+    """An empty PostgreSQL store, for what only that driver has to prove."""
+    made = PostgresStore(migrated_url, clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def write(store: Store) -> Write:
+    """Run work in a transaction of its own and wait for it."""
+    return lambda work: store.write(work).result(SECONDS)

@@ -1,0 +1,72 @@
+"""Dials: claimed in order, saved as a whole."""
+
+from __future__ import annotations
+
+from foliot.model.rows import DueNow
+from tests.conformance.store.conftest import Write, each
+from tests.conformance.store.samples import NOW_MS, backfill, dial, run
+
+
+def test_a_claim_takes_the_oldest_within_its_bounds_and_limit(write: Write) -> None:
+    fires = {1: 300, 2: 100, 3: 200, 4: 100, 5: None, 6: 400, 7: 99}
+    write(lambda t: each(t.insert_dial, *(dial(key, fire) for key, fire in fires.items())))
+
+    def claimed(after: int, until: int, limit: int) -> list[int]:
+        return [row.schedule_key for row in write(lambda t: t.claim_due(after, until, limit))]
+
+    assert claimed(99, 300, 10) == [2, 4, 3, 1]
+    assert claimed(99, 300, 3) == [2, 4, 3]
+    assert claimed(0, 99, 10) == [7]
+    assert claimed(400, 1000, 10) == []
+
+
+def test_a_dial_is_saved_as_a_whole(write: Write) -> None:
+    full = dial(
+        1, 5, version=2, cursor_s=3, next_nominal_s=4, paused=True, pause_until_ms=6, closed=True, in_flight=7,
+        waiting=8, remaining=9, last_start_ms=10, failures=11, carry="all", carry_until_s=12, skips="13,14", starts=15,
+        successes=16, failed=17, skipped=18, missed=19,
+    )  # fmt: skip
+    bare, huge = dial(2), dial(3, 2**60, cursor_s=-(2**40))
+    write(lambda t: each(t.insert_dial, *map(dial, (1, 2, 3, 4))))
+    write(lambda t: t.save_dials([full, bare, huge]))
+    assert write(lambda t: t.read_dials([3, 1, 2, 2])) == {1: full, 2: bare, 3: huge}
+    assert write(lambda t: t.lock_dials([3, 1])) == {1: full, 3: huge}
+    write(lambda t: t.save_dials([full._replace(carry=None, remaining=None, paused=False)]))
+    assert write(lambda t: t.read_dials([1]))[1] == full._replace(carry=None, remaining=None, paused=False)
+
+
+def test_nothing_is_locked_read_or_saved_where_nothing_is_asked_for(write: Write) -> None:
+    assert write(lambda t: t.lock_dials([])) == {}
+    assert write(lambda t: t.read_dials([1])) == {}
+    assert write(lambda t: t.save_dials([])) is None
+
+
+def test_a_dial_that_is_not_there_is_not_added_by_saving_it(write: Write) -> None:
+    write(lambda t: t.save_dials([dial(1)]))
+    assert write(lambda t: t.read_dials([1])) == {}
+
+
+def test_a_deleted_dial_is_gone(write: Write) -> None:
+    write(lambda t: t.insert_dial(dial(1)))
+    write(lambda t: t.delete_dial(1))
+    assert write(lambda t: t.read_dials([1])) == {}
+
+
+def test_nothing_is_due_in_an_empty_store(write: Write) -> None:
+    assert write(lambda t: t.due_now(NOW_MS, NOW_MS)) == DueNow(False, False, False, False, False, None)
+
+
+def test_what_is_due_is_told_by_kind(write: Write) -> None:
+    def due(now_ms: int, edge_ms: int) -> DueNow:
+        found: DueNow = write(lambda t: t.due_now(now_ms, edge_ms))
+        return found
+
+    write(lambda t: each(t.insert_dial, dial(1, 100), dial(2, 500)))
+    write(lambda t: t.insert_runs([run(1, 1, due_ms=200, state="PLANNED"), run(1, 2, due_ms=300)]))
+    write(lambda t: t.insert_backfill(backfill(1, 1, next_ms=400)))
+    assert due(99, 0) == DueNow(False, False, False, False, False, 100)
+    assert due(100, 100) == DueNow(True, False, False, False, False, 200)
+    assert due(200, 101) == DueNow(False, True, True, False, False, 300)
+    assert due(300, 101) == DueNow(False, True, True, True, False, 400)
+    assert due(400, 101) == DueNow(False, True, True, True, True, 500)
+    assert due(500, 101) == DueNow(True, True, True, True, True, None)

@@ -1,0 +1,217 @@
+"""PostgreSQL goes away and comes back; values that an array must carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from threading import Event
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot.clock import SystemClock
+from foliot.errors import StoreError, StoreUnavailable
+from foliot.model.run import Reason, RunState
+from foliot.store.base import Transaction
+from foliot.store.postgres.arrays import ARRAYS, register
+from foliot.store.postgres.driver import PostgresStore
+from foliot.store.postgres.session import TICKS_ALLOWED
+from tests.conformance.store.conftest import SECONDS
+from tests.conformance.store.samples import dial, run
+from tests.servers import LOOPBACK
+from tests.servers.postgres import PostgresServer
+from tests.servers.proxy import TcpProxy
+
+pytestmark = pytest.mark.server
+
+
+class Word(StrEnum):
+    """An enumeration of texts."""
+
+    ONE = "one"
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("bigint", []),
+        ("bigint", [1]),
+        ("bigint", [0, -1, 2**63 - 1, -(2**63), 256]),
+        ("bigint", [None, 5, None, -5, 5]),
+        ("bigint", [None, None]),
+        ("bigint", [7, 7, 7]),
+        ("bigint", list(range(-300, 3000))),
+        ("boolean", [True, False, None]),
+        ("boolean", [False, False]),
+        ("text", ["", "ä", "😀" * 100, None, "null", '"', "{}", "\\"]),
+        ("text", [Word.ONE, "two"]),
+        ("text", [None, None, None]),
+        ("text", []),
+    ],
+)
+def test_an_array_arrives_as_it_was(kind: str, column: list[Any], postgres_server: PostgresServer) -> None:
+    with psycopg.connect(postgres_server.url) as connection:
+        register(connection.adapters)
+        query = f"SELECT %s::{kind}[]"
+        assert connection.execute(query, [ARRAYS[kind](tuple(column))]).fetchall() == [(column,)]
+
+
+def test_enumerations_are_texts(postgres: PostgresStore) -> None:
+    row = run(1, state=RunState.BUFFERED)
+    postgres.write(lambda t: t.insert_runs([row])).result(SECONDS)
+    assert postgres.write(lambda t: t.drop_waiting(1, Reason.DELETED, 5)).result(SECONDS) == 1
+    found = postgres.read(lambda t: t.run_by_id(row.id)).result(SECONDS)
+    assert found is not None
+    assert (found.state, found.reason) == ("SKIPPED", "deleted")
+
+
+def test_a_text_that_the_server_cannot_keep_is_an_error_of_the_store(postgres: PostgresStore) -> None:
+    with pytest.raises(StoreError) as caught:
+        postgres.write(lambda t: t.insert_runs([run(1, payload="\0")])).result(SECONDS)
+    assert not caught.value.retryable
+
+
+def test_time_is_the_servers_and_stands_still_within_a_transaction(migrated_url: str) -> None:
+    store = PostgresStore(migrated_url)
+    first, second = store.write(lambda t: (t.now_ms(), t.now_ms())).result(SECONDS)
+    assert first == second
+    assert abs(first - SystemClock().now() * 1000) < 60_000
+    store.close()
+
+
+def test_swallowing_an_error_does_not_pass_for_a_commit(postgres: PostgresStore) -> None:
+    def work(t: Transaction) -> None:
+        t.insert_dial(dial(1))
+        with pytest.raises(psycopg.Error):
+            t.insert_dial(dial(2, in_flight=-1))
+
+    with pytest.raises(StoreError, match="nothing was written"):
+        postgres.write(work).result(SECONDS)
+    assert postgres.read(lambda t: t.read_dials([1])).result(SECONDS) == {}
+
+
+def test_reading_cannot_write(postgres: PostgresStore) -> None:
+    with pytest.raises(StoreError) as caught:
+        postgres.read(lambda t: t.insert_dial(dial(1))).result(SECONDS)
+    assert not caught.value.retryable
+
+
+def test_a_server_that_has_become_read_only_is_unavailable(postgres: PostgresStore) -> None:
+    def work(t: Transaction) -> None:
+        t._cursor.execute("SET TRANSACTION READ ONLY")  # type: ignore[attr-defined]  # as a standby has it
+        t.insert_dial(dial(1))
+
+    with pytest.raises(StoreUnavailable):
+        postgres.write(work).result(SECONDS)
+    assert postgres.read(lambda t: t.read_dials([1])).result(SECONDS) == {}
+
+
+@pytest.fixture
+def proxy(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
+    with TcpProxy(LOOPBACK, postgres_server.port) as made:
+        yield made
+
+
+@pytest.fixture
+def far(proxy: TcpProxy, migrated_url: str) -> Iterator[PostgresStore]:
+    """A store behind a network that can fail; one connection, so that it is known which."""
+    made = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
+    made.write(lambda t: t.insert_dial(dial(1))).result(SECONDS)
+    yield made
+    proxy.blackhole(False)
+    made.close()
+
+
+def read(store: PostgresStore) -> object:
+    return store.read(lambda t: t.read_dials([1])).result(SECONDS)
+
+
+def test_a_connection_that_died_between_calls_is_replaced_unnoticed(far: PostgresStore, proxy: TcpProxy) -> None:
+    for _ in range(3):
+        proxy.cut()
+        assert read(far) == {1: dial(1)}
+        assert read(far) == {1: dial(1)}
+
+
+def test_a_connection_that_dies_during_a_call_is_an_error_that_may_be_retried(
+    far: PostgresStore, proxy: TcpProxy
+) -> None:
+    def work(t: Transaction) -> None:
+        t.save_dials([dial(1, 5)])
+        proxy.cut()
+        t.read_dials([1])
+
+    with pytest.raises(StoreUnavailable):
+        far.write(work).result(SECONDS)
+    assert read(far) == {1: dial(1)}
+
+
+def test_a_commit_without_an_answer_is_an_error(far: PostgresStore, proxy: TcpProxy) -> None:
+    calls = []
+
+    def work(t: Transaction) -> None:
+        calls.append(t)
+        t.save_dials([dial(1, 5)])
+        proxy.cut()
+
+    with pytest.raises(StoreUnavailable):
+        far.write(work).result(SECONDS)
+    assert len(calls) == 1
+
+
+def test_while_the_server_is_away_each_call_says_so_at_once(far: PostgresStore, proxy: TcpProxy) -> None:
+    proxy.refuse()
+    proxy.cut()
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            read(far)
+    proxy.refuse(False)
+    assert read(far) == {1: dial(1)}
+
+
+def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) -> None:
+    swallowed = Event()
+
+    def work(t: Transaction) -> None:
+        proxy.blackhole()
+        swallowed.set()
+        t.read_dials([1])
+
+    lost = far.write(work)
+    assert swallowed.wait(SECONDS)
+    for _ in range(TICKS_ALLOWED + 1):
+        far._watchdog.tick()
+    with pytest.raises(StoreUnavailable):
+        lost.result(SECONDS)
+    proxy.blackhole(False)
+    assert read(far) == {1: dial(1)}
+
+
+def test_a_listener_finds_its_way_back(far: PostgresStore, proxy: TcpProxy) -> None:
+    heard = Event()
+    far.subscribe(heard.set)
+    assert heard.wait(SECONDS)
+    heard.clear()
+    proxy.cut()
+    assert heard.wait(SECONDS)  # it may have missed something
+    heard.clear()
+    far.write(lambda t: t.notify()).result(SECONDS)
+    assert heard.wait(SECONDS)
+
+
+def test_closing_does_not_wait_for_a_server_that_is_away(far: PostgresStore, proxy: TcpProxy) -> None:
+    heard = Event()
+    far.subscribe(heard.set)
+    assert heard.wait(SECONDS)
+    proxy.refuse()
+    proxy.cut()
+    far.close()
+
+
+def test_closing_does_not_wait_for_a_listener_that_hears_nothing(far: PostgresStore, proxy: TcpProxy) -> None:
+    heard = Event()
+    far.subscribe(heard.set)
+    assert heard.wait(SECONDS)
+    proxy.blackhole()
+    far._listener.close()

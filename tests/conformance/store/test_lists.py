@@ -1,0 +1,149 @@
+"""What is read from the ledger: in order, within limits."""
+
+from __future__ import annotations
+
+from foliot.model.run import RunRow
+from foliot.store.base import FAR_S, Transaction
+from tests.conformance.store.conftest import Write, each
+from tests.conformance.store.samples import held, run, schedule, span, version
+
+MINE, OTHER = 7, 8
+
+
+def times(rows: list[RunRow]) -> list[tuple[int, int, int]]:
+    return [(row.schedule_key, row.nominal_s, row.origin) for row in rows]
+
+
+def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
+    write(lambda t: each(t.insert_version, version(1), version(2, action='{"queue":"slow"}')))
+    rows = [run(1, at, due_ms=due) for at, due in ((1, 300), (2, 100), (3, 200), (4, 901))]
+    slow, planned = run(2, 5, due_ms=50), run(1, 6, due_ms=10, state="PLANNED")
+    lapsed = run(1, 7, due_ms=150, attempt=2, owner=OTHER, state="STARTED")
+    write(lambda t: t.insert_runs([*rows, slow, planned, lapsed]))
+
+    claimed = write(lambda t: t.claim_runs(MINE, 900, 5_000, ["default", "fast"], 3))
+    assert sorted(times(claimed)) == [(1, 2, 0), (1, 3, 0), (1, 7, 0)]
+    taken = {row.nominal_s: row for row in claimed}
+    assert taken[2] == rows[1]._replace(attempt=1, owner=MINE, due_ms=5_000)
+    assert taken[7] == lapsed._replace(attempt=3, owner=MINE, due_ms=5_000, state="ENQUEUED")
+    assert times(write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["default"], 10))) == [(1, 1, 0)]
+    assert write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["default"], 10)) == []
+    assert write(lambda t: t.claim_runs(OTHER, 900, 5_000, [], 10)) == []
+    assert times(write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["slow"], 10))) == [(2, 5, 0)]
+
+
+def test_what_is_ours_and_not_held_is_adopted(write: Write) -> None:
+    known, forgotten = run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=MINE, state="STARTED")
+    lost_fence = run(1, 3, attempt=2, owner=MINE)
+    foreign, unowned = run(1, 4, attempt=1, owner=OTHER), run(1, 5)
+    write(lambda t: t.insert_runs([known, forgotten, lost_fence, foreign, unowned]))
+    mine = [held(known), held(lost_fence, 1), held(foreign)]
+    adopted = write(lambda t: t.adopt_runs(MINE, 9_000, mine))
+    assert sorted(adopted) == [
+        forgotten._replace(attempt=2, due_ms=9_000, state="ENQUEUED"),
+        lost_fence._replace(attempt=3, due_ms=9_000),
+    ]
+    assert len(write(lambda t: t.adopt_runs(MINE, 9_000, []))) == 3
+
+
+def test_planned_runs_come_due_in_order(write: Write) -> None:
+    rows = [run(key, at, state="PLANNED", due_ms=due, fire_ms=due) for key, at, due in
+            ((2, 1, 100), (1, 3, 100), (1, 2, 100), (3, 1, 50), (1, 9, 201))]  # fmt: skip
+    write(lambda t: t.insert_runs([*rows, run(1, 4, due_ms=10)]))
+    order = [(3, 1, 0), (1, 2, 0), (1, 3, 0), (2, 1, 0)]
+    assert times(write(lambda t: t.due_planned(200, 10))) == order
+    assert times(write(lambda t: t.due_planned(200, 2))) == order[:2]
+    assert times(write(lambda t: t.planned_of([1, 2], 200))) == order[1:]
+    assert write(lambda t: t.planned_of([], 200)) == []
+
+
+def test_waiting_runs_stand_in_the_order_in_which_they_may_start(write: Write) -> None:
+    rows = [
+        run(1, 300, state="BUFFERED"), run(1, 100, state="BUFFERED"), run(1, 50, 4, source="trigger", state="BUFFERED"),
+        run(1, 40, 5, source="backfill", state="BUFFERED"), run(2, 10, state="BUFFERED"), run(1, 20),
+        run(3, 1, state="BUFFERED"),
+    ]  # fmt: skip
+    write(lambda t: t.insert_runs(rows))
+    expected = [(1, 100, 0), (1, 300, 0), (1, 40, 5), (1, 50, 4), (2, 10, 0)]
+    assert times(write(lambda t: t.waiting_of([1, 2], 10))) == expected
+    assert times(write(lambda t: t.waiting_of([1, 2], 2))) == [*expected[:2], (2, 10, 0)]
+
+
+def test_what_is_open_is_listed_and_counted(write: Write) -> None:
+    rows = [
+        run(1, 5, state="STARTED"), run(1, 4), run(1, 3, state="BUFFERED"), run(1, 2, state="PLANNED"),
+        run(1, 1, state="SUCCESS", finished_ms=1), run(2, 1),
+    ]  # fmt: skip
+    write(lambda t: t.insert_runs(rows))
+    assert times(write(lambda t: t.open_of(1, 10))) == [(1, 2, 0), (1, 3, 0), (1, 4, 0), (1, 5, 0)]
+    assert times(write(lambda t: t.open_of(1, 1))) == [(1, 2, 0)]
+    assert write(lambda t: t.count_open(1)) == (2, 1)
+    assert write(lambda t: t.count_open(9)) == (0, 0)
+
+
+def test_pages_of_runs_go_back_in_time(write: Write) -> None:
+    rows = [run(1, 100), run(1, 100, 1, source="trigger"), run(1, 200, state="SKIPPED"), run(1, 300), run(2, 250)]
+    write(lambda t: t.insert_runs(rows))
+
+    def page(before: tuple[int, int], limit: int = 10, **wanted: str) -> list[tuple[int, int, int]]:
+        return times(write(lambda t: t.runs_page(1, before, limit, **wanted)))
+
+    everything = [(1, 300, 0), (1, 200, 0), (1, 100, 1), (1, 100, 0)]
+    assert page((FAR_S, 0)) == everything
+    assert page((FAR_S, 0), 3) == everything[:3]
+    assert page((100, 1)) == everything[3:]
+    assert page((100, 0)) == []
+    assert page((FAR_S, 0), state="SKIPPED") == [(1, 200, 0)]
+    assert page((FAR_S, 0), source="trigger") == [(1, 100, 1)]
+    assert page((FAR_S, 0), source="trigger", state="SKIPPED") == []
+
+
+def test_ticks_of_a_range(write: Write) -> None:
+    write(lambda t: t.insert_runs([run(1, 100), run(1, 200), run(1, 200, 5), run(1, 300), run(2, 200)]))
+    assert times(write(lambda t: t.ticks_of(1, 100, 300, 10))) == [(1, 200, 0), (1, 300, 0)]
+    assert times(write(lambda t: t.ticks_of(1, 0, 300, 1))) == [(1, 100, 0)]
+
+
+def test_the_silent_are_zombies_and_the_unclaimed_are_not(write: Write) -> None:
+    silent = run(1, 1, due_ms=100, owner=MINE, state="STARTED", attempt=1)
+    older = run(1, 2, due_ms=50, owner=OTHER, attempt=1)
+    write(lambda t: t.insert_runs([silent, older, run(1, 3, due_ms=10), run(1, 4, due_ms=101, owner=MINE, attempt=1)]))
+    assert write(lambda t: t.zombie_runs(100, 10)) == [older, silent]
+    assert write(lambda t: t.zombie_runs(100, 1)) == [older]
+
+
+def test_runs_that_ended_long_ago_are_forgotten_and_open_ones_are_not(write: Write) -> None:
+    over = [run(1, at, state="SUCCESS", finished_ms=at * 10) for at in (1, 2, 3, 4)]
+    still_open = run(1, 5)
+    write(lambda t: t.insert_runs([over[0], still_open, *over[1:]]))
+    write(lambda t: t.expire_runs(30, 2))
+    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 2, 0), (1, 3, 0), (1, 4, 0), (1, 5, 0)]
+    write(lambda t: t.expire_runs(30, 100))
+    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 3, 0), (1, 4, 0), (1, 5, 0)]
+
+
+def test_spans_that_meet_a_range(write: Write) -> None:
+    spans = [span(1, 0, 100), span(1, 100, 200), span(1, 300, 400)]
+    write(lambda t: t.insert_spans([*spans, span(2, 0, 900)]))
+    write(lambda t: t.insert_spans([]))
+    assert write(lambda t: t.spans_of(1, 100, 301, 10)) == [spans[2], spans[1]]
+    assert write(lambda t: t.spans_of(1, 0, 900, 1)) == [spans[2]]
+    assert write(lambda t: t.spans_of(1, 200, 300, 10)) == []
+
+
+def test_schedules_that_wait_for_a_paused_target(write: Write) -> None:
+    def make(t: Transaction) -> list[int]:
+        keys = []
+        for name, namespace in (("a", "default"), ("b", "default"), ("c", "other"), ("d", "default")):
+            key = t.insert_schedule(schedule(name, namespace=namespace))
+            action = '{"workflow_id":"w","queue":"q"}' if name != "b" else '{"queue":"r"}'
+            t.insert_version(version(key, action=action))
+            t.insert_runs([run(key, at, state="BUFFERED" if name != "d" else "ENQUEUED") for at in (1, 2)])
+            keys.append(key)
+        return keys
+
+    keys = write(make)
+    assert write(lambda t: t.held_for_target("default", "workflow", "w")) == [keys[0]]
+    assert write(lambda t: t.held_for_target("default", "queue", "r")) == [keys[1]]
+    assert write(lambda t: t.held_for_target("default", "workflow", "q")) == []
+    assert write(lambda t: t.held_for_target("other", "queue", "q")) == [keys[2]]

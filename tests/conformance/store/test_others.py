@@ -1,0 +1,126 @@
+"""Backfills, calendars, workflows, pauses, audit, requests, instances."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot.errors import StoreError
+from foliot.model.rows import InstanceRow, RequestRow
+from foliot.store.base import Store
+from tests.conformance.store.conftest import SECONDS, Write, each
+from tests.conformance.store.samples import NOW_MS, audit, backfill, calendar, workflow
+
+
+def test_numbers_are_handed_out_once(write: Write) -> None:
+    found = [write(lambda t: t.next_number()), *write(lambda t: [t.next_number(), t.next_number()])]
+    assert found == sorted(set(found))
+    assert found[0] > 0
+
+
+def test_backfills_are_kept_and_found(write: Write) -> None:
+    rows = [backfill(1, 1), backfill(2, 1, state="DONE", next_ms=None, finished_ms=9), backfill(3, 2)]
+    write(lambda t: each(t.insert_backfill, *rows))
+    assert write(lambda t: t.backfill_by_id(2)) == rows[1]
+    assert write(lambda t: t.backfill_by_id(9)) is None
+    assert write(lambda t: t.backfills_of(1, 10)) == [rows[1], rows[0]]
+    assert write(lambda t: t.backfills_of(1, 1)) == [rows[1]]
+    assert write(lambda t: t.backfills_of(1, 10, unfinished=True)) == [rows[0]]
+
+
+def test_the_progress_of_a_finished_backfill_is_not_written(write: Write) -> None:
+    row = backfill(1, 1)
+    write(lambda t: t.insert_backfill(row))
+    moved = row._replace(cursor_s=60, done=1, next_ms=NOW_MS + 5)
+    write(lambda t: t.save_backfill(moved))
+    assert write(lambda t: t.backfill_by_id(1)) == moved
+    over = moved._replace(state="CANCELLED", next_ms=None, finished_ms=7)
+    write(lambda t: t.save_backfill(over))
+    write(lambda t: t.save_backfill(moved))
+    assert write(lambda t: t.backfill_by_id(1)) == over
+
+
+def test_backfills_come_due_in_order_and_can_be_woken(write: Write) -> None:
+    rows = [backfill(1, 1, next_ms=300), backfill(2, 2, next_ms=100), backfill(3, 3, next_ms=100)]
+    done = backfill(4, 1, state="DONE", next_ms=None)
+    write(lambda t: each(t.insert_backfill, *rows, done))
+    assert write(lambda t: t.due_backfills(200, 10)) == rows[1:]
+    assert write(lambda t: t.due_backfills(300, 1)) == rows[1:2]
+    write(lambda t: t.wake_backfills([1, 2], 200))
+    assert [row.next_ms for row in write(lambda t: t.due_backfills(200, 10))] == [100, 100, 200]
+    assert write(lambda t: t.backfill_by_id(4)) == done
+
+
+def test_calendars_have_versions(write: Write) -> None:
+    rows = [calendar("b"), calendar("a"), calendar("a", 2), calendar("B")]
+    write(lambda t: each(t.insert_calendar, *rows))
+    assert write(lambda t: t.calendar("default", "a")) == rows[2]
+    assert write(lambda t: t.calendar("default", "a", 1)) == rows[1]
+    assert write(lambda t: t.calendar("default", "a", 3)) is None
+    assert write(lambda t: t.calendar("other", "a")) is None
+    assert write(lambda t: t.calendars_page("default", "", 10)) == [rows[3], rows[2], rows[0]]
+    assert write(lambda t: t.calendars_page("default", "B", 1)) == [rows[2]]
+
+
+def test_the_users_of_a_calendar(write: Write) -> None:
+    write(lambda t: each(lambda key: t.save_calendar_uses(key, "default", ["a", "b"]), 2, 1))
+    assert write(lambda t: t.users_of_calendar("default", "a", 10)) == [1, 2]
+    assert write(lambda t: t.users_of_calendar("default", "a", 1)) == [1]
+    write(lambda t: t.save_calendar_uses(1, "default", ["b"]))
+    write(lambda t: t.save_calendar_uses(2, "default", []))
+    assert write(lambda t: t.users_of_calendar("default", "a", 10)) == []
+    assert write(lambda t: t.users_of_calendar("default", "b", 10)) == [1]
+
+
+def test_workflows_have_versions(write: Write) -> None:
+    rows = [workflow("w"), workflow("w", 2)]
+    write(lambda t: each(t.insert_workflow, *rows))
+    assert write(lambda t: t.workflow("default", "w")) == rows[1]
+    assert write(lambda t: t.workflow("default", "w", 1)) == rows[0]
+    assert write(lambda t: t.workflow("default", "x")) is None
+
+
+def test_targets_are_paused_and_resumed(write: Write) -> None:
+    pause = {"namespace": "default", "kind": "queue", "target": "q", "paused_by": "me", "note": None, "paused_ms": 1}
+    write(lambda t: t.pause_target(**pause))
+    write(lambda t: t.pause_target(**{**pause, "note": "again"}))
+    assert write(lambda t: t.paused_targets()) == {("default", "queue", "q")}
+    assert write(lambda t: t.resume_target("default", "workflow", "q")) is False
+    assert write(lambda t: t.resume_target("default", "queue", "q")) is True
+    assert write(lambda t: t.resume_target("default", "queue", "q")) is False
+    assert write(lambda t: t.paused_targets()) == set()
+
+
+def test_the_audit_is_read_backwards(write: Write) -> None:
+    rows = [audit("a", "create", after="{}"), audit("a", "edit", before="{}", after='{"x":1}', request_id="r")]
+    write(lambda t: each(t.insert_audit, *rows, audit("b", "create")))
+    found = write(lambda t: t.audit_page("default", "a", NOW_MS, 10))
+    assert [row._replace(audit_number=0) for row in found] == rows[::-1]
+    assert write(lambda t: t.audit_page("default", "a", NOW_MS, 1)) == found[:1]
+    assert write(lambda t: t.audit_page("default", "a", found[0].audit_number, 10)) == found[1:]
+
+
+def test_a_request_is_answered_once(store: Store, write: Write) -> None:
+    answer = RequestRow("create", "f", '{"token":1}')
+    write(lambda t: t.insert_request("default", "r", answer, 100))
+    assert write(lambda t: t.request("default", "r")) == answer
+    assert write(lambda t: t.request("other", "r")) is None
+    with pytest.raises(StoreError):
+        store.write(lambda t: t.insert_request("default", "r", answer, 100)).result(SECONDS)
+    write(lambda t: t.expire_requests(100))
+    assert write(lambda t: t.request("default", "r")) == answer
+    write(lambda t: t.expire_requests(101))
+    assert write(lambda t: t.request("default", "r")) is None
+
+
+def test_instances_live_and_die(write: Write) -> None:
+    first, second = write(lambda t: [t.insert_instance(name, "1.0", 100) for name in ("a", "b")])
+    write(lambda t: t.beat(first, 200, -5))
+    assert write(lambda t: t.live_instances(99)) == 2
+    assert write(lambda t: t.live_instances(100)) == 1
+    write(lambda t: t.stop_instance(first, 250))
+    assert write(lambda t: t.live_instances(0)) == 1
+    rows = [InstanceRow(second, "b", "1.0", 100, 100, None, 0), InstanceRow(first, "a", "1.0", 100, 200, 250, -5)]
+    assert write(lambda t: t.instances(10)) == rows
+    assert write(lambda t: t.instances(1)) == rows[:1]
+    write(lambda t: t.expire_instances(250))
+    assert write(lambda t: t.instances(10)) == rows[1:]

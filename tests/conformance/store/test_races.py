@@ -1,0 +1,176 @@
+"""Several instances at once on PostgreSQL: two open transactions, each on a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Event
+from typing import Any, TypeVar
+
+import psycopg
+import pytest
+
+from foliot.errors import AlreadyExists
+from foliot.model.run import RunId
+from foliot.store.base import Transaction
+from foliot.store.postgres.driver import PostgresStore
+from tests.conformance.store.conftest import SECONDS, each
+from tests.conformance.store.samples import backfill, change, dial, held, run, schedule, version
+
+T = TypeVar("T")
+MINE, OTHER = 7, 8
+
+
+class Open:
+    """A transaction that has done its work and waits for leave to commit."""
+
+    def __init__(self, store: PostgresStore, work: Callable[[Transaction], object]) -> None:
+        self._done, self._leave = Event(), Event()
+
+        self.answer: Any = None
+
+        def held_open(t: Transaction) -> None:
+            self.answer = work(t)
+            self._done.set()
+            assert self._leave.wait(SECONDS)
+
+        self._future = store.write(held_open)
+        assert self._done.wait(SECONDS)
+
+    def commit(self) -> None:
+        self._leave.set()
+        self._future.result(SECONDS)
+
+
+@contextmanager
+def opened(store: PostgresStore, work: Callable[[Transaction], T]) -> Iterator[Open]:
+    """A transaction that is open inside the block and committed at its end."""
+    transaction = Open(store, work)
+    try:
+        yield transaction
+    finally:
+        transaction.commit()
+
+
+def do(store: PostgresStore, work: Callable[[Transaction], T]) -> T:
+    return store.write(work).result(SECONDS)
+
+
+def wait_for_waiting(url: str, count: int = 1) -> None:
+    """Return when so many transactions wait for a lock; the server is asked until it says so."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    with psycopg.connect(url, autocommit=True) as connection:
+        asked = (connection.execute(query).fetchall()[0][0] for _ in range(100_000))
+        assert any(found >= count for found in asked), "nobody waits"
+
+
+def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore) -> None:
+    do(postgres, lambda t: t.many("insert_dials", [dial(key, key) for key in range(1, 6)]))
+    with opened(postgres, lambda t: t.claim_due(0, 9, 2)) as first:
+        assert [one.schedule_key for one in first.answer] == [1, 2]
+        assert [one.schedule_key for one in do(postgres, lambda t: t.claim_due(0, 9, 2))] == [3, 4]
+        assert do(postgres, lambda t: t.claim_due(0, 2, 2)) == []
+
+
+def test_a_dial_that_was_moved_meanwhile_is_seen_as_it_is(postgres: PostgresStore, migrated_url: str) -> None:
+    do(postgres, lambda t: t.insert_dial(dial(1, 5)))
+    with opened(postgres, lambda t: t.save_dials([dial(1, 99, cursor_s=4)])):
+        waiting: Future[Any] = postgres.write(lambda t: t.lock_dials([1]))
+        wait_for_waiting(migrated_url)
+    assert waiting.result(SECONDS) == {1: dial(1, 99, cursor_s=4)}
+    assert do(postgres, lambda t: t.claim_due(0, 9, 2)) == []
+
+
+def test_a_run_is_claimed_by_one(postgres: PostgresStore) -> None:
+    do(postgres, lambda t: t.insert_version(version(1)))
+    do(postgres, lambda t: t.insert_runs([run(1, at, due_ms=at) for at in (1, 2, 3)]))
+    with opened(postgres, lambda t: t.claim_runs(MINE, 9, 100, ["default"], 2)) as first:
+        assert sorted(row.nominal_s for row in first.answer) == [1, 2]
+        assert [row.nominal_s for row in do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9))] == [3]
+    assert do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)) == []
+
+
+def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: PostgresStore) -> None:
+    row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
+    do(postgres, lambda t: t.insert_version(version(1)))
+    do(postgres, lambda t: t.insert_runs([row]))
+    with opened(postgres, lambda t: t.settle_runs([change(row)])):
+        assert do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)) == []
+        assert do(postgres, lambda t: t.adopt_runs(MINE, 100, [])) == []
+    assert do(postgres, lambda t: t.adopt_runs(MINE, 100, [])) == []
+
+
+def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: PostgresStore, migrated_url: str) -> None:
+    row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
+    do(postgres, lambda t: t.insert_version(version(1)))
+    do(postgres, lambda t: t.insert_runs([row]))
+    with opened(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)):
+        settling = postgres.write(lambda t: t.settle_runs([change(row)]))
+        renewing = postgres.write(lambda t: t.renew_runs([held(row)], 500))
+        wait_for_waiting(migrated_url, 2)
+    assert settling.result(SECONDS) == set()
+    assert renewing.result(SECONDS) == set()
+    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=100)
+
+
+def test_a_run_that_somebody_adds_meanwhile_exists(postgres: PostgresStore, migrated_url: str) -> None:
+    with opened(postgres, lambda t: t.insert_runs([run(1, 60), run(1, 120)])):
+        second = postgres.write(lambda t: t.insert_runs([run(1, at) for at in (30, 60, 90, 120, 150)]))
+        wait_for_waiting(migrated_url)
+    assert second.result(SECONDS) == {RunId(1, 60), RunId(1, 120)}
+
+
+def test_backfills_are_found_without_a_lock(postgres: PostgresStore) -> None:
+    """Control operations lock the dial and then the backfill: whoever locked the other way round would meet them."""
+    do(postgres, lambda t: each(t.insert_backfill, backfill(1, 1, next_ms=1), backfill(2, 2, next_ms=1)))
+    with opened(postgres, lambda t: t.save_backfill(backfill(1, 1, next_ms=1))):
+        assert [row.backfill_id for row in do(postgres, lambda t: t.due_backfills(5, 9))] == [1, 2]
+
+
+def test_who_comes_second_with_the_same_id_is_told_so(postgres: PostgresStore, migrated_url: str) -> None:
+    def create(t: Transaction) -> int:
+        if t.schedule_by_id("default", "a") is not None:
+            raise AlreadyExists("a")
+        return t.insert_schedule(schedule("a"))
+
+    with opened(postgres, create):
+        second = postgres.write(create)
+        wait_for_waiting(migrated_url)
+    with pytest.raises(AlreadyExists):
+        second.result(SECONDS)
+
+
+def test_a_deadlock_is_tried_again(postgres: PostgresStore) -> None:
+    do(postgres, lambda t: t.many("insert_dials", [dial(1), dial(2)]))
+    both = {1: Event(), 2: Event()}
+
+    def crosswise(mine: int, other: int) -> Callable[[Transaction], None]:
+        def work(t: Transaction) -> None:
+            first = t.lock_dials([mine])[mine]
+            both[mine].set()
+            assert both[other].wait(SECONDS)
+            second = t.lock_dials([other])[other]
+            t.save_dials([one._replace(starts=one.starts + 1) for one in (first, second)])
+
+        return work
+
+    for one in [postgres.write(crosswise(1, 2)), postgres.write(crosswise(2, 1))]:
+        one.result(SECONDS)
+    assert [one.starts for one in do(postgres, lambda t: t.read_dials([1, 2])).values()] == [2, 2]
+
+
+def test_a_reader_has_one_view(postgres: PostgresStore) -> None:
+    looked, changed = Event(), Event()
+
+    def twice(t: Transaction) -> list[object]:
+        before = t.read_dials([1])
+        looked.set()
+        assert changed.wait(SECONDS)
+        return [before, t.read_dials([1])]
+
+    reading = postgres.read(twice)
+    assert looked.wait(SECONDS)
+    do(postgres, lambda t: t.insert_dial(dial(1)))
+    changed.set()
+    assert reading.result(SECONDS) == [{}, {}]

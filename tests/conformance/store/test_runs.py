@@ -1,0 +1,199 @@
+"""Runs: every write names what it expects, and rows that are otherwise are not touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.model.run import FINAL, RunId, RunRow
+from foliot.store.base import Transaction
+from tests.conformance.store.conftest import Write
+from tests.conformance.store.samples import NOW_MS, change, held, run
+
+MINE, OTHER = 7, 8
+
+
+def stored(write: Write, row: RunRow) -> RunRow:
+    found: RunRow | None = write(lambda t: t.run_by_id(row.id))
+    assert found is not None
+    return found
+
+
+def test_runs_are_inserted_as_they_are(write: Write) -> None:
+    full = run(
+        1, 60, 3, source="trigger", state="STARTED", reason="retry", version=2, attempt=4, failures=5, fire_ms=6,
+        due_ms=7, owner=8, decided_ms=9, local_s=10, moved="gap", overlap="skip", payload='{"ä":"😀"}',
+        request_id="r", started_ms=11, finished_ms=None, cancel_requested=True, error="e", result="", execution_id="x",
+    )  # fmt: skip
+    bare = run(1, 61, due_ms=None)
+    assert write(lambda t: t.insert_runs([full, bare])) == set()
+    assert [stored(write, full), stored(write, bare)] == [full, bare]
+    assert write(lambda t: t.run_by_id(RunId(1, 62))) is None
+    assert write(lambda t: t.insert_runs([])) == set()
+
+
+def test_a_run_that_exists_is_reported_and_left_alone_though_decided_in_the_same_moment(write: Write) -> None:
+    first = [run(1, 60), run(1, 120)]
+    write(lambda t: t.insert_runs(first))
+    again = [run(1, 120, attempt=5), run(1, 180), run(1, 120, 9), run(1, 60, attempt=5)]
+    assert write(lambda t: t.insert_runs(again)) == {first[0].id, first[1].id}
+    assert stored(write, first[1]).attempt == 0
+    assert stored(write, again[1]) == again[1]
+    assert stored(write, again[2]) == again[2]
+
+
+def test_a_run_that_this_transaction_has_added_or_changed_exists_too(write: Write) -> None:
+    write(lambda t: t.insert_runs([run(1, 60)]))
+
+    def twice(t: Transaction) -> set[RunId]:
+        t.terminate_runs([1], NOW_MS)
+        t.insert_runs([run(1, 120)])
+        return t.insert_runs([run(1, 60), run(1, 120), run(1, 180)])
+
+    assert write(twice) == {RunId(1, 60), RunId(1, 120)}
+
+
+def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
+    rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, execution_id="x") for at in (1, 2, 3)]
+    buffered = run(1, 4, state="BUFFERED", attempt=2)
+    write(lambda t: t.insert_runs([*rows, buffered]))
+    changes = [change(rows[0]), change(rows[1], fence=1), change(buffered), change(run(9), fence=0)]
+    assert write(lambda t: t.settle_runs(changes)) == {rows[0].id}
+    done = stored(write, rows[0])
+    assert done == rows[0]._replace(state="SUCCESS", due_ms=None, owner=None, finished_ms=NOW_MS)
+    assert [stored(write, each) for each in (rows[1], buffered)] == [rows[1], buffered]
+    retried = change(rows[2], state="ENQUEUED", reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER,
+                     started_ms=6, finished_ms=None, error="e", result="r", execution_id="y")  # fmt: skip
+    assert write(lambda t: t.settle_runs([retried])) == {rows[2].id}
+    assert stored(write, rows[2]) == rows[2]._replace(
+        reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER, started_ms=6, error="e", result="r",
+        execution_id="y",
+    )  # fmt: skip
+
+
+def test_settling_without_a_reason_keeps_the_one_there_is(write: Write) -> None:
+    row = run(1, attempt=1, reason="catch_up")
+    write(lambda t: t.insert_runs([row]))
+    write(lambda t: t.settle_runs([change(row)]))
+    assert stored(write, row).reason == "catch_up"
+
+
+def test_settling_ends_the_request_to_cancel(write: Write) -> None:
+    row = run(1, attempt=1, cancel_requested=True)
+    write(lambda t: t.insert_runs([row]))
+    write(lambda t: t.settle_runs([change(row, state="CANCELLED")]))
+    assert not stored(write, row).cancel_requested
+
+
+@pytest.mark.parametrize("state", sorted(FINAL))
+def test_final_states_are_final(write: Write, state: str) -> None:
+    row = run(1, state=state, attempt=1, owner=MINE, due_ms=1, finished_ms=NOW_MS)
+    write(lambda t: t.insert_runs([row]))
+    for work in (
+        lambda t: t.settle_runs([change(row, state="FAILED")]),
+        lambda t: t.release_runs([change(row, state="ENQUEUED")]),
+        lambda t: t.mark_started([held(row)], 5),
+        lambda t: t.renew_runs([held(row)], 5),
+        lambda t: t.hand_back([held(row)], 5),
+        lambda t: t.check_runs([held(row)]),
+        lambda t: t.claim_runs(OTHER, NOW_MS, NOW_MS, ["default"], 10),
+        lambda t: t.adopt_runs(MINE, NOW_MS, []),
+        lambda t: t.cancel_runs([1]),
+        lambda t: t.terminate_runs([1], 5),
+        lambda t: t.supersede_runs([1], 5),
+        lambda t: t.drop_waiting(1, "deleted", 5),
+        lambda t: t.zombie_runs(NOW_MS, 10),
+    ):
+        assert not write(work)
+    write(lambda t: t.hold_planned([1], NOW_MS))
+    write(lambda t: t.unhold_planned([1], NOW_MS))
+    assert stored(write, row) == row
+
+
+def test_only_what_waits_is_released(write: Write) -> None:
+    rows = [run(1, at, state=state) for at, state in enumerate(("PLANNED", "BUFFERED", "ENQUEUED"))]
+    write(lambda t: t.insert_runs(rows))
+    start = {"state": "ENQUEUED", "attempt": 1, "due_ms": 9, "owner": MINE, "finished_ms": None}
+    changes = [change(row, **start) for row in rows]
+    assert write(lambda t: t.release_runs(changes)) == {rows[0].id, rows[1].id}
+    assert write(lambda t: t.release_runs(changes)) == set()
+    assert stored(write, rows[1]) == rows[1]._replace(state="ENQUEUED", attempt=1, due_ms=9, owner=MINE)
+    assert stored(write, rows[2]) == rows[2]
+
+
+def test_only_the_owner_with_the_last_fence_starts_renews_hands_back_and_hears_of_a_cancellation(write: Write) -> None:
+    row = run(1, attempt=3, owner=MINE, due_ms=100)
+    write(lambda t: t.insert_runs([row]))
+    stale = held(row, 2)
+    for work in (
+        lambda t: t.mark_started([stale], 5),
+        lambda t: t.renew_runs([stale], 5),
+        lambda t: t.hand_back([stale], 5),
+        lambda t: t.check_runs([stale]),
+        lambda t: t.check_runs([]),
+        lambda t: t.renew_runs([], 5),
+    ):
+        assert not write(work)
+    assert stored(write, row) == row
+    assert write(lambda t: t.check_runs([held(row), stale])) == {row.id: False}
+    assert write(lambda t: t.mark_started([held(row)], 5)) == {row.id}
+    assert write(lambda t: t.mark_started([held(row)], 6)) == set()
+    assert write(lambda t: t.renew_runs([held(row), stale], 200)) == {row.id}
+    assert stored(write, row) == row._replace(state="STARTED", started_ms=5, due_ms=200)
+    write(lambda t: t.cancel_runs([1]))
+    assert write(lambda t: t.check_runs([held(row)])) == {row.id: True}
+    assert write(lambda t: t.hand_back([held(row)], 50)) == {row.id}
+    assert stored(write, row)[10:12] == (50, None)
+
+
+def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
+    rows = [run(1, 1, state="BUFFERED"), run(1, 2, state="BUFFERED"), run(2, 3, state="BUFFERED")]
+    others = [
+        run(1, 4, state="BUFFERED", overlap="buffer_all"),
+        run(1, 5, state="PLANNED"),
+        run(3, 6, state="BUFFERED"),
+    ]
+    write(lambda t: t.insert_runs(rows + others))
+    assert sorted(write(lambda t: t.supersede_runs([1, 2], 99))) == [1, 1, 2]
+    expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
+    assert stored(write, rows[0]) == rows[0]._replace(**expected)
+    assert [stored(write, each) for each in others] == others
+
+
+def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
+    waiting = [run(1, 1, state="BUFFERED", overlap="skip"), run(1, 2, state="PLANNED")]
+    others = [run(1, 3), run(2, 4, state="BUFFERED")]
+    write(lambda t: t.insert_runs(waiting + others))
+    assert write(lambda t: t.drop_waiting(1, "deleted", 99)) == 2
+    assert stored(write, waiting[0]) == waiting[0]._replace(
+        state="SKIPPED", reason="deleted", due_ms=None, finished_ms=99
+    )
+    assert [stored(write, each) for each in others] == others
+
+
+def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
+    flying = [run(1, 1, attempt=1), run(1, 2, attempt=1, state="STARTED")]
+    unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
+    write(lambda t: t.insert_runs([*flying, unclaimed, waiting, foreign]))
+    asked = [row._replace(cancel_requested=True) for row in flying]
+    assert sorted(write(lambda t: t.cancel_runs([1]))) == asked
+    ended = write(lambda t: t.terminate_runs([1], 99))
+    over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
+    assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
+    assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]
+    assert write(lambda t: t.cancel_runs([])) == []
+
+
+def test_planned_runs_are_held_and_come_due_again(write: Write) -> None:
+    due = run(1, 1, state="PLANNED", fire_ms=100, due_ms=100)
+    later = run(1, 2, state="PLANNED", fire_ms=300, due_ms=300)
+    foreign = run(2, 3, state="PLANNED", due_ms=100)
+    write(lambda t: t.insert_runs([due, later, foreign]))
+    write(lambda t: t.hold_planned([1], 200))
+    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [None, 300, 100]
+    write(lambda t: t.unhold_planned([1, 2], 250))
+    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [250, 300, 100]
+    write(lambda t: t.hold_planned([1], 400))
+    write(lambda t: t.unhold_planned([1], 250))
+    assert [stored(write, each).due_ms for each in (due, later)] == [250, 300]

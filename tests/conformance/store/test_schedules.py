@@ -1,0 +1,152 @@
+"""Schedules and their versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot.errors import StoreError
+from foliot.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
+from foliot.store.base import Store, Transaction
+from tests.conformance.store.conftest import SECONDS, Write, each
+from tests.conformance.store.samples import NOW_MS, audit, backfill, dial, run, schedule, span, version
+
+
+def add(write: Write, row: ScheduleRow, **state: object) -> int:
+    def work(t: Transaction) -> int:
+        key = t.insert_schedule(row)
+        t.insert_dial(dial(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a dial
+        return key
+
+    return int(write(work))
+
+
+def test_a_schedule_is_kept_as_it_is(write: Write) -> None:
+    row = schedule("a", workflow_id="w", user_id="u", labels='{"k":"v"}', description="ä", zones="2026f", purge=True)
+    key = write(lambda t: t.insert_schedule(row))
+    kept = row._replace(schedule_key=key)
+    assert write(lambda t: t.schedule_by_id("default", "a")) == kept
+    assert write(lambda t: t.schedule_by_id("other", "a")) is None
+    changed = kept._replace(
+        version=2, token=9, state="paused", paused_by="me", pause_note="n", paused_ms=4, purge=False
+    )
+    write(lambda t: t.save_schedule(changed))
+    assert write(lambda t: t.schedules_by_key([key, key, 99])) == {key: changed}
+    assert write(lambda t: t.schedules_by_key([])) == {}
+
+
+def test_an_id_is_taken_once_in_a_namespace(store: Store, write: Write) -> None:
+    first = write(lambda t: t.insert_schedule(schedule("a")))
+    with pytest.raises(StoreError):
+        store.write(lambda t: t.insert_schedule(schedule("a"))).result(SECONDS)
+    assert write(lambda t: t.insert_schedule(schedule("a", namespace="other"))) != first
+
+
+def page(write: Write, after: str = "", limit: int = 10, **wanted: str) -> list[str]:
+    rows = write(lambda t: t.schedules_page("default", after, limit, ScheduleFilter(**wanted)))
+    return [row.schedule_id for row in rows]
+
+
+def test_pages_of_schedules_are_in_the_order_of_code_points(write: Write) -> None:
+    for name in ("b", "a", "B", "é", "z", "a-b", "ab", "😀"):
+        add(write, schedule(name))
+    add(write, schedule("other", namespace="other"))
+    add(write, schedule("closed", state="closed"))
+    order = ["B", "a", "a-b", "ab", "b", "z", "é", "😀"]
+    assert page(write) == order
+    assert page(write, "ab") == order[4:]
+    assert page(write, limit=2) == order[:2]
+    assert page(write, state="closed") == ["closed"]
+
+
+def test_schedules_are_found_by_state(write: Write) -> None:
+    add(write, schedule("active"))
+    add(write, schedule("paused", state="paused"), next_fire_ms=None)
+    add(write, schedule("exhausted"), next_fire_ms=None)
+    add(write, schedule("finishing"), next_fire_ms=None, in_flight=1)
+    add(write, schedule("queueing"), next_fire_ms=None, waiting=1)
+    assert page(write, state="active") == ["active", "finishing", "queueing"]
+    assert page(write, state="exhausted") == ["exhausted"]
+    assert page(write, state="paused") == ["paused"]
+
+
+def test_schedules_are_found_by_what_they_say(write: Write) -> None:
+    add(write, schedule("a", workflow_id="w", user_id="u", labels='{"team":"x","a.b":"1","say \\"hi\\"":"2"}'))
+    add(write, schedule("b", workflow_id="v", labels='{"team":"y"}', description="Nightly REPORT é"))
+    assert page(write, workflow_id="w") == ["a"]
+    assert page(write, user_id="u") == ["a"]
+    assert page(write, label="team", label_value="y") == ["b"]
+    assert page(write, label="a.b", label_value="1") == ["a"]
+    assert page(write, label='say "hi"', label_value="2") == ["a"]
+    assert page(write, label="nobody", label_value="y") == []
+    assert page(write, text="report É") == []
+    assert page(write, text="report é") == ["b"]
+    assert page(write, text="A") == ["a"]
+    assert page(write, text="50%") == []
+
+
+def test_versions_are_kept_and_ended(write: Write) -> None:
+    rows = [version(1, 1, payload='{"a":1}'), version(1, 2, after_s=100), version(2, 1)]
+    write(lambda t: each(t.insert_version, *rows))
+    write(lambda t: t.end_version(1, 1, 100))
+    write(lambda t: t.end_version(1, 1, 200))  # it has ended already
+    ended = rows[0]._replace(until_s=100)
+    assert write(lambda t: t.versions_of(1, 10)) == [rows[1], ended]
+    assert write(lambda t: t.versions_of(1, 1)) == [rows[1]]
+    assert write(lambda t: t.version_by_number(1, 1)) == ended
+    assert write(lambda t: t.version_by_number(1, 3)) is None
+
+
+def test_definitions_are_found_by_pairs(write: Write) -> None:
+    first, second = write(lambda t: [t.insert_schedule(schedule(name)) for name in ("a", "b")])
+    write(lambda t: each(t.insert_version, *(version(key, number) for key in (first, second) for number in (1, 2))))
+    found = write(lambda t: t.definitions([(first, 2), (second, 1), (second, 9)]))
+    row = version(first, 2)
+    expected = DefinitionRow(first, 2, "default", "a", row.spec, row.policy, row.action, row.payload, row.calendars)
+    assert min(found) == expected
+    assert [row[:4] for row in sorted(found)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
+    assert write(lambda t: t.definitions([])) == []
+
+
+def test_closed_schedules_may_be_forgotten_when_nothing_flies(write: Write) -> None:
+    old = add(write, schedule("old", state="closed", updated_ms=10))
+    wanted = add(write, schedule("wanted", state="closed", purge=True))
+    add(write, schedule("young", state="closed"))
+    add(write, schedule("flying", state="closed", purge=True), in_flight=1)
+    add(write, schedule("ahead", state="closed", purge=True), cursor_s=500)
+    add(write, schedule("active", updated_ms=10, purge=True))
+    assert sorted(write(lambda t: t.purgeable(100, 1000, 10))) == [old, wanted]
+    assert len(write(lambda t: t.purgeable(100, 1000, 1))) == 1
+
+
+def test_purging_leaves_the_audit_alone(write: Write) -> None:
+    keys = [add(write, schedule(name)) for name in ("a", "b")]
+
+    def fill(t: Transaction) -> None:
+        for key, name in zip(keys, "ab", strict=True):
+            t.insert_version(version(key))
+            t.insert_runs([run(key)])
+            t.insert_spans([span(key, 0, 60)])
+            t.insert_backfill(backfill(key, key))
+            t.save_calendar_uses(key, "default", ["c"])
+            t.insert_audit(audit(name, "create"))
+
+    def left(t: Transaction, key: int) -> list[bool]:
+        lists = [t.versions_of(key, 9), t.ticks_of(key, 0, 99, 9), t.spans_of(key, 0, 99, 9), t.backfills_of(key, 9)]
+        users = key in t.users_of_calendar("default", "c", 9)
+        return [*map(bool, lists), users, bool(t.read_dials([key])), bool(t.schedules_by_key([key]))]
+
+    write(fill)
+    write(lambda t: t.purge(keys[0]))
+    assert write(lambda t: left(t, keys[0])) == [False] * 7
+    assert write(lambda t: left(t, keys[1])) == [True] * 7
+    assert len(write(lambda t: t.audit_page("default", "a", NOW_MS, 9))) == 1
+
+
+def test_schedules_by_the_zone_tables_they_were_planned_with(write: Write) -> None:
+    first, _none, second = (
+        add(write, schedule(name, zones=zones)) for name, zones in (("b", "x"), ("a", ""), ("c", "y"))
+    )
+    assert sorted(write(lambda t: t.planned_zones())) == ["x", "y"]
+    assert write(lambda t: t.schedules_in_zone("x", 10)) == [first]
+    assert write(lambda t: t.schedules_in_zone("y", 10)) == [second]
+    assert write(lambda t: t.schedules_in_zone("nowhere:1", 10)) == []

@@ -1,0 +1,204 @@
+"""Both dialects: the same statements, the same tables, and migrations that nothing can surprise."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import psycopg
+import pytest
+from psycopg.pq import ExecStatus
+
+from foliot.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
+from foliot.model.backfill import BackfillRow
+from foliot.model.dial import Dial, Span
+from foliot.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
+from foliot.model.run import RunRow
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.store.postgres.statements import load_statements
+from foliot.store.queries import load_queries
+from foliot.store.sqlite.driver import SqliteMigrator, SqliteStore
+from tests.conformance.store.conftest import SECONDS
+from tests.conformance.store.samples import dial
+
+SQLITE, POSTGRES = "foliot.store.sqlite", "foliot.store.postgres"
+ONLY_HERE = {"numbers", "foliot_schema", "sqlite_sequence"}
+ROWS: dict[str, tuple[str, ...]] = {
+    "schedules": ScheduleRow._fields,
+    "schedule_versions": VersionRow._fields,
+    "dials": Dial._fields,
+    "schedule_runs": ("run_number", *RunRow._fields),
+    "tick_spans": Span._fields,
+    "backfills": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
+    "calendars": CalendarRow._fields,
+    "workflows": WorkflowRow._fields,
+    "audit": AuditRow._fields,
+    "instances": InstanceRow._fields,
+}
+Columns = dict[str, list[tuple[str, str, bool]]]
+
+
+@pytest.fixture
+def sqlite_connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(tmp_path / "migrated.db", isolation_level=None)
+    SqliteMigrator(connection).up()
+    yield connection
+    connection.close()
+
+
+def sqlite_columns(connection: sqlite3.Connection) -> Columns:
+    found: Columns = {}
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        info = connection.execute('SELECT name, type, "notnull" OR pk FROM pragma_table_info(?)', [table])
+        found[table] = [(name, kind.lower(), bool(required)) for name, kind, required in info]
+    return found
+
+
+def postgres_columns(url: str) -> Columns:
+    found: Columns = {}
+    types = {"bigint": "integer", "boolean": "integer"}
+    with psycopg.connect(url) as connection:
+        for table, name, kind, nullable in connection.execute(
+            "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns "
+            "WHERE table_schema = current_schema ORDER BY table_name, ordinal_position"
+        ):
+            found.setdefault(table, []).append((name, types.get(kind, str(kind)), nullable == "NO"))
+    return found
+
+
+def test_both_dialects_have_the_same_statements() -> None:
+    assert load_queries(SQLITE).keys() == load_queries(POSTGRES).keys()
+
+
+def test_both_dialects_have_the_same_tables(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
+    ours, theirs = sqlite_columns(sqlite_connection), postgres_columns(migrated_url)
+    assert ours.keys() - ONLY_HERE == theirs.keys() - ONLY_HERE
+    for table in ours.keys() - ONLY_HERE:
+        assert ours[table] == theirs[table], table
+
+
+def test_the_tables_are_what_the_rows_say(migrated_url: str) -> None:
+    found = postgres_columns(migrated_url)
+    assert {table: tuple(name for name, _kind, _required in found[table]) for table in ROWS} == ROWS
+
+
+def test_both_dialects_have_the_same_named_indexes(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
+    query = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+    ours = {name for (name,) in sqlite_connection.execute(query)}
+    with psycopg.connect(migrated_url) as connection:
+        names = connection.execute("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema").fetchall()
+    assert ours == {name for (name,) in names if not re.search("_(pkey|key|row)$", name)}
+
+
+@pytest.mark.parametrize("name", sorted(load_queries(SQLITE)))
+def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: sqlite3.Connection) -> None:
+    text = load_queries(SQLITE)[name]
+    numbered = [int(number) for number in re.findall(r"\?(\d+)", text)]
+    named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
+    sqlite_connection.execute(f"EXPLAIN {text}", named or [None] * (max(numbered, default=0) or text.count("?")))
+
+
+def test_each_statement_can_be_prepared_by_postgres(migrated_url: str) -> None:
+    with psycopg.connect(migrated_url) as connection:
+        for name, statement in load_statements().items():
+            numbers: dict[str, int] = {}
+
+            def numbered(found: re.Match[str], numbers: dict[str, int] = numbers) -> str:
+                return f"${numbers.setdefault(found[1] or str(found.start()), len(numbers) + 1)}"
+
+            text = re.sub(r"%(?:\((\w+)\))?s", numbered, statement.text.decode())
+            result = connection.pgconn.prepare(name.encode(), text.encode())
+            assert result.status == ExecStatus.COMMAND_OK, (name, result.error_message)
+
+
+def test_a_postgres_that_was_never_migrated_is_refused_and_left_alone(postgres_url: str) -> None:
+    with pytest.raises(SchemaOutdated, match="migrate up"):
+        PostgresStore(postgres_url)
+    assert postgres_columns(postgres_url) == {}
+    migrator = PostgresMigrator(postgres_url)
+    assert [(each.number, each.applied) for each in migrator.status()] == [(1, False)]
+    assert migrator.up() == ["0001_first"]
+    assert migrator.up() == []
+    assert [each.applied for each in migrator.status()] == [True]
+    assert migrator.sql() == ""
+    PostgresStore(postgres_url).close()
+
+
+def test_the_script_for_postgres_can_be_run_by_hand(postgres_url: str) -> None:
+    migrator = PostgresMigrator(postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(migrator.sql().encode())
+    assert migrator.version() == 1
+
+
+def test_the_script_for_sqlite_can_be_run_by_hand(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    connection.executescript(SqliteMigrator(connection).sql())
+    assert SqliteMigrator(connection).version() == 1
+    connection.close()
+
+
+def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
+    with psycopg.connect(migrated_url) as connection:
+        connection.execute("UPDATE foliot_schema SET version = 99")
+    with pytest.raises(SchemaTooNew):
+        PostgresStore(migrated_url)
+    with pytest.raises(SchemaTooNew):
+        PostgresMigrator(migrated_url).up()
+    assert PostgresMigrator(migrated_url).version() == 99
+
+
+def test_a_newer_sqlite_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(SchemaTooNew):
+        SqliteStore(path)
+    assert connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+    connection.close()
+
+
+def test_migrators_at_once_do_it_once(postgres_url: str) -> None:
+    together = Barrier(4)
+
+    def migrate() -> list[str]:
+        migrator = PostgresMigrator(postgres_url)
+        together.wait(SECONDS)
+        return migrator.up()
+
+    with ThreadPoolExecutor(4) as threads:
+        done = [each.result(SECONDS) for each in [threads.submit(migrate) for _ in range(4)]]
+    assert sorted(done) == [[], [], [], ["0001_first"]]
+
+
+def test_a_failed_migration_leaves_nothing(postgres_url: str) -> None:
+    migrator = PostgresMigrator(postgres_url)
+    number, name, script = migrator.migrations[0]
+    migrator.migrations = ((number, name, script + "\nSELECT 1/0;"),)
+    with pytest.raises(StoreError):
+        migrator.up()
+    assert postgres_columns(postgres_url) == {}
+
+
+def test_the_search_path_says_where_the_tables_are(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA mine")
+    url = f"{postgres_url}?options=-csearch_path%3Dmine"
+    PostgresMigrator(url).up()
+    assert postgres_columns(postgres_url) == {}
+    store = PostgresStore(url)
+    store.write(lambda t: t.insert_dial(dial(1))).result(SECONDS)
+    assert store.read(lambda t: t.read_dials([1])).result(SECONDS) == {1: dial(1)}
+    store.close()
+
+
+def test_a_postgres_that_is_not_there_is_unavailable(postgres_url: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        PostgresStore("postgresql://postgres@127.0.0.1:1/none")
+    with pytest.raises(StoreError):
+        PostgresStore("postgresql://postgres@127.0.0.1/none?nonsense=1")

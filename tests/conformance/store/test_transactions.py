@@ -1,0 +1,136 @@
+"""Transactions: all or nothing, and a notice for whoever waits."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot.errors import StoreError
+from foliot.store.base import Store, Transaction
+from foliot.store.postgres.driver import PostgresStore, PostgresTransaction
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.store.conftest import SECONDS, Write
+from tests.conformance.store.samples import NOW_MS, change, dial, held, run
+
+
+class Wanted(Exception):
+    """What a test raises."""
+
+
+def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write: Write) -> None:
+    def work(t: Transaction) -> None:
+        t.insert_dial(dial(1))
+        t.insert_runs([run(1)])
+        t.notify()
+        raise Wanted
+
+    with pytest.raises(Wanted):
+        store.write(work).result(SECONDS)
+    assert write(lambda t: (t.read_dials([1]), t.open_of(1, 9))) == ({}, [])
+
+
+def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
+    def work(t: Transaction) -> None:
+        t.insert_dial(dial(1))
+        t.save_dials([dial(1, in_flight=-1)])
+
+    with pytest.raises(StoreError):
+        store.write(work).result(SECONDS)
+    assert write(lambda t: t.read_dials([1])) == {}
+
+
+def test_a_batch_of_which_one_row_is_wrong_leaves_nothing(store: Store, write: Write) -> None:
+    write(lambda t: t.many("insert_dials", [dial(1), dial(2)]))
+    with pytest.raises(StoreError):
+        store.write(lambda t: t.save_dials([dial(1, 5), dial(2, waiting=-1)])).result(SECONDS)
+    assert write(lambda t: t.read_dials([1])) == {1: dial(1)}
+
+
+def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> None:
+    assert write(lambda t: t.now_ms()) == NOW_MS
+    clock.advance(1.5)
+    assert write(lambda t: t.now_ms()) == NOW_MS + 1500
+    clock.set(0)
+    assert write(lambda t: t.now_ms()) == 0
+
+
+def test_reading_sees_what_was_written(store: Store, write: Write) -> None:
+    write(lambda t: t.insert_dial(dial(1)))
+    assert store.read(lambda t: t.read_dials([1])).result(SECONDS) == {1: dial(1)}
+
+
+def failing() -> None:
+    raise Wanted  # somebody's fault is nobody else's problem
+
+
+def test_everybody_who_subscribed_hears_of_a_commit(store: Store, write: Write) -> None:
+    heard = threading.Event()
+    store.subscribe(failing)
+    stop = store.subscribe(heard.set)
+    if isinstance(store, PostgresStore):
+        assert heard.wait(SECONDS)  # it listens now
+        heard.clear()
+    write(lambda t: t.notify())
+    assert heard.wait(SECONDS)
+    stop()
+    stop = store.subscribe(heard.set)
+    stop()
+
+
+def test_a_store_that_is_closed_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
+    before = set(threading.enumerate())
+    for made in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
+        made.subscribe(lambda: None)
+        made.write(lambda t: t.now_ms()).result(SECONDS)
+        made.read(lambda t: t.now_ms()).result(SECONDS)
+        made.close()
+    assert set(threading.enumerate()) == before
+
+
+class Counting:
+    """Counts what is sent through a cursor."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+        self._cursor = cursor
+        self.sent = 0
+
+    def execute(self, *args: Any, **kwargs: Any) -> Any:
+        self.sent += 1
+        return self._cursor.execute(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
+def statements_for(store: PostgresStore, size: int) -> int:
+    """How many statements one round of an engine takes for a batch."""
+
+    def work(t: Transaction) -> int:
+        assert isinstance(t, PostgresTransaction)
+        counting = Counting(t._cursor)
+        t._cursor = counting  # type: ignore[assignment]  # it has what is needed of one
+        keys = range(size * 10, size * 11)
+        t.many("insert_dials", [dial(key, 5) for key in keys])
+        claimed = t.claim_due(0, 9, size)
+        assert len(claimed) == size
+        rows = [run(key, attempt=1, owner=1) for key in keys]
+        t.insert_runs(rows)
+        assert len(t.insert_runs(rows)) == size
+        t.save_dials([each._replace(next_fire_ms=None) for each in claimed])
+        assert len(t.mark_started([held(row) for row in rows], 5)) == size
+        assert len(t.renew_runs([held(row) for row in rows], 5)) == size
+        assert len(t.check_runs([held(row) for row in rows])) == size
+        assert len(t.settle_runs([change(row) for row in rows])) == size
+        assert len(t.lock_dials(keys)) == size
+        return counting.sent
+
+    return store.write(work).result(SECONDS)
+
+
+def test_a_batch_takes_as_many_statements_whatever_its_size(postgres: PostgresStore) -> None:
+    assert statements_for(postgres, 10) == statements_for(postgres, 1000) == 11
