@@ -1,0 +1,478 @@
+"""One instance: its loops, and its graceful end.
+
+Three loops share the store and nothing else: one finds work and fires it, one writes outcomes, one keeps leases alive
+and cleans up.  Whatever a loop was doing when the store failed is done again: every step can be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, TypeVar
+
+from foliot import clock as time
+from foliot.clock import Clock
+from foliot.engine.backfilling import Backfilling
+from foliot.engine.budget import Budget
+from foliot.engine.firing import Fired, Firing
+from foliot.engine.instance import Instance
+from foliot.engine.launching import Launching
+from foliot.engine.probe import Probe
+from foliot.engine.releasing import Releasing
+from foliot.engine.replanning import Replanning
+from foliot.engine.rescuing import Rescuing
+from foliot.engine.rules import document_of
+from foliot.engine.settling import Settled, Settling
+from foliot.engine.sweeping import Sweeping
+from foliot.errors import FoliotError
+from foliot.launch.base import Executor
+from foliot.model.rows import DueNow
+from foliot.model.run import RunId, RunState
+from foliot.plan.rule import Rule
+from foliot.plan.settle import Outcome
+from foliot.settings import Settings
+from foliot.store.base import Store, Transaction, Work
+
+T = TypeVar("T")
+RETRY_S = (0.05, 0.2, 1.0)
+"""How long a loop waits after the store has failed once, twice, and more often."""
+RUSH_S = 0.5
+"""How long outcomes wait at most while more ticks are due than one transaction takes."""
+PREPARE_MS = 5_000
+"""How long before they are due the rules of schedules are looked up."""
+CATCH_UP_PAUSE_S = 0.1
+CHECK_S = 1.0
+IDLE_CHECK_S = 5.0
+"""How often an engine looks after its runs: while it has some, and while it has none."""
+
+
+class Engine:
+    """Runs the schedules of a store until it is stopped."""
+
+    def __init__(  # noqa: PLR0913 - what an instance is made of
+        self,
+        store: Store,
+        executors: dict[str, Executor],
+        *,
+        clock: Clock,
+        settings: Settings | None = None,
+        queues: frozenset[str] = frozenset({"default"}),
+        name: str = "",
+        release: str = "",
+        probe: Probe | None = None,
+    ) -> None:
+        """Take the store and the executors; nothing starts yet."""
+        self.settings = settings or Settings()
+        self.probe = probe or Probe()
+        self.instance = Instance(self.settings, self.probe, queues)
+        self.launching = Launching(self.instance, executors, self._document, time.pause)
+        self._store = store
+        self._executors = executors
+        self._clock = clock
+        self._name = name
+        self._release = release
+        self._firing = Firing(self.instance)
+        self._releasing = Releasing(self.instance)
+        self._rescuing = Rescuing(self.instance)
+        self._backfilling = Backfilling(self.instance)
+        self._settling = Settling(self.instance)
+        self._sweeping = Sweeping(self.instance)
+        self._replanning = Replanning(self.instance)
+        self._budget = Budget(self.settings.catchup_rate_per_s)
+        self._wake = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._flushed = asyncio.Event()
+        self._unsure = False
+        self._rushing = False
+        self._prepared_ms: int | None = None
+        self._skew_ms = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Register this instance and begin."""
+        loop = asyncio.get_running_loop()
+        self.instance.number = await self._write(
+            lambda transaction: transaction.insert_instance(self._name, self._release, transaction.now_ms())
+        )
+        self._unsubscribe = self._store.subscribe(self._waker(loop))
+        for task in (self._find(), self._settle(), self._keep()):
+            self._tasks.append(loop.create_task(task))
+
+    async def _replan(self) -> None:
+        """Aim schedules anew whose zone tables are others than when they were planned."""
+        for zones in await self._read(self._replanning.outdated):
+            while moved := await self._write(partial(self._replanning.some_of, zones=zones)):
+                for schedule_id, before, now in moved:
+                    self.probe.count("replanned")
+                    self.probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
+
+    def _waker(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._wake.set)
+
+        return wake
+
+    async def stop(self, grace_s: float | None = None) -> None:
+        """End gracefully: claim nothing more, let runs end within the grace, hand the others back."""
+        self._stopping.set()
+        self._wake.set()
+        self.launching.ready.set()
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
+        grace = self.settings.shutdown_grace_ms / 1000 if grace_s is None else grace_s
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # whoever was claiming has claimed: it is ours now
+        await self._drain(grace)
+        await self._goodbye()
+        for executor in self._executors.values():
+            executor.close()
+
+    async def _drain(self, grace_s: float) -> None:
+        """Let runs end for a while, and keep their leases alive meanwhile."""
+        beat_s = self.settings.heartbeat_ms / 1000
+        while grace_s > 0 and not await time.wait(self.launching.idle, min(grace_s, beat_s)):
+            grace_s -= beat_s
+            try:
+                await self._beat()
+            except FoliotError as error:
+                self._failed("cannot renew leases while stopping", error)
+
+    async def _goodbye(self) -> None:
+        held = await self.launching.abandon()
+
+        def leave(transaction: Transaction) -> None:
+            if held:
+                transaction.hand_back(held, transaction.now_ms())
+                transaction.notify()
+            transaction.stop_instance(self.instance.number, transaction.now_ms())
+
+        try:
+            while self.launching.outcomes:
+                await self._settle_some()
+                held += await self.launching.abandon()  # what an outcome sets free is for somebody else
+            await self._write(leave)
+        except FoliotError as error:
+            self.probe.warn(f"stopped without a goodbye, leases will run out by themselves: {error}")
+
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing that this instance started is still running or unwritten."""
+        while self.launching.active or self.launching.outcomes:
+            self._flushed.clear()
+            await self._flushed.wait()
+
+    # --- finding work ---------------------------------------------------------------------------------------------
+
+    async def _find(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                more, delay = await self._pass()
+                failures = 0
+            except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
+                more, delay = False, RETRY_S[min(failures, len(RETRY_S) - 1)]
+                failures += 1
+                self._unsure = True
+                self._failed("cannot fire just now, trying again", error)
+            if not more:
+                await time.wait(self._wake, delay)
+
+    async def _pass(self) -> tuple[bool, float]:
+        """Do what is due, the most urgent first; return whether there is more, and how long nothing will be."""
+        if self._unsure:
+            held = self.launching.held()
+            self._unsure = False  # before the step: what fails meanwhile makes it unsure again
+            self._begin(await self._write(lambda transaction: self._rescuing.adopt(transaction, held)))
+        now_ms, due = await self._read(self._look)
+        if self._is_skewed(now_ms):
+            return False, self.settings.tick_ms / 1000
+        room = self.settings.max_active_launches - len(self.launching.active)
+        if room <= 0:
+            return False, self.settings.tick_ms / 1000
+        more, catching_up = await self._do(due, min(room, self.settings.fire_batch))
+        if more:
+            return True, 0
+        await self._prepare(now_ms, due)
+        delay = self.settings.tick_ms / 1000
+        if catching_up:
+            delay = min(delay, CATCH_UP_PAUSE_S)
+        if due.next_ms is not None:
+            delay = min(delay, max(0.0, (due.next_ms - now_ms) / 1000))
+        return False, delay
+
+    async def _prepare(self, now_ms: int, due: DueNow) -> None:
+        """Learn the rules of what is due within moments, while there is time."""
+        if due.next_ms is None or due.next_ms > now_ms + PREPARE_MS or due.next_ms == self._prepared_ms:
+            return
+        self._prepared_ms = due.next_ms
+        limit = self.settings.max_active_launches
+
+        def learn(transaction: Transaction) -> None:
+            pairs = transaction.coming_dials(now_ms, now_ms + PREPARE_MS, limit)
+            self.instance.rules.of_versions(transaction, pairs)
+
+        await self._read(learn)
+
+    async def _do(self, due: DueNow, limit: int) -> tuple[bool, bool]:
+        """On-time ticks, then leases and planned runs, then catch-up, then backfills."""
+        if due.on_time:
+            fired = await self._fire_on_time(limit)
+            if fired.claimed:
+                return True, False
+        self._rushing = False
+        done = 0
+        if due.unleased:
+            held = self.launching.held()  # a worker that was frozen has not noticed that its leases are over
+            done += self._begin(await self._write(lambda transaction: self._rescuing.claim(transaction, limit, held)))
+        if due.planned:
+            done += self._begin(await self._write(lambda transaction: self._releasing.due(transaction, limit)))
+        catching_up = False
+        if due.catch_up:
+            caught_up = await self._catch_up(limit)
+            done += caught_up
+            catching_up = not caught_up
+        if due.backfills and not done:
+            size = min(limit, 100)
+            done += self._begin(await self._write(lambda transaction: self._backfilling.due(transaction, size)))
+        return done > 0, catching_up
+
+    async def _fire_on_time(self, limit: int) -> Fired:
+        """Fire one batch; while they are full, and the store works beside us, fire the next and launch this one."""
+        fire = partial(self._firing.on_time, limit=limit)
+        fired = await self._write(fire)
+        self._rushing = fired.claimed > 0
+        while fired.claimed == limit and self._store.works_beside and self._has_room(limit):
+            coming = self._store.write(fire)
+            self._begin(fired)
+            fired = await _answer(coming)
+        self._begin(fired)
+        return fired
+
+    def _has_room(self, limit: int) -> bool:
+        active = len(self.launching.active) + 2 * limit
+        return active <= self.settings.max_active_launches and not self._stopping.is_set()
+
+    async def _catch_up(self, limit: int) -> int:
+        budget = self._budget.available(asyncio.get_running_loop().time())
+        fired = await self._write(lambda transaction: self._firing.catch_up(transaction, limit, budget))
+        self._budget.use(fired.catchups)
+        self._begin(fired)
+        return 0 if budget == 0 and not fired.runs else fired.claimed
+
+    def _begin(self, fired: Fired) -> int:
+        """Launch what a committed step has decided; return how much it found to do."""
+        if fired.to_end:
+            self.launching.end(fired.to_end)
+        if fired.launches:
+            self.launching.start(fired.launches)
+            self.probe.count("runs_emitted", len(fired.launches))
+            self._tell_launches(fired)
+        return fired.claimed
+
+    def _tell_launches(self, fired: Fired) -> None:
+        if self.probe.listener is not None:
+            for row, rule in fired.launches:
+                self.probe.tell("launched", rule.schedule_id, row.reason or row.source, row.nominal_s)
+
+    def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
+        now_ms = transaction.now_ms()
+        return now_ms, transaction.due_now(now_ms, now_ms - self.settings.misfire_grace_ms)
+
+    def _is_skewed(self, now_ms: int) -> bool:
+        """Whether this machine's clock is too far from the database's to be trusted with anything."""
+        self._skew_ms = int(self._clock.now() * 1000) - now_ms
+        skewed = abs(self._skew_ms) > self.settings.max_clock_skew_ms
+        if skewed:
+            self.probe.count("skewed_passes")
+            self.probe.warn(
+                f"this clock is {self._skew_ms} ms off the database's: nothing is fired here until it is set"
+            )
+        return skewed
+
+    # --- writing outcomes -----------------------------------------------------------------------------------------
+
+    async def _settle(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            if not self.launching.outcomes:
+                self.launching.ready.clear()
+                unmarked = self.launching.unmarked()
+                await time.wait(self.launching.ready, CHECK_S / 2 if unmarked else CHECK_S)
+            try:
+                if self.launching.outcomes:
+                    await self._gather()
+                    await self._settle_some()
+                else:
+                    await self._mark_started()
+                failures = 0
+            except Exception as error:  # noqa: BLE001 - as above
+                failures += 1
+                self._failed("cannot write outcomes just now, trying again", error)
+                await time.pause(RETRY_S[min(failures, len(RETRY_S)) - 1])
+
+    async def _gather(self) -> None:
+        """Let outcomes come together, and let ticks that are due go first, for a while."""
+        gather_s = self.settings.settle_gather_ms / 1000
+        if gather_s and len(self.launching.outcomes) < self.settings.settle_batch:
+            await time.pause(gather_s)
+        waited = 0.0
+        while self._rushing and waited < RUSH_S and not self._stopping.is_set():
+            await time.pause(RUSH_S / 20)
+            waited += RUSH_S / 20
+
+    async def _settle_some(self) -> None:
+        outcomes = self.launching.take(self.settings.settle_batch)
+        try:
+            await self._settle_these(outcomes)
+            self.launching.written()
+        except Exception as error:
+            self._unsure = True
+            if getattr(error, "retryable", False):
+                self.launching.put_back(outcomes)
+                raise
+            await self._settle_one_by_one(outcomes)
+            self.launching.written()
+
+    async def _settle_one_by_one(self, outcomes: list[Outcome]) -> None:
+        """One outcome that cannot be written must not keep the others from it; its lease is what remains of it."""
+        for index, outcome in enumerate(outcomes):
+            try:
+                await self._settle_these([outcome])
+            except Exception as error:
+                if getattr(error, "retryable", False):
+                    self.launching.put_back(outcomes[index:])
+                    raise
+                self.probe.unexpected(f"the outcome of {RunId(*outcome[:3])} cannot be written", error)
+
+    async def _settle_these(self, outcomes: list[Outcome]) -> None:
+        settled = await self._write(lambda transaction: self._settling.settle(transaction, outcomes))
+        self.probe.count("runs_settled", len(settled.accepted))
+        self.probe.count("stale_writes_rejected", settled.stale)
+        if self.probe.listener is not None:
+            self._tell_outcomes(outcomes, settled)
+        self._begin(Fired(0, settled.launches, []))
+        self._flushed.set()
+        if settled.launches or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches:
+            self._wake.set()
+
+    def _tell_outcomes(self, outcomes: list[Outcome], settled: Settled) -> None:
+        for outcome in outcomes:
+            run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
+            if run not in settled.accepted:
+                continue
+            rule = self.instance.rules.newest(outcome.schedule_key)
+            name = rule.schedule_id if rule is not None else str(outcome.schedule_key)
+            text = str(outcome.state) if not outcome.error else f"{outcome.state}: {outcome.error.splitlines()[0]}"
+            self.probe.tell("retried" if run in settled.retried else "ended", name, text, outcome.nominal_s)
+        for name, note in settled.paused:
+            self.probe.tell("paused", name, note)
+
+    async def _mark_started(self) -> None:
+        """Say of long runs that they are executing."""
+        attempts = self.launching.unmarked()
+        if not attempts:
+            return
+        held = [attempt.held for attempt in attempts]
+        await self._write(lambda transaction: transaction.mark_started(held, transaction.now_ms()))
+        for attempt in attempts:
+            attempt.marked = True
+            attempt.row = attempt.row._replace(state=RunState.STARTED)
+
+    # --- keeping alive --------------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        """Renew leases, look for cancellations, sweep."""
+        loop = asyncio.get_running_loop()
+        next_beat = next_sweep = loop.time()
+        replanned = False
+        while not self._stopping.is_set():
+            try:
+                if not replanned:
+                    await self._replan()
+                    replanned = True
+                if loop.time() >= next_sweep:
+                    await self._sweep()
+                    next_sweep = loop.time() + self.settings.sweep_ms / 1000
+                if loop.time() >= next_beat:
+                    await self._beat()
+                    next_beat = loop.time() + self.settings.heartbeat_ms / 1000
+                await self._check()
+            except Exception as error:  # noqa: BLE001 - as above
+                self._failed("cannot renew leases just now, trying again", error)
+            pause_s = CHECK_S if self.launching.active else IDLE_CHECK_S
+            await time.wait(self._stopping, min(pause_s, self.settings.heartbeat_ms / 1000))
+
+    async def _beat(self) -> None:
+        held = list(self.launching.active)
+        settings = self.settings
+
+        def renew(transaction: Transaction) -> tuple[set[Any], int]:
+            now_ms = transaction.now_ms()
+            transaction.beat(self.instance.number, now_ms, self._skew_ms)
+            ours = transaction.renew_runs(held, now_ms + settings.lock_ttl_ms)
+            return set(ours), transaction.live_instances(now_ms - 3 * settings.heartbeat_ms)
+
+        ours, live = await self._write(renew)
+        self._budget.instances = max(1, live)
+        self.probe.count("leases_lost", self.launching.lost(ours, held))
+
+    async def _check(self) -> None:
+        """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
+        held = [
+            attempt.held
+            for attempt in self.launching.active.values()
+            if attempt.marked or attempt.rule.policy.overlap_policy in ("cancel_other", "terminate_other")
+        ]
+        if not held:
+            return
+        found = await self._read(lambda transaction: transaction.check_runs(held))
+        self.probe.count("leases_lost", self.launching.lost(set(found), held))
+        for each in held:
+            attempt = self.launching.active.get(each)
+            if attempt is not None and found.get(attempt.row.id):
+                self.launching.cancel(attempt)
+
+    async def _sweep(self) -> None:
+        outcomes = await self._read(self._sweeping.zombies)
+        if outcomes:
+            settled = await self._write(lambda transaction: self._settling.settle(transaction, outcomes))
+            self.probe.count("zombies_cleaned", len(settled.accepted))
+            self._begin(Fired(0, settled.launches, []))
+        await self._write(self._sweeping.expire)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """Count and say what went wrong; a mistake of our own comes with its traceback."""
+        if isinstance(error, FoliotError):
+            self.probe.count("store_errors")
+            self.probe.warn(f"{what}: {error}")
+        else:
+            self.probe.unexpected(what, error)
+
+    # --- the store ------------------------------------------------------------------------------------------------
+
+    async def _document(self, rule: Rule) -> Any:
+        action = rule.action
+        assert action.workflow_id is not None
+        row = await self._read(
+            lambda transaction: transaction.workflow(rule.namespace, action.workflow_id or "", action.workflow_version)
+        )
+        return None if row is None else document_of(row.document)
+
+    async def _write(self, work: Work[T]) -> T:
+        return await _answer(self._store.write(work))
+
+    async def _read(self, work: Work[T]) -> T:
+        return await _answer(self._store.read(work))
+
+
+async def _answer(future: Future[T]) -> T:
+    """Wait for a store's answer; where it is there already, the others still get their turn."""
+    if not future.done():
+        return await asyncio.wrap_future(future)
+    await time.pause(0)
+    return future.result()

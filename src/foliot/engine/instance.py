@@ -1,0 +1,56 @@
+"""What every step of one instance shares."""
+
+from __future__ import annotations
+
+from foliot.engine.probe import Probe
+from foliot.engine.rules import Rules
+from foliot.plan.generate import Limits
+from foliot.plan.rule import Rule
+from foliot.plan.world import World, is_target_paused
+from foliot.settings import Settings
+
+
+class Instance:
+    """One engine: its number in the store, its settings, what it serves and what it remembers."""
+
+    def __init__(self, settings: Settings, probe: Probe, queues: frozenset[str] = frozenset({"default"})) -> None:
+        """Take what the instance obeys and serves."""
+        self.settings = settings
+        self.probe = probe
+        self.queues = queues
+        self.rules = Rules()
+        self.number = 0
+        self.limits = Limits(
+            settings.misfire_grace_ms,
+            settings.max_catchup_per_tick,
+            settings.max_buffer,
+            settings.max_span_ticks,
+            settings.lookahead_ms,
+        )
+
+    def serves(self, rule: Rule) -> bool:
+        """Whether this instance launches the runs of a schedule."""
+        return rule.action.queue in self.queues
+
+    def worlds(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> Worlds:
+        """Return the world of this moment for any rule."""
+        return Worlds(self, now_ms, paused_targets)
+
+
+class Worlds:
+    """The world of one moment, for each rule: almost always one of two."""
+
+    def __init__(self, instance: Instance, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> None:
+        """Take the moment."""
+        settings = instance.settings
+        self._instance = instance
+        self._paused = paused_targets
+        self._ours = World(now_ms, instance.number, now_ms + settings.lock_ttl_ms, instance.limits, settings.max_buffer)
+        self._others = self._ours._replace(owner=None)
+
+    def of(self, rule: Rule) -> World:
+        """Return the world that a schedule is decided in."""
+        world = self._ours if self._instance.serves(rule) else self._others
+        if self._paused and is_target_paused(rule, self._paused):
+            return world._replace(target_paused=True)
+        return world

@@ -1,0 +1,235 @@
+"""Calling executors: concurrently, outside any transaction, each attempt with its fence.
+
+An attempt ends in exactly one :class:`~foliot.plan.settle.Outcome`, which waits here until it is written.  Outcomes
+that could not be written stay; the lease stays with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from foliot.engine.instance import Instance
+from foliot.errors import FoliotError, LaunchError
+from foliot.launch.base import Ended, Executor, Launch
+from foliot.model.rows import HeldRun
+from foliot.model.run import Reason, RunId, RunRow, RunState, idempotency_key
+from foliot.plan.rule import Rule
+from foliot.plan.settle import Outcome
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Documents = Callable[[Rule], Awaitable[Any]]
+Pause = Callable[[float], Awaitable[None]]
+
+
+class Attempt:
+    """A run that this instance executes."""
+
+    __slots__ = ("cancelled", "held", "marked", "row", "rule", "task")
+
+    def __init__(self, row: RunRow, rule: Rule) -> None:
+        """Take the run as it was leased."""
+        self.row = row
+        self.rule = rule
+        self.task: asyncio.Task[None] | None = None
+        self.marked = False
+        self.cancelled: RunState | None = None
+        self.held = HeldRun(row.schedule_key, row.nominal_s, row.origin, row.attempt)
+
+
+class Launching:
+    """The runs that one instance executes, and the outcomes that are still to be written."""
+
+    def __init__(self, instance: Instance, executors: dict[str, Executor], documents: Documents, pause: Pause) -> None:
+        """Take the executors by kind, and how to load a workflow's document."""
+        self._instance = instance
+        self._executors = executors
+        self._documents = documents
+        self._pause = pause
+        self.active: dict[HeldRun, Attempt] = {}
+        self.outcomes: list[Outcome] = []
+        self._writing: list[Outcome] = []
+        self.ready = asyncio.Event()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def start(self, launches: Iterable[tuple[RunRow, Rule]]) -> None:
+        """Begin to execute runs that the ledger says are ours."""
+        create_task = asyncio.get_running_loop().create_task
+        pickups = self._instance.settings.max_pickups
+        active, execute = self.active, self._execute
+        for row, rule in launches:
+            attempt = Attempt(row, rule)
+            if row.attempt - row.failures > pickups:
+                self._end(attempt, *_lost(row))
+                continue
+            active[attempt.held] = attempt
+            attempt.task = create_task(execute(attempt))
+        if active:
+            self.idle.clear()
+
+    def end(self, rows: Iterable[RunRow]) -> None:
+        """Cancel runs that are to end, where they are executed here."""
+        for row in rows:
+            attempt = self.active.get(HeldRun(row.schedule_key, row.nominal_s, row.origin, row.attempt))
+            if attempt is not None:
+                self.cancel(attempt)
+
+    def cancel(self, attempt: Attempt) -> None:
+        """Cancel one attempt; its outcome says so, if anybody still wants to know."""
+        attempt.cancelled = RunState.CANCELLED
+        if attempt.task is not None:
+            attempt.task.cancel()
+
+    async def abandon(self) -> list[HeldRun]:
+        """End whatever is executed here without an outcome; return it, so that it can be handed back."""
+        abandoned = dict(self.active)
+        tasks = [attempt.task for attempt in abandoned.values() if attempt.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.active.clear()
+        self.idle.set()
+        return list(abandoned)
+
+    def take(self, limit: int) -> list[Outcome]:
+        """Return outcomes to be written; ``put_back`` takes those that the store did not want to hear."""
+        self._writing, self.outcomes = self.outcomes[:limit], self.outcomes[limit:]
+        return self._writing
+
+    def written(self) -> None:
+        """Forget the outcomes that were taken: they are in the ledger."""
+        self._writing = []
+
+    def put_back(self, outcomes: list[Outcome]) -> None:
+        """Keep outcomes that could not be written."""
+        self.outcomes[:0] = outcomes
+        self.ready.set()
+
+    async def _execute(self, attempt: Attempt) -> None:
+        reason = None
+        try:
+            limit_ms = attempt.rule.policy.max_execution_ms
+            if limit_ms is None:
+                ended = await self._try(attempt)
+            else:
+                async with asyncio.timeout(limit_ms / 1000):
+                    ended = await self._try(attempt)
+        except asyncio.CancelledError:
+            if attempt.cancelled is None:  # the instance itself is going down: the lease is what remains
+                raise
+            ended, reason = Ended(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
+        except LaunchError as error:
+            ended, reason = Ended(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
+            self._instance.probe.count("runs_failed_launch")
+        except TimeoutError:
+            limit = attempt.rule.policy.max_execution_ms
+            ended = Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit})")
+        except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
+            ended = Ended(RunState.FAILED, error=f"{type(error).__name__}: {error}")
+        finally:
+            self.active.pop(attempt.held, None)
+            if not self.active:
+                self.idle.set()
+        self._end(attempt, ended, reason)
+
+    async def _try(self, attempt: Attempt) -> Ended:
+        """Launch, again and again if it cannot even begin; the last such error counts."""
+        settings = self._instance.settings
+        pause_ms = settings.launch_retry_ms
+        for tries_left in range(settings.launch_tries - 1, -1, -1):
+            try:
+                return await self._run(attempt)
+            except LaunchError:
+                if not tries_left:
+                    raise
+                await self._pause(pause_ms / 1000)
+                pause_ms *= 2
+        raise AssertionError("there is at least one try")
+
+    async def _run(self, attempt: Attempt) -> Ended:
+        action = attempt.rule.action
+        document = None
+        if action.function is None:
+            try:
+                document = await self._documents(attempt.rule)
+            except FoliotError as error:
+                raise LaunchError(f"the workflow {action.workflow_id!r} cannot be loaded: {error}") from error
+            if document is None:
+                raise LaunchError(f"there is no workflow {action.workflow_id!r}")
+        kind = "function" if document is None else str(document.get("executor", "function"))
+        executor = self._executors.get(kind)
+        if executor is None:
+            raise LaunchError(f"no executor {kind!r} here; there is {', '.join(sorted(self._executors))}")
+        return await executor.run(_launch_of(attempt, document))
+
+    def _end(self, attempt: Attempt, ended: Ended, reason: Reason | None) -> None:
+        row = attempt.row
+        started_ms = None if row.due_ms is None else row.due_ms - self._instance.settings.lock_ttl_ms
+        self.outcomes.append(
+            Outcome(
+                row.schedule_key,
+                row.nominal_s,
+                row.origin,
+                row.attempt,
+                ended.state,
+                reason,
+                row.failures,
+                started_ms,
+                _storable(ended.error),
+                _storable(ended.result),
+                _storable(ended.execution_id),
+            )
+        )
+        self.ready.set()
+
+    def held(self) -> list[HeldRun]:
+        """Return everything that must not be launched again: what is executed, and what waits to be written."""
+        ended = [*self._writing, *self.outcomes]
+        return [
+            *self.active,
+            *(HeldRun(each.schedule_key, each.nominal_s, each.origin, each.fence) for each in ended),
+        ]
+
+    def unmarked(self) -> list[Attempt]:
+        """Return the attempts that are executing and not yet known to be."""
+        return [attempt for attempt in self.active.values() if not attempt.marked]
+
+    def lost(self, still_ours: set[RunId], asked: Iterable[HeldRun]) -> int:
+        """Cancel the attempts among those asked about that are no longer ours; return how many."""
+        gone = [held for held in asked if RunId(*held[:3]) not in still_ours and held in self.active]
+        for held in gone:
+            self.cancel(self.active[held])
+        return len(gone)
+
+
+def _launch_of(attempt: Attempt, document: Any) -> Launch:
+    row, rule = attempt.row, attempt.rule
+    payload = row.payload if row.payload is not None else rule.payload
+    names = (rule.namespace, rule.schedule_id)
+    return Launch(
+        idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id),
+        str(row.id),
+        *names,
+        row.source,
+        _EPOCH + timedelta(seconds=row.nominal_s),
+        row.attempt,
+        None if payload is None else json.loads(payload),
+        rule.action,
+        document,
+    )
+
+
+def _storable(text: str | None) -> str | None:
+    """Text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
+    if text is None or (text.isascii() and "\x00" not in text):
+        return text
+    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
+
+
+def _lost(row: RunRow) -> tuple[Ended, Reason]:
+    error = f"picked up {row.attempt - 1 - row.failures} times, and each time the worker was lost; it may be the cause"
+    return Ended(RunState.FAILED, error=error), Reason.WORKER_LOST

@@ -1,0 +1,54 @@
+"""Planned runs whose time has come: admitted now, under the lock of their dial, as if the tick were new."""
+
+from __future__ import annotations
+
+from foliot.engine.firing import NOTHING, Fired, launches_of, record_of
+from foliot.engine.instance import Instance
+from foliot.model.run import Reason, RunRow
+from foliot.plan.decide import Decision
+from foliot.plan.generate import Due
+from foliot.plan.settle import change_of
+from foliot.store.base import Transaction
+
+
+class Releasing:
+    """The step for planned runs."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def due(self, transaction: Transaction, limit: int) -> Fired:
+        """Admit planned runs whose fire time has come; those of a paused schedule wait for its resume."""
+        now_ms = transaction.now_ms()
+        found = transaction.due_planned(now_ms, limit)
+        if not found:
+            return NOTHING
+        dials = transaction.lock_dials(row.schedule_key for row in found)
+        paused = [key for key, dial in dials.items() if dial.paused]
+        if paused:
+            transaction.hold_planned(paused, now_ms)
+        rules = self._instance.rules.of(transaction, dials.values())
+        worlds = self._instance.worlds(now_ms, transaction.paused_targets())
+        rows = transaction.planned_of(dials.keys() - set(paused), now_ms)
+        decisions: dict[int, Decision] = {}
+        for row in rows:
+            rule = rules.get(row.schedule_key)
+            if rule is not None:
+                fresh = Decision(dials[row.schedule_key], rule, worlds.of(rule))
+                decisions.setdefault(row.schedule_key, fresh).tick(_due(row))
+        return self._recorded(transaction, len(decisions) + len(paused), list(decisions.values()), rows)
+
+    def _recorded(self, transaction: Transaction, claimed: int, decisions: list[Decision], rows: list[RunRow]) -> Fired:
+        """Write what was decided over the rows that are there already, and the dials with it."""
+        now_ms = transaction.now_ms()
+        known = {row.id: row for row in rows}
+        decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
+        record = record_of(now_ms, decisions, [decision.released() for decision in decisions])
+        recorded = transaction.record(record._replace(runs=[]))
+        transaction.release_runs([change_of(run, 0) for run in decided])
+        return Fired(claimed, launches_of(decisions, self._instance.number, set()), recorded.to_end)
+
+
+def _due(row: RunRow) -> Due:
+    return Due(row.nominal_s, row.fire_ms, None if row.reason is None else Reason(row.reason))

@@ -1,0 +1,50 @@
+"""New zone tables: exactly the schedules whose zone has changed are aimed anew, and the difference is written down."""
+
+from __future__ import annotations
+
+from foliot.engine import journal
+from foliot.engine.instance import Instance
+from foliot.model.dial import Dial
+from foliot.model.rows import ScheduleRow
+from foliot.plan.definition import is_outdated, zones_text
+from foliot.plan.edit import aimed
+from foliot.plan.rule import Rule
+from foliot.store.base import Transaction
+
+REPLAN_BATCH = 1_000
+
+
+Moved = list[tuple[str, int | None, int | None]]
+"""Schedules that now tick at other times: their ids, and the next tick before and after."""
+
+
+class Replanning:
+    """The step that follows an upgrade of the time zone data."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def outdated(self, transaction: Transaction) -> list[str]:
+        """Return the zone tables that schedules were planned with and that are others now; usually none."""
+        return [zones for zones in transaction.planned_zones() if is_outdated(zones)]
+
+    def some_of(self, transaction: Transaction, zones: str) -> Moved:
+        """Aim some of the schedules of one zone anew; an empty answer says that none are left."""
+        keys = transaction.schedules_in_zone(zones, REPLAN_BATCH)
+        dials = transaction.lock_dials(keys)
+        rows = transaction.schedules_by_key(dials)
+        rules = self._instance.rules.of(transaction, dials.values())
+        moved: Moved = []
+        for key, dial in dials.items():
+            if key in rules:
+                after = self._aimed(transaction, dial, rules[key], rows[key])
+                moved.append((rows[key].schedule_id, dial.next_nominal_s, after.next_nominal_s))
+        return moved
+
+    def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
+        after = dial if dial.closed or rule.fixed_delay else aimed(dial, rule, dial.cursor_s)
+        transaction.save_dials([after])
+        note = {"next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
+        journal.zones_changed(transaction, row.schedule_key, zones_text(rule.spec), note, transaction.now_ms())
+        return after

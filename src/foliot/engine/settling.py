@@ -1,0 +1,110 @@
+"""Outcomes: one transaction for all that have gathered, each guarded by its fence, each setting free what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from foliot.engine import journal
+from foliot.engine.firing import release_waiting
+from foliot.engine.instance import Instance
+from foliot.model.dial import Dial
+from foliot.model.policy import Policy
+from foliot.model.run import FINAL, RunChange, RunId, RunRow
+from foliot.plan.edit import paused
+from foliot.plan.rule import Rule
+from foliot.plan.settle import Outcome, freed, pauses, settle
+from foliot.store.base import Transaction
+
+
+class Settled(NamedTuple):
+    """What settling has written: what counted, what may start or be tried again, what came too late."""
+
+    accepted: set[RunId]
+    launches: list[tuple[RunRow, Rule]]
+    retried: set[RunId]
+    paused: list[tuple[str, str]]
+    stale: int
+
+
+class Settling:
+    """The step for outcomes."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def settle(self, transaction: Transaction, outcomes: Sequence[Outcome]) -> Settled:
+        """Write outcomes and start what they set free."""
+        now_ms = transaction.now_ms()
+        dials = transaction.lock_dials(outcome.schedule_key for outcome in outcomes)
+        rules = self._instance.rules.of(transaction, dials.values())
+        changes = [self._change(outcome, dials, rules, now_ms) for outcome in _newest(outcomes)]
+        accepted = transaction.settle_runs(changes)
+        touched: set[int] = set()
+        notes: list[tuple[str, str]] = []
+        for change in changes:
+            key = change.schedule_key
+            if change.id in accepted and change.state in FINAL and key in dials:
+                dials[key] = freed(dials[key], rules.get(key), change.state, change.origin, now_ms)
+                dials[key] = self._after(transaction, dials[key], rules.get(key), change, notes)
+                touched.add(key)
+        launches = self._released(transaction, dials, rules, touched, now_ms)
+        transaction.save_dials([dials[key] for key in sorted(touched)])
+        self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
+        retried = {change.id for change in changes if change.state not in FINAL} & accepted
+        return Settled(accepted, launches, retried, notes, len(outcomes) - len(accepted))
+
+    def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:
+        """A backfill whose own run has ended goes on at once; one that waits behind ticks looks again by itself."""
+        keys = {change.schedule_key for change in changes if change.origin and change.state in FINAL}
+        if keys:
+            transaction.wake_backfills(keys, now_ms)
+            transaction.notify()
+
+    def _change(self, outcome: Outcome, dials: dict[int, Dial], rules: dict[int, Rule], now_ms: int) -> RunChange:
+        dial, rule = dials.get(outcome.schedule_key), rules.get(outcome.schedule_key)
+        policy = Policy() if rule is None else rule.policy
+        return settle(outcome, policy, now_ms, closed=dial is None or dial.closed)
+
+    def _released(
+        self,
+        transaction: Transaction,
+        dials: dict[int, Dial],
+        rules: dict[int, Rule],
+        touched: set[int],
+        now_ms: int,
+    ) -> list[tuple[RunRow, Rule]]:
+        waiting = {key: dials[key] for key in touched if dials[key].waiting}
+        if not waiting:
+            return []
+        worlds = self._instance.worlds(now_ms, transaction.paused_targets())
+        launches = release_waiting(transaction, waiting, rules, worlds, self._instance)
+        dials.update(waiting)
+        return launches
+
+    def _after(
+        self,
+        transaction: Transaction,
+        dial: Dial,
+        rule: Rule | None,
+        change: RunChange,
+        notes: list[tuple[str, str]],
+    ) -> Dial:
+        """Pause the schedule if it asked for that after a failure."""
+        if rule is None or dial.closed or not pauses(dial, rule.policy, change.state):
+            return dial
+        error = (change.error or "no message").splitlines()[0]
+        note = f"paused after a failed run ({change.state}): {error}"[:500]
+        notes.append((journal.paused(transaction, dial.schedule_key, note, transaction.now_ms()), note))
+        return paused(dial, None)
+
+
+def _newest(outcomes: Sequence[Outcome]) -> Iterable[Outcome]:
+    """One outcome of each run: of two attempts that ended here, only the later fence can still hold."""
+    newest: dict[RunId, Outcome] = {}
+    for outcome in outcomes:
+        run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
+        if run not in newest or newest[run].fence < outcome.fence:
+            newest[run] = outcome
+    return newest.values()

@@ -1,0 +1,58 @@
+"""Cleaning up: runs that nobody will ever finish, and what is older than its retention."""
+
+from __future__ import annotations
+
+from foliot.engine.instance import Instance
+from foliot.model.run import Reason, RunRow, RunState
+from foliot.plan.rule import Rule
+from foliot.plan.settle import Outcome
+from foliot.store.base import Transaction
+
+SWEEP_BATCH = 1_000
+DEFAULT_MAX_EXECUTION_MS = 60_000
+
+
+class Sweeping:
+    """The step for what is left over."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def zombies(self, transaction: Transaction) -> list[Outcome]:
+        """Return the failures of runs whose owner has been silent for too long and that nobody picked up."""
+        settings = self._instance.settings
+        now_ms = transaction.now_ms()
+        rows = transaction.zombie_runs(now_ms - settings.zombie_after_ms, SWEEP_BATCH)
+        rules = self._instance.rules.of_versions(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
+        return [
+            Outcome(
+                row.schedule_key,
+                row.nominal_s,
+                row.origin,
+                row.attempt,
+                RunState.FAILED,
+                Reason.ZOMBIE,
+                row.failures,
+                error=f"no sign of life from its worker for {settings.zombie_after_ms // 60_000} minutes: it has "
+                "crashed or was cut off, and no instance that serves the queue picked the run up",
+            )
+            for row in rows
+            if now_ms - (row.started_ms or row.decided_ms) > _allowed_ms(row, rules)
+        ]
+
+    def expire(self, transaction: Transaction) -> None:
+        """Forget what is older than its retention."""
+        settings = self._instance.settings
+        now_ms = transaction.now_ms()
+        before_ms = now_ms - settings.retention_ms
+        transaction.expire_runs(before_ms, SWEEP_BATCH)
+        transaction.expire_requests(now_ms - settings.request_retention_ms)
+        transaction.expire_instances(before_ms)
+        for key in transaction.purgeable(now_ms // 1000, before_ms, SWEEP_BATCH):
+            transaction.purge(key)
+
+
+def _allowed_ms(row: RunRow, rules: dict[int, Rule]) -> int:
+    rule = rules.get(row.schedule_key)
+    return (rule.policy.max_execution_ms if rule else None) or DEFAULT_MAX_EXECUTION_MS

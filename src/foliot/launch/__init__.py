@@ -1,0 +1,1 @@
+"""Starting runs: one contract, an executor for each kind of target."""

@@ -1,0 +1,434 @@
+"""A real engine in virtual time, on SQLite: what its loops do with each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from foliot.clock import pause
+from foliot.engine.host import Engine
+from foliot.engine.probe import Event, Probe
+from foliot.errors import LaunchError
+from foliot.launch.base import Ended, Launch
+from foliot.model.run import RunState
+from foliot.operations import control, runs, schedules, targets
+from foliot.operations.session import Session
+from foliot.operations.verify import verify
+from foliot.settings import Settings
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.executor import RecordingExecutor
+from foliot.testing.loop import VirtualLoop
+
+BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
+FUNCTION = "tasks:work"
+
+
+class LoopClock:
+    """The host's clock: the loop's own time, and an error that a test sets."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self.off = 0.0
+
+    def now(self) -> float:
+        return BEGIN + self._loop.time() + self.off
+
+
+class World:
+    """A store, engines, and what they executed."""
+
+    def __init__(self) -> None:
+        self.loop = VirtualLoop()
+        self.clock = LoopClock(self.loop)
+        self.store = SqliteStore(clock=self.clock, inline=True)
+        self.plan: Callable[[Launch], tuple[float, Ended]] = lambda _: (0.0, Ended())
+        self.executor = RecordingExecutor(self.clock.now, self._planned)
+        self.events: list[Event] = []
+        self.engines: list[Engine] = []
+
+    def _planned(self, launch: Launch) -> tuple[float, Ended]:
+        return self.plan(launch)
+
+    def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
+        made = Engine(
+            self.store,
+            {"function": self.executor},
+            clock=other.pop("clock", self.clock),
+            settings=settings,
+            probe=Probe(self.events.append),
+            **other,
+        )
+        self.engines.append(made)
+        return made
+
+    def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
+        return self.store.write(lambda t: operation(Session(t, Settings()), *args, **given)).result()
+
+    def create(self, schedule_id: str = "report", **given: Any) -> Any:
+        return self.ask(schedules.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})
+
+    def run(self, story: Callable[[], Awaitable[None]]) -> None:
+        async def told() -> None:
+            try:
+                await story()
+            finally:
+                for engine in self.engines:
+                    await engine.stop(0)
+
+        self.loop.run_until_complete(told())
+
+    def states(self, schedule_id: str = "report") -> list[str]:
+        found = reversed(self.ask(runs.runs, schedule_id, limit=1_000).items)
+        return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in found]
+
+    def launched_at(self) -> list[float]:
+        return [each.at - BEGIN for each in self.executor.executions]
+
+
+async def die(engine: Engine) -> None:
+    """End an engine without a goodbye: its leases run out by themselves."""
+    for task in engine._tasks:
+        task.cancel()
+    await engine.launching.abandon()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    asyncio.set_event_loop(made.loop)
+    yield made
+    for name in made.ask(schedules.list_schedules).items:
+        assert made.ask(verify, name.schedule_id).ok
+    made.store.close()
+    made.loop.close()
+    asyncio.set_event_loop(None)
+
+
+def test_ticks_are_launched_on_the_second(world: World) -> None:
+    world.create()
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(200)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
+    assert world.launched_at() == pytest.approx([30, 90, 150], abs=0.01)
+
+
+def test_a_long_run_stays_with_its_worker(world: World) -> None:
+    """A run of ten minutes, a lease of two, and a second engine that would love to have it."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (600.0, Ended())
+
+    async def story() -> None:
+        await world.engine().start()
+        await world.engine().start()
+        await pause(700)
+
+    world.run(story)
+    assert len(world.executor.executions) == 1
+    assert world.states() == ["08:01 SUCCESS"]
+
+
+def test_a_run_is_known_to_be_executing(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (600.0, Ended())
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(32)
+        assert world.states() == ["08:01 STARTED"]
+
+    world.run(story)
+
+
+def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
+    world.create(max_execution_ms=5_000, overlap_policy="allow")
+    world.plan = lambda _: (600.0, Ended())
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+
+    world.run(story)
+    assert world.states() == ["08:01 TIMED_OUT"]
+    assert "max_execution_ms (5000)" in world.ask(runs.runs, "report").items[0].error
+
+
+def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
+    world.create(max_attempts=5)
+
+    def refuse(_: Launch) -> tuple[float, Ended]:
+        raise LaunchError("no such function")
+
+    world.plan = refuse
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(50)
+
+    world.run(story)
+    assert world.states() == ["08:01 FAILED launch_failed"]
+    assert world.launched_at() == pytest.approx([30, 30.1, 30.3], abs=0.01)
+
+
+def test_a_workflow_that_is_missing(world: World) -> None:
+    world.ask(schedules.create, "report", cron="* * * * *", workflow_id="nothing")
+    world.ask(schedules.create, "other", cron="* * * * *", workflow_id="strange")
+    world.ask(targets.put_workflow, "strange", {"executor": "teleport"})
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(50)
+
+    world.run(story)
+    assert world.states() == world.states("other") == ["08:01 FAILED launch_failed"]
+    assert "there is no workflow 'nothing'" in world.ask(runs.runs, "report").items[0].error
+    assert "no executor 'teleport'" in world.ask(runs.runs, "other").items[0].error
+
+
+def test_an_executor_that_breaks_its_contract(world: World) -> None:
+    """Whatever it raises, and whatever is in the message, the run has failed and the engine goes on."""
+    world.create(cron="1-2 8 * * *")
+    known: dict[str, tuple[float, Ended]] = {}
+    world.plan = lambda launch: known[f"odd \x00 \udc80 {launch.attempt}"]
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(100)
+
+    world.run(story)
+    assert world.states() == ["08:01 FAILED", "08:02 FAILED"]
+    error = world.ask(runs.runs, "report").items[0].error
+    assert "\x00" not in error
+    assert error.startswith("KeyError")
+
+
+def test_cancel_other_cancels_what_is_executed(world: World) -> None:
+    world.create(overlap_policy="cancel_other", cron="1-2 8 * * *")
+    world.plan = lambda launch: (600.0 if launch.scheduled_for.minute == 1 else 1.0, Ended())
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(100)
+
+    world.run(story)
+    assert world.states() == ["08:01 CANCELLED cancel_requested", "08:02 SUCCESS"]
+
+
+def test_a_trigger_that_terminates_reaches_another_engine(world: World) -> None:
+    """The engine that executes the run learns of its end within a second, and its outcome is not written."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda launch: (600.0 if launch.source == "schedule" else 1.0, Ended())
+
+    async def story() -> None:
+        engine = world.engine()
+        await engine.start()
+        await pause(40)
+        world.ask(control.trigger, "report", overlap="terminate_other")
+        await pause(3)
+        assert len(engine.launching.active) == 0
+
+    world.run(story)
+    assert sorted(state.split()[1] for state in world.states()) == ["SUCCESS", "TERMINATED"]
+
+
+def test_a_storm_obeys_the_rate_and_lets_on_time_ticks_through(world: World) -> None:
+    """Twenty schedules missed an hour; ten starts a second are allowed, and the minute is on time all the same."""
+    for number in range(20):
+        world.create(f"late-{number}", catchup_policy="fire_immediately", overlap_policy="allow")
+    world.loop.pass_time(3_600)
+    world.create("fresh")
+    started: dict[str, float] = {}
+
+    async def story() -> None:
+        await world.engine(Settings(catchup_rate_per_s=10)).start()
+        await pause(45)
+        started.update({each.launch.schedule_id: each.at for each in world.executor.executions})
+
+    world.run(story)
+    assert started["fresh"] == pytest.approx(BEGIN + 3_630, abs=0.05)
+    caught_up = [each.at for each in world.executor.executions if each.launch.schedule_id != "fresh"]
+    missed = [at for at in caught_up if at < BEGIN + 3_629]
+    assert 10 * 28 <= len(missed) <= 10 * 31
+    for second in range(3_600, 3_629):
+        within = [at for at in missed if BEGIN + second + 1 <= at < BEGIN + second + 2]
+        assert len(within) <= 12
+
+
+def test_a_clock_that_is_wrong_fires_nothing(world: World) -> None:
+    """The host's clock is two minutes off the database's: it says so and waits until the clock is set."""
+    world.create()
+    wrong = LoopClock(world.loop)
+    wrong.off = 120.0
+
+    async def story() -> None:
+        await world.engine(clock=wrong).start()
+        await pause(40)
+        assert world.executor.executions == []
+        wrong.off = 0.0
+        await pause(10)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS"]
+    assert any("off the database's" in event.text for event in world.events)
+
+
+def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> None:
+    world.create(cron="0 * * * *")
+    world.ask(control.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(10)
+
+    world.run(story)
+    assert len(world.executor.executions) == 47
+    assert world.ask(control.backfills, "report")[0].state == "DONE"
+
+
+def test_a_stop_hands_back_what_it_executes(world: World) -> None:
+    """The next engine has it at once, under the same key, and does not wait for the lease."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda launch: (600.0 if launch.attempt == 1 else 0.0, Ended())
+
+    async def story() -> None:
+        first = world.engine()
+        await first.start()
+        await pause(40)
+        await first.stop(5)
+        await world.engine().start()
+        await pause(1)
+
+    world.run(story)
+    first, second = (each.launch for each in world.executor.executions)
+    assert (first.key, first.attempt, second.attempt) == (second.key, 1, 2)
+    assert world.states() == ["08:01 SUCCESS"]
+
+
+def test_a_stop_hands_back_what_its_last_outcome_sets_free(world: World) -> None:
+    """A run ends while the engine is stopping; the one that waited behind it is for another engine, at once."""
+    world.create(cron="1-2 8 * * *", overlap_policy="queue")
+    world.plan = lambda launch: (65.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
+
+    async def story() -> None:
+        first = world.engine()
+        await first.start()
+        await pause(92)
+        await first.stop(10)
+        assert len(world.executor.executions) == 1
+        assert first.launching.active == {}
+        await world.engine().start()
+        await pause(1)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS", "08:02 SUCCESS"]
+
+
+def test_a_worker_that_dies_again_and_again_is_the_runs_fault(world: World) -> None:
+    """Picked up ten times, and each time the worker was lost: it has failed, and says so."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (1e6, Ended())
+
+    async def story() -> None:
+        for _ in range(11):
+            engine = world.engine()
+            await engine.start()
+            await pause(200)  # the lease of the one before, and a while
+            await die(engine)
+        await world.engine().start()
+        await pause(130)
+
+    world.run(story)
+    assert world.states() == ["08:01 FAILED worker_lost"]
+    assert len(world.executor.executions) == 10
+
+
+def test_events_tell_the_story(world: World) -> None:
+    world.create(pause_on_failure=True)
+    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="no luck\nline 2"))
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+
+    world.run(story)
+    kinds = [(event.kind, event.schedule_id) for event in world.events]
+    assert kinds == [("launched", "report"), ("ended", "report"), ("paused", "report")]
+    assert world.events[1].text == "FAILED: no luck"
+
+
+def test_a_failed_run_is_tried_again_when_its_delay_is_over(world: World) -> None:
+    """Its old owner took it for one of its own and renewed a lease that nobody had: it was never tried again."""
+    world.create(cron="1 8 * * *", max_attempts=3, retry_delay_ms=5_000)
+    world.plan = lambda launch: (0.0, Ended() if launch.attempt == 3 else Ended(RunState.FAILED, error="not yet"))
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(60)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS retry"]
+    assert [execution.launch.attempt for execution in world.executor.executions] == [1, 2, 3]
+    assert len({execution.launch.key for execution in world.executor.executions}) == 1
+    first, second, third = (execution.at for execution in world.executor.executions)
+    assert 5 <= second - first < 6
+    assert 10 <= third - second < 11
+
+
+def test_wait_until_idle(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (20.0, Ended())
+
+    async def story() -> None:
+        engine = world.engine()
+        await engine.start()
+        await pause(31)
+        await engine.wait_until_idle()
+        assert world.states() == ["08:01 SUCCESS"]
+
+    world.run(story)
+
+
+def test_a_listener_that_fails_stops_nobody(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.create()
+    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error=""))
+
+    async def story() -> None:
+        engine = world.engine()
+        engine.probe.listener = lambda event: print(event.missing)  # type: ignore[attr-defined]  # noqa: T201 - it fails
+        await engine.start()
+        await pause(100)
+        assert engine.probe.counts["unexpected_errors"] == 0
+
+    world.run(story)
+    assert world.states() == ["08:01 FAILED", "08:02 FAILED"]
+    assert "the listener has failed" in caplog.text
+
+
+def test_an_error_without_words(world: World) -> None:
+    world.create(pause_on_failure=True)
+    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error=""))
+
+    async def story() -> None:
+        engine = world.engine()
+        await engine.start()
+        await pause(40)
+        assert engine.probe.counts["unexpected_errors"] == 0
+
+    world.run(story)
+    assert [event.text for event in world.events][1:] == ["FAILED", "paused after a failed run (FAILED): no message"]
+
+
+def test_a_stop_that_is_asked_for_twice(world: World) -> None:
+    async def story() -> None:
+        engine = world.engine()
+        await engine.start()
+        await engine.stop()
+        await engine.stop()
+
+    world.run(story)

@@ -1,0 +1,50 @@
+"""An upgrade of the time zone data: exactly the schedules whose zone changed are aimed anew."""
+
+from __future__ import annotations
+
+import json
+
+from foliot.engine.instance import Instance
+from foliot.engine.probe import Probe
+from foliot.engine.replanning import Replanning
+from foliot.operations import schedules
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Transaction
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+
+NOON = 1_784_116_800.0  # 2026-07-15T12:00:00Z
+NINE = 1_784_185_200  # 07:00Z the next day: 09:00 in Berlin
+
+
+def create(transaction: Transaction) -> None:
+    session = Session(transaction, Settings())
+    for name, zone in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo"), ("utc", None)):
+        schedules.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
+
+
+def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
+    store = SqliteStore(clock=ManualClock(NOON), inline=True)
+    replanning = Replanning(Instance(Settings(), Probe()))
+    store.write(create).result()
+    assert store.read(replanning.outdated).result() == []
+
+    def pretend(transaction: Transaction) -> None:
+        """The schedule was planned when Berlin was an hour further east."""
+        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
+        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
+        assert dial.next_nominal_s == NINE
+        transaction.save_dials([dial._replace(next_nominal_s=NINE - 3600, next_fire_ms=(NINE - 3600) * 1000)])
+
+    store.write(pretend).result()
+    assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
+    moved = store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result()
+    assert moved == [("berlin", NINE - 3600, NINE)]
+    assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
+    assert store.read(replanning.outdated).result() == []
+    (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()
+    assert (change.actor, change.operation) == ("foliot", "zone_data")
+    assert json.loads(change.after or "{}")["next_nominal_s"] == [NINE - 3600, NINE]
+    store.close()

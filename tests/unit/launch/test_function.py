@@ -1,0 +1,238 @@
+"""Functions by their import path: how they are found, called, and what their end is made of."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from datetime import UTC, datetime
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from foliot.errors import LaunchError
+from foliot.launch.base import Ended, Launch
+from foliot.launch.function import FunctionExecutor, add_import_path, resolve
+from foliot.model.run import RunState
+from foliot.model.schedule import Action
+
+HERE = __name__
+
+
+def launch(function: str | None, document: Any = None) -> Launch:
+    action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
+    return Launch("key", "1-2-0", "default", "report", "schedule", datetime(2027, 1, 1, tzinfo=UTC), 1, {"a": 1},
+                  action, document)  # fmt: skip
+
+
+def run(name: str, *, limit: int = 1_000) -> Ended:
+    """Call one of the functions below."""
+    sys.modules["function_tests"] = SimpleNamespace(**{**globals(), "holder": Holder})  # type: ignore[assignment]  # a stand-in for a module
+
+    async def call() -> Ended:
+        executor = FunctionExecutor(max_threads=2, max_result_bytes=limit)
+        try:
+            return await executor.run(launch(f"function_tests:{name}"))
+        finally:
+            executor.close()
+
+    resolve.cache_clear()
+    return asyncio.run(call())
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+async def asynchronous(run: Launch) -> str:
+    return run.schedule_id
+
+
+def synchronous(run: Launch) -> str:
+    assert threading.current_thread() is not threading.main_thread()
+    return run.key
+
+
+def without_argument() -> int:
+    return 5
+
+
+def with_keywords_only(*, verbose: bool = False) -> bool:
+    return verbose
+
+
+def with_any(*args: Any) -> int:
+    return len(args)
+
+
+def returns_awaitable(run: Launch) -> Any:
+    return asynchronous(run)
+
+
+def returns_nothing() -> None:
+    return None
+
+
+def returns_object() -> object:
+    return {1}
+
+
+def returns_much() -> str:
+    return "ä" * 500
+
+
+def returns_surrogate() -> str:
+    return "\udc80"
+
+
+def fails() -> None:
+    raise ValueError("no luck")
+
+
+def fails_with_surrogate() -> None:
+    raise ValueError("file \udc80")
+
+
+def leaves() -> None:
+    sys.exit(3)
+
+
+async def leaves_asynchronously() -> None:
+    sys.exit("enough")
+
+
+async def cancels_itself() -> None:
+    raise asyncio.CancelledError("somebody else's")
+
+
+async def times_out() -> None:
+    raise TimeoutError("no answer")
+
+
+class Holder:
+    """A place for functions that are not at the top of a module."""
+
+    @staticmethod
+    def inside(run: Launch) -> str:
+        return run.source
+
+    def __call__(self, run: Launch) -> str:
+        return run.namespace
+
+
+instance = Holder()
+partial_function = partial(max, 3, 4)
+not_callable = 5
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("asynchronous", '"report"'),
+        ("synchronous", '"key"'),
+        ("without_argument", "5"),
+        ("with_keywords_only", "false"),
+        ("with_any", "1"),
+        ("returns_awaitable", '"report"'),
+        ("returns_nothing", None),
+        ("returns_object", '"{1}"'),
+        ("holder.inside", '"schedule"'),
+        ("instance", '"default"'),
+    ],
+)
+def test_a_function_that_goes_well(name: str, result: str | None) -> None:
+    assert run(name) == Ended(RunState.SUCCESS, result)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("fails", "ValueError: no luck"),
+        ("fails_with_surrogate", "ValueError: file \\udc80"),
+        ("leaves", "SystemExit: 3"),
+        ("leaves_asynchronously", "SystemExit: enough"),
+        ("cancels_itself", "CancelledError: somebody else's"),
+        ("times_out", "TimeoutError: no answer"),
+    ],
+)
+def test_whatever_a_function_raises_is_its_outcome(name: str, error: str) -> None:
+    """A function that leaves the process, or cancels something of its own, has failed and takes nobody along."""
+    ended = run(name)
+    assert (ended.state, ended.result) == (RunState.FAILED, None)
+    assert ended.error is not None
+    assert ended.error.splitlines()[0] == error
+
+
+def test_an_error_says_where_in_the_users_code() -> None:
+    assert 'raise ValueError("no luck")' in (run("fails").error or "")
+    assert "launch/function.py" not in (run("fails").error or "")
+
+
+def test_results_are_cut_to_the_limit() -> None:
+    result = run("returns_much", limit=100).result or ""
+    assert result.endswith("…")
+    assert len(result.encode()) <= 100 + len("…".encode())
+    assert run("returns_surrogate").result == '"\\udc80"'
+
+
+def test_cancelling_the_run_cancels_the_function() -> None:
+    async def story() -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def endless() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        sys.modules["endless_tests"] = SimpleNamespace(endless=endless)  # type: ignore[assignment]  # a stand-in for a module
+        task = asyncio.create_task(FunctionExecutor().run(launch("endless_tests:endless")))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("nowhere_at_all:f", "cannot be imported"),
+        ("json:nothing", "cannot be found"),
+        ("json:decoder.nothing", "cannot be found"),
+        ("json:__name__", "is not a function"),
+        ("json", "not an import path"),
+        (":f", "not an import path"),
+        ("json:", "not an import path"),
+    ],
+)
+def test_a_function_that_is_none(path: str, problem: str) -> None:
+    with pytest.raises(LaunchError, match=problem):
+        resolve(path)
+
+
+def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    add_import_path(str(tmp_path))
+    add_import_path(str(tmp_path))
+    assert sys.path.count(str(tmp_path)) == 1
+    try:
+        with pytest.raises(LaunchError, match="ZeroDivisionError"):
+            resolve("broken_module:f")
+        (tmp_path / "broken_module.py").write_text("def f(): return 1\n")
+        assert resolve("broken_module:f")[1] is False  # what failed is not remembered
+    finally:
+        sys.path.remove(str(tmp_path))
+
+
+def test_a_workflow_names_its_function() -> None:
+    async def call(document: Any) -> Ended:
+        return await FunctionExecutor().run(launch(None, document))
+
+    assert asyncio.run(call({"function": "builtins:repr"})).state is RunState.SUCCESS
+    with pytest.raises(LaunchError, match="names no function"):
+        asyncio.run(call({"steps": []}))
