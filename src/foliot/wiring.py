@@ -2,16 +2,120 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from foliot.clock import Clock, SystemClock
+from foliot.engine.host import Engine
+from foliot.engine.probe import Probe
+from foliot.errors import InvalidField, InvalidInput, StoreError
+from foliot.launch.base import Executor
+from foliot.launch.function import FunctionExecutor, add_import_path
+from foliot.settings import Settings
+from foliot.store.base import Store
+from foliot.store.migrate import Migrator
 
-from foliot.api.rest.app import create_app
-from foliot.clock import SystemClock
-from foliot.errors import InvalidInput
-from foliot.operations.context import Context
-from foliot.web.app import mount_page
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+EMBEDDED = "sqlite:"
+SERVER = ("postgresql:", "postgres:")
+STORES = (EMBEDDED, *SERVER)
+
+
+def open_store(url: str, clock: Clock | None = None) -> Store:
+    """Return the store behind a URL: ``sqlite:///file.db``, ``sqlite://`` (in memory) or ``postgresql://…``.
+
+    An embedded store is created and migrated; a server's must have been migrated by ``foliot migrate up``.
+    """
+    if url.startswith(EMBEDDED):
+        from foliot.store.sqlite.driver import SqliteStore
+
+        return SqliteStore(_sqlite_path(url), clock=clock)
+    if url.startswith(SERVER):
+        from foliot.store.postgres.driver import PostgresStore
+
+        return PostgresStore(url, clock=clock)
+    raise unknown_store(url)
+
+
+@contextmanager
+def open_migrator(url: str, *, create: bool = False) -> Iterator[Migrator]:
+    """Give what migrates the store behind a URL.
+
+    Only with ``create`` is an embedded file made where there is none; without, it counts as an empty one.
+    """
+    if url.startswith(EMBEDDED):
+        with _sqlite_migrator(_sqlite_path(url), create=create) as migrator:
+            yield migrator
+    elif url.startswith(SERVER):
+        from foliot.store.postgres.driver import PostgresMigrator
+
+        yield PostgresMigrator(url)
+    else:
+        raise unknown_store(url)
+
+
+@contextmanager
+def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
+    import sqlite3
+
+    from foliot.store.sqlite.driver import MEMORY, SqliteMigrator
+
+    there = create or Path(path).exists()
+    try:
+        with closing(sqlite3.connect(path if there else MEMORY, isolation_level=None)) as connection:
+            yield SqliteMigrator(connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot use the SQLite file {path}: {error}") from None
+
+
+def refuse_missing(url: str) -> None:
+    """Raise if a URL names an embedded file that is not there, for those who only read: opening would create it."""
+    if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != ":memory:" and not Path(path).exists():
+        raise InvalidField("store", f"there is no file {path}")
+
+
+def masked(url: str) -> str:
+    """Return a store's URL as it may be shown: without its password, wherever that stands."""
+    url = re.sub(r"//([^:@/?]*):.*@", r"//\1:***@", url, count=1)
+    return re.sub(r"(?i)([?&][^=&]*pass[^=&]*=)[^&]*", r"\1***", url)
+
+
+def find_functions_in(directory: Path) -> None:
+    """Let the functions of schedules be found in a directory: ``tasks:report`` in its ``tasks.py``."""
+    if not directory.is_dir():
+        raise InvalidInput(f"--app-dir {directory}: there is no such directory")
+    add_import_path(str(directory.resolve()))
+
+
+def build_engine(
+    store: Store,
+    *,
+    settings: Settings | None = None,
+    queues: frozenset[str] = frozenset({"default"}),
+    probe: Probe | None = None,
+) -> Engine:
+    """Return an engine on a store, with every executor that this installation has."""
+    settings = settings or Settings()
+    executors: dict[str, Executor] = {"function": FunctionExecutor(settings.max_threads, settings.max_result_bytes)}
+    return Engine(
+        store,
+        executors,
+        clock=SystemClock(),
+        settings=settings,
+        queues=queues,
+        name=f"{socket.gethostname()}:{os.getpid()}",
+        release=version("foliot"),
+        probe=probe,
+    )
 
 
 def build_service(host: str) -> FastAPI:
@@ -19,11 +123,34 @@ def build_service(host: str) -> FastAPI:
 
     There is no authentication yet, so only loopback addresses are allowed: nobody else can reach them.
     """
+    from foliot.api.rest.app import create_app
+    from foliot.operations.context import Context
+    from foliot.web.app import mount_page
+
     if not _is_loopback(host):
         raise InvalidInput(f"--host {host}: only a loopback address such as 127.0.0.1, because there is no login yet")
     app = create_app(Context(SystemClock(), version("foliot")), hosts=["127.0.0.1", "localhost", "[::1]", host])
     mount_page(app)
     return app
+
+
+def _sqlite_path(url: str) -> str:
+    path = url.removeprefix(EMBEDDED).removeprefix("//")
+    if not path or path == "/:memory:":
+        return ":memory:"
+    if not path.startswith("/") or len(path) < 2:
+        raise unknown_store(url)
+    name = path.removeprefix("/")
+    return str(Path(name).expanduser()) if name else ":memory:"
+
+
+def unknown_store(url: str) -> InvalidField:
+    """Return the error that says what a store's URL looks like."""
+    shown = url.partition("@")[0].partition("//")[0]
+    return InvalidField(
+        "store",
+        f"{shown!r} is not a store; expected sqlite:///file.db (four slashes for an absolute path) or postgresql://…",
+    )
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,0 +1,284 @@
+"""Foliot inside your own process: the same operations as every other door, over a store of your choice.
+
+:class:`Foliot` is asynchronous, :class:`SyncFoliot` its synchronous twin.  Both only send: each method is an operation
+of :mod:`foliot.operations`, run in one transaction of the store.  Entering the context opens the store and, unless told
+otherwise, runs an engine in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from functools import partial
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from foliot import wiring
+from foliot.engine.host import Engine
+from foliot.engine.probe import Event, Probe
+from foliot.errors import FoliotError, InvalidField
+from foliot.operations import control, schedules, targets
+from foliot.operations import runs as ledger
+from foliot.operations import verify as proof
+from foliot.operations.drafting import check_name
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Store, Transaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Operation = Callable[Concatenate[Session, P], T]
+
+
+class _Home:
+    """What both twins are made of: a store, who asks, and an engine's ingredients."""
+
+    def __init__(  # noqa: PLR0913 - every part has a default
+        self,
+        store: str = "sqlite:///foliot.db",
+        *,
+        engine: bool = True,
+        namespace: str = "default",
+        actor: str = "local",
+        queues: Sequence[str] = ("default",),
+        settings: Settings | None = None,
+        listener: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Take the store's URL; nothing is opened yet.
+
+        ``engine=False`` only manages schedules, for a process that leaves firing to workers.
+        """
+        if not str(store).startswith(wiring.STORES):
+            raise wiring.unknown_store(str(store))
+        if isinstance(queues, str) or not queues:
+            raise InvalidField("queues", f"{queues!r} is not a list of queues; expected such as ('default',)")
+        for field, name in (("namespace", namespace), ("actor", actor), *(("queues", queue) for queue in queues)):
+            check_name(field, name, settings or Settings())
+        if "/" in namespace:
+            raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        self._url = store
+        self._with_engine = engine
+        self._namespace = namespace
+        self._actor = actor
+        self._queues = frozenset(queues)
+        self._settings = settings or Settings()
+        self._probe = Probe(listener)
+        self._store: Store | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return what this process's engine has done so far, by name."""
+        return dict(self._probe.counts)
+
+    def _open(self) -> Store:
+        self._store = wiring.open_store(self._url)
+        return self._store
+
+    def _engine(self) -> Engine:
+        assert self._store is not None
+        return wiring.build_engine(self._store, settings=self._settings, queues=self._queues, probe=self._probe)
+
+    def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
+        if self._store is None:
+            raise FoliotError("not open: use it inside 'with' or 'async with'")
+
+        def work(transaction: Transaction) -> T:
+            return operation(Session(transaction, self._settings, self._namespace, self._actor))
+
+        return self._store.write(work) if writes else self._store.read(work)
+
+
+class _Async(Generic[P, T]):
+    """An operation as an asynchronous method."""
+
+    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
+        self.operation = operation
+        self.writes = writes
+        self.__doc__ = operation.__doc__
+
+    def __get__(self, home: Foliot, owner: type[Foliot]) -> Callable[P, Coroutine[Any, Any, T]]:
+        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            bound = partial(_called, self.operation, args, kwargs)
+            return await asyncio.wrap_future(home._send(bound, writes=self.writes))  # noqa: SLF001 - one of its methods
+
+        call.__doc__ = self.__doc__
+        return call
+
+
+class _Sync(Generic[P, T]):
+    """An operation as a synchronous method."""
+
+    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
+        self.operation = operation
+        self.writes = writes
+        self.__doc__ = operation.__doc__
+
+    def __get__(self, home: SyncFoliot, owner: type[SyncFoliot]) -> Callable[P, T]:
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            bound = partial(_called, self.operation, args, kwargs)
+            return home._send(bound, writes=self.writes).result()  # noqa: SLF001 - it is one of its methods
+
+        call.__doc__ = self.__doc__
+        return call
+
+
+def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: Session) -> T:
+    return operation(session, *args, **kwargs)
+
+
+class Foliot(_Home):
+    """Schedules in your own process, asynchronously.
+
+    >>> async with Foliot("sqlite:///foliot.db") as foliot:
+    ...     await foliot.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
+    """
+
+    _running: Engine | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the store, migrating an embedded one, and start the engine."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._open)
+        try:
+            if self._with_engine:
+                self._running = self._engine()
+                await self._running.start()
+        except BaseException:
+            self._running = None
+            await self.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the engine gracefully and close the store."""
+        if self._running is not None:
+            await self._running.stop()
+        if self._store is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._store.close)
+            self._store = None
+
+    create = _Async(schedules.create)
+    upsert = _Async(schedules.upsert)
+    update = _Async(schedules.update)
+    patch = _Async(schedules.patch)
+    get = _Async(schedules.get, writes=False)
+    list_schedules = _Async(schedules.list_schedules, writes=False)
+    delete = _Async(schedules.delete)
+    history = _Async(schedules.history, writes=False)
+    versions = _Async(schedules.versions, writes=False)
+    restore = _Async(schedules.restore)
+    pause = _Async(control.pause)
+    resume = _Async(control.resume)
+    trigger = _Async(control.trigger)
+    skip = _Async(control.skip)
+    backfill = _Async(control.backfill)
+    backfills = _Async(control.backfills, writes=False)
+    cancel_backfill = _Async(control.cancel_backfill)
+    runs = _Async(ledger.runs, writes=False)
+    run = _Async(ledger.run, writes=False)
+    spans = _Async(ledger.spans, writes=False)
+    describe = _Async(ledger.describe, writes=False)
+    verify = _Async(proof.verify, writes=False)
+    put_workflow = _Async(targets.put_workflow)
+    get_workflow = _Async(targets.get_workflow, writes=False)
+    put_calendar = _Async(targets.put_calendar)
+    get_calendar = _Async(targets.get_calendar, writes=False)
+    list_calendars = _Async(targets.list_calendars, writes=False)
+    pause_target = _Async(targets.pause_target)
+    resume_target = _Async(targets.resume_target)
+
+
+class SyncFoliot(_Home):
+    """Schedules in your own process, synchronously; the engine runs on a thread of its own.
+
+    >>> with SyncFoliot("sqlite:///foliot.db") as foliot:
+    ...     foliot.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
+    """
+
+    _thread: EngineThread | None = None
+
+    def __enter__(self) -> Self:
+        """Open the store, migrating an embedded one, and start the engine."""
+        self._open()
+        try:
+            if self._with_engine:
+                self._thread = EngineThread(self._engine)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the engine gracefully and close the store."""
+        if self._thread is not None:
+            self._thread.stop()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    create = _Sync(schedules.create)
+    upsert = _Sync(schedules.upsert)
+    update = _Sync(schedules.update)
+    patch = _Sync(schedules.patch)
+    get = _Sync(schedules.get, writes=False)
+    list_schedules = _Sync(schedules.list_schedules, writes=False)
+    delete = _Sync(schedules.delete)
+    history = _Sync(schedules.history, writes=False)
+    versions = _Sync(schedules.versions, writes=False)
+    restore = _Sync(schedules.restore)
+    pause = _Sync(control.pause)
+    resume = _Sync(control.resume)
+    trigger = _Sync(control.trigger)
+    skip = _Sync(control.skip)
+    backfill = _Sync(control.backfill)
+    backfills = _Sync(control.backfills, writes=False)
+    cancel_backfill = _Sync(control.cancel_backfill)
+    runs = _Sync(ledger.runs, writes=False)
+    run = _Sync(ledger.run, writes=False)
+    spans = _Sync(ledger.spans, writes=False)
+    describe = _Sync(ledger.describe, writes=False)
+    verify = _Sync(proof.verify, writes=False)
+    put_workflow = _Sync(targets.put_workflow)
+    get_workflow = _Sync(targets.get_workflow, writes=False)
+    put_calendar = _Sync(targets.put_calendar)
+    get_calendar = _Sync(targets.get_calendar, writes=False)
+    list_calendars = _Sync(targets.list_calendars, writes=False)
+    pause_target = _Sync(targets.pause_target)
+    resume_target = _Sync(targets.resume_target)
+
+
+class EngineThread:
+    """An engine on an event loop of its own, in a thread of its own."""
+
+    def __init__(self, build: Callable[[], Engine]) -> None:
+        """Start, and return when the engine runs."""
+        self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        self._thread = threading.Thread(target=self._run, args=(build,), name="foliot-engine", daemon=True)
+        self._thread.start()
+        self._loop, self._stopped = self._started.result()
+
+    def stop(self) -> None:
+        """Stop gracefully."""
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._thread.join()
+
+    def _run(self, build: Callable[[], Engine]) -> None:
+        asyncio.run(self._serve(build))
+
+    async def _serve(self, build: Callable[[], Engine]) -> None:
+        stopped = asyncio.Event()
+        try:
+            engine = build()
+            await engine.start()
+        except BaseException as error:  # noqa: BLE001 - whoever started the thread raises it
+            self._started.set_exception(error)
+            return
+        self._started.set_result((asyncio.get_running_loop(), stopped))
+        await stopped.wait()
+        await engine.stop()

@@ -1,0 +1,291 @@
+"""Pause, resume, trigger, skip, backfill: what people do to schedules that exist."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import Any
+
+from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
+from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
+from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
+from foliot.model.record import Record
+from foliot.model.run import Source
+from foliot.model.schedule import Backfill, Run, Schedule
+from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
+from foliot.operations.editing import Note, Opened, audit, find, open_schedule, save
+from foliot.operations.moments import When, epoch_ms, epoch_s
+from foliot.operations.schedules import page_limit
+from foliot.operations.session import Session
+from foliot.operations.views import at_ms, at_s, backfill_view, run_view
+from foliot.plan import edit
+from foliot.plan.backfill import ALL, ONLY, wanted
+from foliot.plan.decide import Decision, Origin
+from foliot.plan.definition import compact
+from foliot.plan.generate import Due, Limits
+from foliot.plan.world import World, is_target_paused
+
+MAX_SKIPS = 1_000
+MAX_NUMBER = 1 << 62
+
+
+def pause(  # noqa: PLR0913 - the parts of the request
+    session: Session,
+    schedule_id: str,
+    *,
+    note: str | None = None,
+    until: When | None = None,
+    paused_by: str | None = None,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Pause a schedule: no tick starts, its cursor stands still.  Pausing again refreshes note, author and end."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token)
+        until_ms = None if until is None else epoch_ms("until", until)
+        if until_ms is not None and until_ms <= session.now_ms:
+            raise InvalidField("until", f"{at_ms(until_ms).isoformat()} is over already")
+        who = session.actor if paused_by is None else check_name("paused_by", paused_by, session.settings)
+        row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=session.now_ms)
+        after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
+        changed = opened._replace(row=row, dial=edit.paused(opened.dial, until_ms))
+        return save(session, changed, Note("pause", request_id, {"state": opened.row.state}, after))
+
+    return session.once("pause", request_id, [schedule_id, note, until, paused_by, token], Schedule, do)
+
+
+def resume(
+    session: Session,
+    schedule_id: str,
+    *,
+    on_resume: str | None = None,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token)
+        chosen = opened.rule.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
+        row = opened.row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
+        dial = edit.resumed(opened.dial, opened.rule, session.now_ms, chosen)
+        session.transaction.unhold_planned([row.schedule_key], session.now_ms)
+        note = Note("resume", request_id, {"state": opened.row.state}, {"state": "active", "on_resume": chosen})
+        return save(session, opened._replace(row=row, dial=dial), note)
+
+    return session.once("resume", request_id, [schedule_id, on_resume, token], Schedule, do)
+
+
+def trigger(
+    session: Session,
+    schedule_id: str,
+    *,
+    overlap: str | None = None,
+    payload: Any = UNSET,
+    request_id: str | None = None,
+) -> Run:
+    """Run a schedule now, whether or not it is paused; its cursor does not move."""
+    asked = request_id or f"t-{token_hex(8)}"
+
+    def do() -> Run:
+        opened = open_schedule(session, schedule_id)
+        chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+        text = None if payload is UNSET else compact(payload_of(payload, session.settings))
+        origin = Origin(Source.TRIGGER, session.transaction.next_number(), chosen, text, asked)
+        decision = Decision(opened.dial, opened.rule, _world(session, opened))
+        decision.request(Due(session.now_ms // 1000, session.now_ms), origin)
+        _record(session, decision)
+        row = decision.runs[-1]
+        _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
+        return run_view(row, opened.row)
+
+    shown_payload = None if payload is UNSET else payload
+    return session.once("trigger", request_id, [schedule_id, overlap, shown_payload], Run, do)
+
+
+def skip(  # noqa: PLR0913 - the parts of the request
+    session: Session,
+    schedule_id: str,
+    *,
+    at: list[When] | None = None,
+    note: str | None = None,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Skip the next tick, or the ticks at given times; each is recorded as skipped on request."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token)
+        if at is not None and not isinstance(at, list | tuple):
+            raise InvalidField("at", f"{shown(at)}; expected a list of times")
+        ticks = [_tick_at(opened, when) for when in at] if at else [_next_unskipped(opened)]
+        dial = edit.skipping(opened.dial, ticks)
+        if len((dial.skips or "").split(",")) > MAX_SKIPS:
+            raise LimitExceeded(
+                f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better"
+            )
+        after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
+        return save(session, opened._replace(dial=dial), Note("skip", request_id, None, after))
+
+    return session.once("skip", request_id, [schedule_id, at, note, token], Schedule, do)
+
+
+def backfill(  # noqa: PLR0913 - the parts of the request
+    session: Session,
+    schedule_id: str,
+    start: When | None = None,
+    end: When | None = None,
+    *,
+    ranges: list[tuple[When, When]] | None = None,
+    overlap: str = Overlap.QUEUE,
+    only: str = ALL,
+    request_id: str | None = None,
+) -> tuple[Backfill, ...]:
+    """Run the ticks of the past again: from ``start`` to ``end``, both included, or of several ranges."""
+
+    def do() -> tuple[Backfill, ...]:
+        opened = open_schedule(session, schedule_id)
+        chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+        if only not in ONLY:
+            raise InvalidField("only", f"{shown(only)}; expected one of {', '.join(ONLY)}")
+        asked = [(start, end)] if ranges is None else _pairs(ranges)
+        rows = [_backfill_row(session, opened, first, last, chosen, only) for first, last in asked]
+        _check_backfills(session, opened, rows)
+        for row in rows:
+            session.transaction.insert_backfill(row)
+        views = tuple(backfill_view(row, schedule_id) for row in rows)
+        after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
+        _audit_request(session, opened, Note("backfill", request_id, None, after))
+        session.transaction.notify()
+        return views
+
+    arguments = [schedule_id, start, end, ranges, overlap, only]
+    return session.once("backfill", request_id, arguments, tuple[Backfill, ...], do)
+
+
+def cancel_backfill(session: Session, backfill_id: int, *, request_id: str | None = None) -> Backfill:
+    """Stop a backfill where it is; what it has started goes on."""
+
+    def do() -> Backfill:
+        known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
+        row = session.transaction.backfill_by_id(backfill_id) if known else None
+        schedule = (
+            None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
+        )
+        if row is None or schedule is None or schedule.namespace != session.namespace:
+            raise NotFound(f"there is no backfill {shown(backfill_id)}")
+        opened = open_schedule(session, schedule.schedule_id, closed=True)
+        row = session.transaction.backfill_by_id(backfill_id)
+        assert row is not None
+        if row.state == RUNNING:
+            row = row._replace(state=CANCELLED, next_ms=None, finished_ms=session.now_ms)
+            session.transaction.save_backfill(row)
+            _audit_request(session, opened, Note("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
+        return backfill_view(row, schedule.schedule_id)
+
+    return session.once("cancel_backfill", request_id, [backfill_id], Backfill, do)
+
+
+def backfills(session: Session, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:
+    """Return the backfills of a schedule and how far they are, the newest first."""
+    row = find(session, schedule_id)
+    found = session.transaction.backfills_of(row.schedule_key, page_limit(session, limit))
+    return tuple(backfill_view(each, schedule_id) for each in found)
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _world(session: Session, opened: Opened) -> World:
+    settings, now_ms = session.settings, session.now_ms
+    limits = Limits(0, 0, 0, 0, 0)
+    is_paused = is_target_paused(opened.rule, session.transaction.paused_targets())
+    return World(now_ms, None, now_ms, limits, settings.max_buffer, is_paused)
+
+
+def _record(session: Session, decision: Decision) -> None:
+    key = [decision.rule.schedule_key]
+    session.transaction.record(
+        Record(
+            session.now_ms,
+            [decision.standing()],
+            decision.runs,
+            [],
+            key if decision.supersede else [],
+            key if decision.cancel else [],
+            key if decision.terminate else [],
+        )
+    )
+    session.transaction.notify()
+
+
+def _audit_request(session: Session, opened: Opened, note: Note) -> None:
+    """A request that leaves the definition and the token as they are is on record all the same."""
+    audit(session, opened.row, note)
+
+
+def _tick_at(opened: Opened, when: When) -> int:
+    moment = epoch_s("at", when)
+    if opened.rule.ticks.next_epoch(moment - 1) != moment:
+        following = opened.rule.ticks.next_epoch(moment)
+        hint = "there is none after it" if following is None else f"the next one is at {at_s(following).isoformat()}"
+        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; {hint}")
+    if moment <= opened.dial.cursor_s:
+        raise InvalidField("at", f"the tick at {at_s(moment).isoformat()} has been decided already")
+    return moment
+
+
+def _next_unskipped(opened: Opened) -> int:
+    skipped = {int(text) for text in opened.dial.skips.split(",")} if opened.dial.skips else set()
+    tick = opened.dial.next_nominal_s
+    while tick is not None and tick in skipped:
+        tick = opened.rule.next_after(tick)
+    if tick is None:
+        raise InvalidField("at", "there is no tick left to skip")
+    return tick
+
+
+def _pairs(ranges: object) -> list[tuple[When | None, When | None]]:
+    if not isinstance(ranges, list | tuple) or not all(
+        isinstance(each, list | tuple) and len(each) == 2 for each in ranges
+    ):
+        raise InvalidField("ranges", f"{shown(ranges)}; expected a list of pairs: start and end")
+    return [(first, last) for first, last in ranges]
+
+
+def _backfill_row(  # noqa: PLR0913 - the parts of the row
+    session: Session, opened: Opened, start: When | None, end: When | None, overlap: Overlap, only: str
+) -> BackfillRow:
+    if start is None or end is None:
+        raise InvalidField("start" if start is None else "end", "a backfill needs both ends of its range")
+    first, last = -(-epoch_ms("start", start) // 1000), epoch_s("end", end)
+    if last < first:
+        raise InvalidField("end", f"{at_s(last).isoformat()} is before start {at_s(first).isoformat()}")
+    if last * 1000 > session.now_ms:
+        raise InvalidField("end", f"{at_s(last).isoformat()} is still to come; a backfill is about the past")
+    if opened.rule.fixed_delay:
+        raise InvalidField("start", "a fixed delay has no ticks in the past; trigger it instead")
+    most = session.settings.max_backfill_ticks
+    ticks = opened.rule.ticks_between(first - 1, last, most + 1)
+    if ticks > most:
+        raise LimitExceeded(f"end: more than max_backfill_ticks ({most}) ticks in that range; ask for a shorter one")
+    if only != ALL:
+        known = session.transaction.ticks_of(opened.row.schedule_key, first - 1, last, most)
+        states = {row.nominal_s: row.state for row in known}
+        ticks = sum(wanted(only, states.get(tick)) for tick in opened.rule.ticks.between_epochs(first, last))
+    now_ms = session.now_ms
+    return BackfillRow(
+        session.transaction.next_number(), opened.row.schedule_key, first, last, first - 1, overlap, only,
+        opened.row.version, RUNNING, ticks, 0, now_ms, now_ms, None,
+    )  # fmt: skip
+
+
+def _check_backfills(session: Session, opened: Opened, rows: list[BackfillRow]) -> None:
+    if not rows:
+        raise InvalidField("ranges", "give at least one range")
+    most = session.settings.max_backfills
+    running = len(session.transaction.backfills_of(opened.row.schedule_key, most + 1, unfinished=True))
+    if running + len(rows) > most:
+        raise LimitExceeded(f"ranges: more than max_backfills ({most}) at a time; wait for some to end")
+    if sum(row.total for row in rows) > session.settings.max_backfill_ticks:
+        raise LimitExceeded(f"ranges: more than max_backfill_ticks ({session.settings.max_backfill_ticks}) ticks")

@@ -1,0 +1,271 @@
+"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from foliot.errors import FoliotError, InvalidField, shown
+from foliot.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, Keep, OnResume, Overlap, Policy
+from foliot.model.schedule import Action, Definition
+from foliot.model.spec import SpecDocument
+from foliot.plan.definition import compact
+from foliot.settings import Settings
+from foliot.spec.compiled import compile_spec
+from foliot.spec.document import document_json, read_spec
+from foliot.spec.duration import parse_duration
+
+SPEC_FIELDS = tuple(field.name for field in fields(SpecDocument))
+ACTION_FIELDS = ("function", "workflow_id", "workflow_version", "queue", "user_id")
+ABOUT_FIELDS = ("payload", "description", "labels")
+STATE_FIELDS = ("remaining_actions", "paused")
+_CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
+    "overlap_policy": (Overlap, OVERLAP_ALIASES),
+    "catchup_policy": (CatchUp, CATCHUP_ALIASES),
+    "on_resume": (OnResume, {}),
+    "buffer_keep": (Keep, {}),
+}
+_NUMBERS = {
+    "max_concurrent": (1, 10_000),
+    "max_attempts": (1, 1_000),
+    "retry_delay_ms": (0, 86_400_000),
+    "min_interval_ms": (0, 366 * 86_400_000),
+}
+_NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000)}
+_FLAGS = ("pause_on_failure", "shadow")
+POLICY_FIELDS = (*_CHOICES, *_NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
+FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
+MAX_LABELS = 64
+MAX_DESCRIPTION_CHARS = 2_000
+MAX_NOTE_CHARS = 1_000
+UNSET: Any = object()
+
+
+class Draft(NamedTuple):
+    """A checked definition, and what the same document says about the schedule's state."""
+
+    definition: Definition
+    remaining: Any = UNSET
+    paused: Any = UNSET
+
+
+def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> Draft:
+    """Return the definition that fields describe, on top of ``base``, or of the defaults.
+
+    Raises :class:`~foliot.errors.InvalidInput` naming the field.
+    """
+    for name in given:
+        if name not in FIELDS:
+            begun = [field for field in FIELDS if field.startswith(f"{name}_")]
+            near = begun or get_close_matches(str(name), FIELDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(FIELDS)}"
+            raise InvalidField(str(name), f"there is no such field{hint}")
+    definition = Definition(
+        spec=_spec(given, base),
+        action=_action(given, base, settings),
+        policy=_policy(given, base),
+        payload=payload_of(given["payload"], settings) if "payload" in given else base.payload if base else None,
+        description=_description(given.get("description", UNSET), base),
+        labels=_labels(given["labels"], settings) if "labels" in given else base.labels if base else (),
+    )
+    remaining = _whole("remaining_actions", given["remaining_actions"], 0, 1 << 40, nullable=True) if (
+        "remaining_actions" in given
+    ) else UNSET  # fmt: skip
+    paused = _flag("paused", given["paused"]) if "paused" in given else UNSET
+    return Draft(definition, remaining, paused)
+
+
+def check_name(field: str, value: object, settings: Settings) -> str:
+    """Return an id that may be stored and shown."""
+    if not isinstance(value, str) or not value:
+        raise InvalidField(field, f"{shown(value)} is not a name")
+    if len(value) > settings.max_name_chars:
+        raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
+    if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
+        raise InvalidField(field, f"{shown(value)}: no control characters, no space at either end")
+    if not _is_unicode(value):
+        raise InvalidField(field, f"{shown(value)} is not valid Unicode")
+    return value
+
+
+def check_text(field: str, value: object, most: int) -> str:
+    """Return free text that every store can hold: Unicode, no NUL, not too long."""
+    if not isinstance(value, str) or len(value) > most:
+        raise InvalidField(field, f"expected text of at most {most} characters")
+    if "\x00" in value or not _is_unicode(value):
+        raise InvalidField(field, f"{shown(value)}: no NUL characters, and only valid Unicode")
+    return value
+
+
+def check_note(note: object) -> str | None:
+    """Return a note that somebody leaves with a change."""
+    return None if note is None else check_text("note", note, MAX_NOTE_CHARS)
+
+
+def check_version(version: object) -> int | None:
+    """Return the number of a version, ``None`` for the newest."""
+    return _whole("version", version, 1, 1 << 31, nullable=True)
+
+
+def check_flag(field: str, value: object) -> bool:
+    """Return a yes or a no."""
+    return _flag(field, value)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spec(given: Mapping[str, Any], base: Definition | None) -> SpecDocument:
+    flat = {name: given[name] for name in SPEC_FIELDS if name in given}
+    if "spec" in given:
+        if flat:
+            raise InvalidField("spec", f"given together with {next(iter(flat))}; write the spec in one place")
+        spec = given["spec"]
+        document = spec if isinstance(spec, SpecDocument) else read_spec(_mapping("spec", spec))
+    elif flat:
+        document = read_spec({**(document_json(base.spec) if base else {}), **flat})
+    elif base is not None:
+        return base.spec
+    else:
+        raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
+    if not (document.cron or document.calendars or document.intervals or document.rrules or document.times):
+        raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
+    if not document.exclude.named:
+        compile_spec(document)
+    return read_spec(document_json(document))
+
+
+def _action(given: Mapping[str, Any], base: Definition | None, settings: Settings) -> Action:
+    action = base.action if base else Action()
+    changes: dict[str, Any] = {}
+    for name in ACTION_FIELDS:
+        if name not in given:
+            continue
+        value = given[name]
+        if name == "workflow_version":
+            changes[name] = _whole(name, value, 1, 1 << 31, nullable=True)
+        elif value is None and name != "queue":
+            changes[name] = None
+        else:
+            changes[name] = check_name(name, value, settings)
+    if changes.get("function") and "workflow_id" not in changes:
+        changes["workflow_id"] = changes["workflow_version"] = None
+    if changes.get("workflow_id") and "function" not in changes:
+        changes["function"] = None
+    action = replace(action, **changes)
+    if (action.function is None) == (action.workflow_id is None):
+        raise InvalidField("function", "what should it run? give either function='package.module:name' or workflow_id")
+    if action.function is not None and not _is_path(action.function):
+        raise InvalidField(
+            "function", f"{shown(action.function)} is not an import path; expected 'package.module:name'"
+        )
+    return action
+
+
+def _is_path(text: str) -> bool:
+    module, colon, name = text.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
+
+
+def _policy(given: Mapping[str, Any], base: Definition | None) -> Policy:
+    changes: dict[str, Any] = {}
+    for name, (kind, aliases) in _CHOICES.items():
+        if name in given:
+            changes[name] = choice(name, given[name], kind, aliases)
+    for name, (least, most) in _NUMBERS.items():
+        if name in given:
+            changes[name] = _whole(name, given[name], least, most)
+    for name, (least, most) in _NULLABLE_NUMBERS.items():
+        if name in given:
+            changes[name] = _whole(name, given[name], least, most, nullable=True)
+    for name in _FLAGS:
+        if name in given:
+            changes[name] = _flag(name, given[name])
+    if "catchup_window" in given:
+        changes["catchup_window_s"] = _window(given["catchup_window"])
+    return replace(base.policy if base else Policy(), **changes)
+
+
+def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str, Any] | None = None) -> Any:
+    """Return a value of an enumeration, or one of its aliases."""
+    if isinstance(value, str) and aliases and value in aliases:
+        return aliases[value]
+    try:
+        return kind(value)  # type: ignore[arg-type]  # anything that is not text is refused just below
+    except ValueError:
+        names = [*kind, *(aliases or {})]
+        raise InvalidField(field, f"{shown(value)}; expected one of {', '.join(names)}") from None
+
+
+def _window(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        seconds = parse_duration(value, field="catchup_window")
+    except FoliotError as error:
+        raise InvalidField("catchup_window", str(error).removeprefix("catchup_window: ")) from None
+    if seconds < 0:
+        raise InvalidField("catchup_window", f"{shown(value)} is negative; 0 drops all missed ticks, null keeps all")
+    return int(seconds)
+
+
+def payload_of(value: object, settings: Settings, field: str = "payload") -> Any:
+    """Return a document that can be stored: JSON as every reader understands it, and not too large."""
+    try:
+        json.dumps(value, allow_nan=False)
+        text = compact(value)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(field, f"not JSON: {error}") from None
+    if size > settings.max_payload_bytes:
+        raise InvalidField(field, f"{size} bytes, more than max_payload_bytes ({settings.max_payload_bytes})")
+    return json.loads(text)
+
+
+def _description(value: Any, base: Definition | None) -> str:
+    if value is UNSET:
+        return base.description if base else ""
+    if value is None:
+        return ""
+    return check_text("description", value, MAX_DESCRIPTION_CHARS)
+
+
+def _labels(value: object, settings: Settings) -> tuple[tuple[str, str], ...]:
+    labels = _mapping("labels", value if value is not None else {})
+    if len(labels) > MAX_LABELS:
+        raise InvalidField("labels", f"{len(labels)} of them, more than {MAX_LABELS}")
+    return tuple(
+        sorted(
+            (check_name("labels", name, settings), check_name(f"labels.{name}", text, settings))
+            for name, text in labels.items()
+        )
+    )
+
+
+def _mapping(field: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidField(field, f"{shown(value)} is not an object")
+    return value
+
+
+def _whole(field: str, value: object, least: int, most: int, *, nullable: bool = False) -> int | None:
+    if value is None and nullable:
+        return None
+    if type(value) is not int or not least <= value <= most:
+        raise InvalidField(field, f"{shown(value)}; expected a whole number from {least} to {most}")
+    return value
+
+
+def _flag(field: str, value: object) -> bool:
+    if type(value) is not bool:
+        raise InvalidField(field, f"{shown(value)}; expected true or false")
+    return value

@@ -1,0 +1,114 @@
+"""Reading the ledger: runs, spans, and everything about one schedule."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from foliot.errors import InvalidField, NotFound, shown
+from foliot.model.dial import Dial
+from foliot.model.page import Page
+from foliot.model.run import IN_FLIGHT, RunId, RunState, Source
+from foliot.model.schedule import Description, Run, SpanRecord
+from foliot.operations.editing import current_version, find, rule_for
+from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
+from foliot.operations.session import Session
+from foliot.operations.views import at_s, backfill_view, run_view, schedule_view, span_view
+from foliot.plan import edit
+from foliot.plan.generate import Limits, generate
+from foliot.plan.rule import Rule
+from foliot.store.base import FAR_S
+
+RECENT = 10
+NEXT_TICKS = 10
+WOULD_RUN = 100
+MOST, PASSES = 10_000, 20
+"""How many held-up ticks a description looks at, in each pass, and how many passes it takes."""
+
+
+def runs(  # noqa: PLR0913 - what a list can be about
+    session: Session,
+    schedule_id: str,
+    *,
+    state: str | None = None,
+    source: str | None = None,
+    limit: int = DEFAULT_PAGE,
+    before: str | None = None,
+) -> Page[Run]:
+    """Return the runs of a schedule, the newest first."""
+    if state is not None and state not in list(RunState):
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
+    if source is not None and source not in list(Source):
+        raise InvalidField("source", f"{shown(source)}; expected one of {', '.join(Source)}")
+    row, limit = find(session, schedule_id), page_limit(session, limit)
+    start = (FAR_S, 0)
+    if before is not None:
+        nominal, _, origin = str(before).partition("-")
+        start = (page_number("before", nominal, 0), page_number("before", origin, 0))
+    found = session.transaction.runs_page(row.schedule_key, start, limit + 1, state, source)
+    more = f"{found[limit - 1].nominal_s}-{found[limit - 1].origin}" if len(found) > limit else None
+    return Page(tuple(run_view(run, row) for run in found[:limit]), more)
+
+
+def run(session: Session, run_id: str) -> Run:
+    """Return one run."""
+    parts = str(run_id).split("-")
+    wanted = RunId(*map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else None
+    row = None if wanted is None else session.transaction.run_by_id(wanted)
+    schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
+    if row is None or schedule is None or schedule.namespace != session.namespace:
+        raise NotFound(f"there is no run {shown(run_id)}")
+    return run_view(row, schedule)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+def spans(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[SpanRecord, ...]:
+    """Return which ticks were dropped together, and why, the newest first."""
+    row = find(session, schedule_id)
+    found = session.transaction.spans_of(row.schedule_key, 0, FAR_S, page_limit(session, limit))
+    return tuple(span_view(span) for span in found)
+
+
+def describe(session: Session, schedule_id: str) -> Description:
+    """Return everything about one schedule: its state, its runs, what comes next, what would run on resume."""
+    transaction = session.transaction
+    row = find(session, schedule_id)
+    key = row.schedule_key
+    dial = transaction.read_dials([key])[key]
+    version = current_version(session, row)
+    rule = rule_for(session, row, version)
+    open_runs = transaction.open_of(key, session.settings.max_page)
+    missed = _would_run(session, dial, rule) if dial.paused else []
+    upcoming = (
+        []
+        if dial.closed or rule.fixed_delay
+        else islice(rule.ticks.between_epochs(max(dial.cursor_s, session.now_ms // 1000) + 1, FAR_S), NEXT_TICKS)
+    )
+    return Description(
+        schedule=schedule_view(row, dial, version, rule.degraded),
+        recent=tuple(run_view(run, row) for run in transaction.runs_page(key, (FAR_S, 0), RECENT)),
+        running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
+        waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),
+        next_ticks=tuple(at_s(tick) for tick in upcoming),
+        would_run_on_resume=tuple(at_s(tick) for tick in missed[:WOULD_RUN]),
+        would_run_count=len(missed),
+        backfills=tuple(backfill_view(each, schedule_id) for each in transaction.backfills_of(key, RECENT)),
+        spans=tuple(span_view(span) for span in transaction.spans_of(key, 0, FAR_S, RECENT)),
+    )
+
+
+def _would_run(session: Session, dial: Dial, rule: Rule) -> list[int]:
+    """The ticks of a pause that a resume would start now, by the schedule's own settings: as the planner decides."""
+    settings, now_ms = session.settings, session.now_ms
+    limits = Limits(settings.misfire_grace_ms, MOST, MOST, MOST, settings.lookahead_ms)
+    dial = edit.resumed(dial, rule, now_ms, rule.policy.on_resume)
+    found: list[int] = []
+    for _ in range(PASSES):
+        passed = generate(dial, rule, now_ms, limits, MOST)
+        found += [due.nominal_s for due in passed.due]
+        dial = dial._replace(cursor_s=passed.cursor_s, next_nominal_s=passed.next_nominal_s)
+        if len(found) >= MOST or passed.next_fire_ms is None or passed.next_fire_ms > now_ms:
+            break
+    return found[:MOST] if dial.remaining is None else found[: min(MOST, dial.remaining)]

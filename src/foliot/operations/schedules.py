@@ -1,0 +1,371 @@
+"""Creating, reading, changing and deleting schedules, and their history."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import Any
+
+from foliot.errors import AlreadyExists, InvalidField, NotFound, shown
+from foliot.model.dial import Span
+from foliot.model.page import Page
+from foliot.model.plain import to_plain
+from foliot.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
+from foliot.model.run import Reason
+from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
+from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
+from foliot.operations.editing import (
+    Note,
+    Opened,
+    audit,
+    current_version,
+    find,
+    open_schedule,
+    rule_for,
+    save,
+)
+from foliot.operations.session import Session
+from foliot.operations.views import change_view, schedule_view, version_view
+from foliot.plan import edit
+from foliot.plan.definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
+from foliot.plan.rule import Rule
+
+DEFAULT_PAGE = 50
+MAX_FILTER_CHARS = 1_000
+
+
+def create(
+    session: Session, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+) -> Schedule:
+    """Create a schedule.  Raises :class:`~foliot.errors.AlreadyExists` if the id is taken."""
+
+    def do() -> Schedule:
+        chosen = _chosen_id(session, schedule_id)
+        known = session.transaction.schedule_by_id(session.namespace, chosen)
+        if known is not None and known.state != "closed":
+            raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
+        return _put(session, chosen, draft(given, session.settings), Note("create", request_id))
+
+    return session.once("create", request_id, [schedule_id, given], Schedule, do)
+
+
+def upsert(
+    session: Session,
+    /,
+    schedule_id: str | None = None,
+    *,
+    token: int | None = None,
+    request_id: str | None = None,
+    **given: Any,
+) -> Schedule:
+    """Create a schedule, or replace its definition; pause, cursor and counters stay unless they are named."""
+
+    def do() -> Schedule:
+        chosen = _chosen_id(session, schedule_id)
+        drafted = draft(given, session.settings)
+        known = session.transaction.schedule_by_id(session.namespace, chosen)
+        if known is None and token is not None:
+            raise NotFound(f"there is no schedule {chosen!r} that token {token} could be about")
+        return _put(session, chosen, drafted, Note("upsert", request_id), token)
+
+    return session.once("upsert", request_id, [schedule_id, token, given], Schedule, do)
+
+
+def update(
+    session: Session,
+    /,
+    schedule_id: str,
+    *,
+    token: int | None = None,
+    request_id: str | None = None,
+    **given: Any,
+) -> Schedule:
+    """Replace the definition of a schedule that exists."""
+
+    def do() -> Schedule:
+        open_schedule(session, schedule_id, token)
+        return _put(session, schedule_id, draft(given, session.settings), Note("update", request_id), token)
+
+    return session.once("update", request_id, [schedule_id, token, given], Schedule, do)
+
+
+def patch(
+    session: Session,
+    /,
+    schedule_id: str,
+    *,
+    token: int | None = None,
+    request_id: str | None = None,
+    **given: Any,
+) -> Schedule:
+    """Change some fields of a schedule and leave the others as they are."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token)
+        drafted = draft(given, session.settings, stored_definition(opened.version))
+        return _put(session, schedule_id, drafted, Note("patch", request_id), token)
+
+    return session.once("patch", request_id, [schedule_id, token, given], Schedule, do)
+
+
+def get(session: Session, schedule_id: str) -> Schedule:
+    """Return a schedule as it is now."""
+    row = find(session, schedule_id)
+    dial = session.transaction.read_dials([row.schedule_key])[row.schedule_key]
+    version = current_version(session, row)
+    return schedule_view(row, dial, version, rule_for(session, row, version).degraded)
+
+
+def list_schedules(  # noqa: PLR0913 - what a list can be about
+    session: Session,
+    *,
+    state: str | None = None,
+    workflow_id: str | None = None,
+    user_id: str | None = None,
+    label: str | None = None,
+    text: str | None = None,
+    limit: int = DEFAULT_PAGE,
+    after: str | None = None,
+) -> Page[Schedule]:
+    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``."""
+    if state is not None and state not in list(ScheduleState):
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(ScheduleState)}")
+    for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
+        if given is not None:
+            check_text(field, given, MAX_FILTER_CHARS)
+    name, equals, value = (label or "").partition("=")
+    if label is not None and (not name or not equals):
+        raise InvalidField("label", f"{shown(label)}; expected name=value")
+    wanted = ScheduleFilter(state, workflow_id, user_id, name or None, value if label else None, text)
+    limit = page_limit(session, limit)
+    rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
+    shown_rows = rows[:limit]
+    dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
+    items = tuple(schedule_view(row, dials[row.schedule_key], current_version(session, row)) for row in shown_rows)
+    return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def delete(
+    session: Session,
+    schedule_id: str,
+    *,
+    purge: bool = False,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Close a schedule: no more ticks.  Its history stays until its retention ends, or goes with ``purge``."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
+        transaction, now_ms = session.transaction, session.now_ms
+        key = opened.row.schedule_key
+        closed = edit.closed(opened.dial, opened.rule, now_ms)
+        gone = transaction.drop_waiting(key, Reason.DELETED, now_ms)
+        dial = closed.dial._replace(waiting=0, skipped=closed.dial.skipped + gone)
+        transaction.end_version(key, opened.row.version, dial.cursor_s)
+        for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
+            transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
+        row = opened.row._replace(state="closed", purge=purge)
+        note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
+        answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
+        if purge and not dial.in_flight and dial.cursor_s < now_ms // 1000:
+            transaction.purge(key)
+        return answer
+
+    return session.once("delete", request_id, [schedule_id, purge, token], Schedule, do)
+
+
+def history(
+    session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE, before: str | None = None
+) -> Page[Change]:
+    """Return who changed a schedule, the newest first."""
+    check_name("schedule_id", schedule_id, session.settings)
+    limit = page_limit(session, limit)
+    start = page_number("before", before, 1 << 60)
+    rows = session.transaction.audit_page(session.namespace, schedule_id, start, limit + 1)
+    if not rows and before is None:
+        find(session, schedule_id)
+    more = str(rows[limit - 1].audit_number) if len(rows) > limit else None
+    return Page(tuple(change_view(row) for row in rows[:limit]), more)
+
+
+def versions(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
+    """Return the versions of a schedule, the newest first."""
+    row = find(session, schedule_id)
+    found = session.transaction.versions_of(row.schedule_key, page_limit(session, limit))
+    return tuple(version_view(version) for version in found)
+
+
+def restore(
+    session: Session,
+    schedule_id: str,
+    version: int,
+    *,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Make an old version the newest again."""
+
+    def do() -> Schedule:
+        opened = open_schedule(session, schedule_id, token)
+        known = type(version) is int and 0 < version <= opened.row.version
+        old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
+        if old is None:
+            raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
+        return _put(session, schedule_id, Draft(stored_definition(old)), Note("restore", request_id), token)
+
+    return session.once("restore", request_id, [schedule_id, version, token], Schedule, do)
+
+
+# --- the one way in -------------------------------------------------------------------------------------------------
+
+
+def _put(session: Session, schedule_id: str, drafted: Draft, note: Note, token: int | None = None) -> Schedule:
+    known = session.transaction.schedule_by_id(session.namespace, schedule_id)
+    if known is None:
+        return _insert(session, schedule_id, drafted, note)
+    return _replace(session, open_schedule(session, schedule_id, token, closed=True), drafted, note)
+
+
+def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> Schedule:
+    transaction, now_ms = session.transaction, session.now_ms
+    paused = drafted.paused is True
+    row = ScheduleRow(
+        0, session.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
+        session.actor if paused else None, None, now_ms if paused else None, False, "", now_ms, now_ms,
+    )  # fmt: skip
+    row = described(row, drafted.definition)
+    version = new_version(session, row, drafted.definition, edit.before(now_ms))
+    rule_for(session, row, version)  # refuses what cannot be compiled before anything is written
+    row = row._replace(schedule_key=transaction.insert_schedule(row))
+    version = version._replace(schedule_key=row.schedule_key)
+    rule = rule_for(session, row, version)
+    remaining = None if drafted.remaining is UNSET else drafted.remaining
+    dial = edit.created(rule, now_ms, remaining=remaining, paused=paused)
+    _refuse_silent(rule, dial.next_nominal_s, now_ms)
+    transaction.insert_version(version)
+    transaction.insert_dial(dial)
+    if drafted.definition.spec.exclude.named:
+        transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
+    audit(session, row, note._replace(after=to_plain(drafted.definition)))
+    transaction.notify()
+    return schedule_view(row, dial, version, rule.degraded)
+
+
+def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:
+    transaction, now_ms = session.transaction, session.now_ms
+    was_closed = opened.row.state == "closed"
+    before = None if was_closed else to_plain(stored_definition(opened.version))
+    row = described(opened.row, drafted.definition)._replace(purge=False)
+    version, rule, dial = opened.version, opened.rule, opened.dial
+    spans: list[Span] = []
+    candidate = new_version(session, row._replace(version=row.version + 1), drafted.definition, 0)
+    if was_closed or not _same(candidate, version):
+        row = row._replace(version=candidate.version)
+        rule = rule_for(session, row, candidate)
+        edited = edit.replaced(dial, opened.rule, rule, now_ms)
+        dial, spans = edited
+        version = candidate._replace(after_s=dial.cursor_s)
+        transaction.end_version(row.schedule_key, opened.version.version, dial.cursor_s)
+        transaction.insert_version(version)
+        transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
+    if was_closed:
+        row = row._replace(state="paused" if dial.paused else "active")  # a pause survives delete and create
+        dial = edit.aimed(dial._replace(closed=False, remaining=None), rule, dial.cursor_s)
+        _refuse_silent(rule, dial.next_nominal_s, now_ms)
+    if drafted.remaining is not UNSET:
+        edited = edit.limited(dial, rule, drafted.remaining, now_ms)
+        dial, spans = edited.dial, spans + edited.spans
+    row, dial = _paused_as_named(session, row, dial, rule, drafted)
+    changed = Opened(row, dial, version, rule)
+    return save(session, changed, note._replace(before=before, after=to_plain(drafted.definition)), spans)
+
+
+def _paused_as_named(
+    session: Session, row: ScheduleRow, dial: Any, rule: Rule, drafted: Draft
+) -> tuple[ScheduleRow, Any]:
+    """Pause or resume, if the document says so."""
+    if drafted.paused is True and not dial.paused:
+        row = row._replace(state="paused", paused_by=session.actor, paused_ms=session.now_ms)
+        return row, edit.paused(dial, None)
+    if drafted.paused is False and dial.paused:
+        row = row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
+        session.transaction.unhold_planned([row.schedule_key], session.now_ms)
+        return row, edit.resumed(dial, rule, session.now_ms, rule.policy.on_resume)
+    return row, dial
+
+
+def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
+    """Return the row with what lists look for."""
+    return row._replace(
+        workflow_id=definition.action.workflow_id,
+        user_id=definition.action.user_id,
+        labels=compact(dict(definition.labels)),
+        description=definition.description,
+        zones=zones_text(definition.spec),
+    )
+
+
+def new_version(session: Session, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
+    """Return a definition as a version, with the calendars it refers to as they are now."""
+    calendars: dict[str, int] = {}
+    for name in definition.spec.exclude.named:
+        found: CalendarRow | None = session.transaction.calendar(session.namespace, name)
+        if found is None:
+            raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
+        calendars[name] = found.version
+    about = {"description": definition.description, "labels": dict(definition.labels)}
+    return VersionRow(
+        schedule_key=row.schedule_key,
+        version=row.version,
+        spec=spec_text(definition.spec),
+        policy=policy_text(definition.policy),
+        action=action_text(definition.action),
+        payload=None if definition.payload is None else compact(definition.payload),
+        about=compact(about),
+        calendars=compact(calendars),
+        after_s=after_s,
+        until_s=None,
+        author=session.actor,
+        created_ms=session.now_ms,
+    )
+
+
+_CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
+
+
+def _same(one: VersionRow, other: VersionRow) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)
+
+
+def _refuse_silent(rule: Rule, first: int | None, now_ms: int) -> None:
+    """A new schedule that can never run is a mistake; say so instead of keeping it."""
+    end = rule.spec.end_at
+    if first is None and end is not None and rule.ticks.prev_epoch(now_ms // 1000 + 1) is not None:
+        raise InvalidField("end_at", f"{end} is over: there is no tick left")
+
+
+def _chosen_id(session: Session, schedule_id: str | None) -> str:
+    if schedule_id is None:
+        return f"s-{token_hex(8)}"
+    return check_name("schedule_id", schedule_id, session.settings)
+
+
+def page_limit(session: Session, limit: int) -> int:
+    """Return how long a page may be."""
+    if type(limit) is not int or not 1 <= limit <= session.settings.max_page:
+        raise InvalidField("limit", f"{shown(limit)}; expected 1 to max_page ({session.settings.max_page})")
+    return limit
+
+
+def page_name(after: str | None) -> str:
+    """Return the name that a page token holds: the last one of the page before."""
+    return "" if after is None else check_text("after", after, MAX_FILTER_CHARS)
+
+
+def page_number(field: str, text: str | None, default: int) -> int:
+    """Return the number that a page token holds."""
+    if text is None:
+        return default
+    if not (str(text).isascii() and str(text).isdecimal()) or len(str(text)) > 18:
+        raise InvalidField(field, f"{shown(text)} is not a page token")
+    return int(text)

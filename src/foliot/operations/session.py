@@ -1,0 +1,62 @@
+"""What every operation on schedules is given: one transaction, and who asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from foliot.errors import InvalidField, RequestReused
+from foliot.model.plain import from_plain, to_plain
+from foliot.model.rows import RequestRow
+from foliot.plan.definition import compact
+from foliot.settings import Settings
+from foliot.store.base import Transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One transaction on behalf of somebody in a namespace."""
+
+    transaction: Transaction
+    settings: Settings
+    namespace: str = "default"
+    actor: str = "local"
+
+    @cached_property
+    def now_ms(self) -> int:
+        """Return the moment of the operation, by the database's clock."""
+        return self.transaction.now_ms()
+
+    def once(self, operation: str, request_id: str | None, arguments: Any, kind: type[T], do: Callable[[], T]) -> T:
+        """Do something, unless the same request has been answered before: then answer the same again."""
+        if request_id is None:
+            return do()
+        most = self.settings.max_name_chars
+        # A number would pass as text in SQLite only.
+        if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
+            raise InvalidField("request_id", f"expected 1 to {most} printable characters")
+        try:
+            fingerprint = _fingerprint(operation, arguments)
+        except (ValueError, RecursionError):
+            return do()  # which refuses what contains itself, and says where
+        known = self.transaction.request(self.namespace, request_id)
+        if known is not None:
+            if (known.operation, known.fingerprint) != (operation, fingerprint):
+                raise RequestReused(f"request_id {request_id!r} was used for another request ({known.operation})")
+            return from_plain(kind, json.loads(known.answer))
+        answer = do()
+        row = RequestRow(operation, fingerprint, compact(to_plain(answer)))
+        self.transaction.insert_request(self.namespace, request_id, row, self.now_ms)
+        return answer
+
+
+def _fingerprint(operation: str, arguments: Any) -> str:
+    """A hash of what was asked for; what is not JSON is there as it is shown, and refused by whoever reads it."""
+    text = json.dumps([operation, to_plain(arguments)], default=repr, sort_keys=True)
+    return sha256(text.encode()).hexdigest()

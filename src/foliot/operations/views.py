@@ -1,0 +1,157 @@
+"""From rows to what users see."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from foliot.model.backfill import BackfillRow
+from foliot.model.dial import Dial, Span
+from foliot.model.rows import AuditRow, ScheduleRow, VersionRow
+from foliot.model.run import RunRow, RunState, idempotency_key
+from foliot.model.schedule import (
+    Backfill,
+    Change,
+    Counters,
+    Run,
+    Schedule,
+    ScheduleState,
+    SpanRecord,
+    Version,
+)
+from foliot.plan.definition import stored_definition
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
+
+
+def at_s(seconds: int) -> datetime:
+    """Return an instant that is stored in seconds."""
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def at_ms(milliseconds: int) -> datetime:
+    """Return an instant that is stored in milliseconds."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _maybe_ms(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else at_ms(milliseconds)
+
+
+def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, degraded: str | None = None) -> Schedule:
+    """Return a schedule as it is now."""
+    return Schedule(
+        namespace=row.namespace,
+        schedule_id=row.schedule_id,
+        state=_state(row, dial),
+        version=row.version,
+        token=row.token,
+        definition=stored_definition(version),
+        cursor=at_s(dial.cursor_s),
+        next_run_at=None if dial.next_nominal_s is None or dial.closed else at_s(dial.next_nominal_s),
+        next_fire_at=None if dial.paused else _maybe_ms(dial.next_fire_ms),
+        in_flight=dial.in_flight,
+        waiting=dial.waiting,
+        remaining_actions=dial.remaining,
+        consecutive_failures=dial.failures,
+        counters=Counters(dial.starts, dial.successes, dial.failed, dial.skipped, dial.missed),
+        paused_by=row.paused_by,
+        pause_note=row.pause_note,
+        paused_at=_maybe_ms(row.paused_ms),
+        paused_until=_maybe_ms(dial.pause_until_ms),
+        created_at=at_ms(row.created_ms),
+        updated_at=at_ms(row.updated_ms),
+        degraded=degraded,
+    )
+
+
+def _state(row: ScheduleRow, dial: Dial) -> ScheduleState:
+    idle = dial.next_fire_ms is None and not dial.in_flight and not dial.waiting
+    if row.state == ScheduleState.ACTIVE and idle:
+        return ScheduleState.EXHAUSTED
+    return ScheduleState(row.state)
+
+
+def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
+    """Return a run as it is now."""
+    names = (schedule.namespace, schedule.schedule_id)
+    return Run(
+        run_id=str(row.id),
+        key=idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id),
+        namespace=schedule.namespace,
+        schedule_id=schedule.schedule_id,
+        source=row.source,
+        state=RunState(row.state),
+        reason=row.reason,
+        scheduled_for=at_s(row.nominal_s),
+        local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
+        moved=row.moved,
+        fire_at=at_ms(row.fire_ms),
+        decided_at=at_ms(row.decided_ms),
+        started_at=_maybe_ms(row.started_ms),
+        finished_at=_maybe_ms(row.finished_ms),
+        version=row.version,
+        attempt=row.attempt,
+        error=row.error,
+        result=None if row.result is None else _loaded(row.result),
+        execution_id=row.execution_id,
+    )
+
+
+def _loaded(text: str) -> object:
+    try:
+        loaded: object = json.loads(text)
+    except ValueError:  # it was cut to the limit
+        return text
+    return loaded
+
+
+def span_view(span: Span) -> SpanRecord:
+    """Return a span as users see it."""
+    return SpanRecord(at_s(span.after_s), at_s(span.until_s), span.ticks, span.reason, at_ms(span.decided_ms))
+
+
+def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
+    """Return a backfill as users see it."""
+    return Backfill(
+        backfill_id=row.backfill_id,
+        schedule_id=schedule_id,
+        start=at_s(row.start_s),
+        end=at_s(row.end_s),
+        overlap=row.overlap,
+        only=row.only,
+        state=row.state,
+        total=row.total,
+        done=row.done,
+        cursor=at_s(max(row.cursor_s, 0)),
+        created_at=at_ms(row.created_ms),
+        finished_at=_maybe_ms(row.finished_ms),
+    )
+
+
+def change_view(row: AuditRow) -> Change:
+    """Return an audit row as users see it."""
+    return Change(
+        at=at_ms(row.at_ms),
+        actor=row.actor,
+        operation=row.operation,
+        schedule_id=row.schedule_id,
+        token=row.token,
+        version=row.version,
+        request_id=row.request_id,
+        before=None if row.before is None else json.loads(row.before),
+        after=None if row.after is None else json.loads(row.after),
+    )
+
+
+def version_view(row: VersionRow) -> Version:
+    """Return a version as users see it."""
+    return Version(
+        version=row.version,
+        definition=stored_definition(row),
+        author=row.author,
+        created_at=at_ms(row.created_ms),
+        decides_after=at_s(row.after_s),
+        decides_until=None if row.until_s is None else at_s(row.until_s),
+    )

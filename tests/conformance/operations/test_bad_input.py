@@ -1,0 +1,363 @@
+"""Bad input: the right error, which names the field, and nothing written."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from foliot.errors import (
+    AlreadyExists,
+    FoliotError,
+    InvalidField,
+    InvalidInput,
+    InvalidSpec,
+    LimitExceeded,
+    NotFound,
+    StaleToken,
+    UnknownZone,
+)
+from foliot.operations import control, runs, schedules, targets, verify
+from foliot.settings import Settings
+from foliot.store.base import Store
+from foliot.store.postgres.driver import PostgresStore
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
+from tests.servers.postgres import PostgresServer
+
+Call = Callable[[Bench], object]
+HUGE = 10**40
+NAIVE = datetime(2027, 1, 15, 8, 0)
+FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """One store for all cases: none of them writes anything."""
+    clock = ManualClock(BEGIN)
+    store: Store = SqliteStore(clock=clock, inline=True)
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        template: str = request.getfixturevalue("operations_template")
+        store.close()
+        store = PostgresStore(server.create_database(f"test_{uuid.uuid4().hex}", template), clock=clock)
+    bench = Bench(store, clock, Settings(max_backfill_ticks=100, max_backfills=2, max_payload_bytes=100))
+    bench.create("there", labels={"team": "x"})
+    bench.create("gone")
+    bench.ask(schedules.delete, "gone")
+    bench.create("delay", intervals=[{"every": 60, "anchor": "completion"}])
+    bench.ask(targets.put_workflow, "flow", {"function": FUNCTION})
+    yield bench
+    store.close()
+
+
+def refused(shared: Bench, call: Call, error: type[FoliotError], *words: str) -> None:
+    before = shared.dump()
+    with pytest.raises(error) as caught:
+        call(shared)
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+    assert shared.dump() == before
+
+
+# --- fields of a definition -------------------------------------------------------------------------------------------
+
+WRONG_TYPES: dict[str, list[object]] = {
+    "cron": [5, [5], {"a": 1}, "99 * * * *", "* * *"],
+    "calendars": [5, "x", [{"hour": "99"}], [{"our": 1}]],
+    "intervals": [[{"every": 0}], [{"every": -5}], ["soon"], {"offset": 5}, [{"every": 60, "anchor": "begin"}]],
+    "rrules": [5, "FREQ=SOMETIMES", ["FREQ=DAILY;COUNT=x"]],
+    "times": [["tomorrow"], 5, [True]],
+    "exclude": [5, {"dates": ["x"]}, {"days": []}],
+    "timezone": [5, "Mars/Olympus", "", " "],
+    "start_at": [5.5, "later", {"a": 1}],
+    "end_at": ["never", []],
+    "jitter_ms": [-1, "10", 1.5, True],
+    "jitter_mode": ["wild", 5],
+    "dst_gap": ["jump", 5],
+    "dst_overlap": ["never", 5],
+    "dst_profile": ["unix", 5],
+    "dialect": ["klingon", 5],
+    "function": [5, "", "no_colon", "a b:c", ":f", "m:", "m:f()", "x" * 201 + ":f", "a:b\n", ["m:f"]],
+    "workflow_id": [5, "", "x" * 201, "a\x00b", " a"],
+    "workflow_version": [0, -1, "1", 1.0, True, HUGE],
+    "queue": [None, 5, "", "a\tb"],
+    "user_id": [5, "", "a\x7fb"],
+    "overlap_policy": ["maybe", 5, None, []],
+    "catchup_policy": ["maybe", 5, None],
+    "on_resume": ["maybe", 5, None],
+    "buffer_keep": ["middle", 5, None],
+    "max_concurrent": [0, -1, "1", 1.5, True, None, 10_001],
+    "max_attempts": [0, -1, "1", None, 1_001],
+    "retry_delay_ms": [-1, "1", 0.5, None],
+    "min_interval_ms": [-1, "1", None, HUGE],
+    "max_execution_ms": [0, -1, "1", True],
+    "pause_on_failure": [1, "yes", None],
+    "shadow": [0, "no", None],
+    "catchup_window": [-1, "soon", [], "-5m"],
+    "payload": [object(), {1, 2}, "x" * 100, float("nan"), [float("inf")], "\ud800", b"x"],
+    "description": [5, "x" * 2_001, ["a"], "a\x00b", "\ud800"],
+    "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{each}": "x" for each in range(65)}],
+    "remaining_actions": [-1, "5", 1.5, True, HUGE],
+    "paused": [1, "yes", None],
+    "spec": [5, "x", {}, []],
+}
+FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value in values]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), FIELD_CASES, ids=[f"{field}-{number}" for number, (field, _) in enumerate(FIELD_CASES)]
+)
+def test_a_wrong_value(shared: Bench, field: str, value: object) -> None:
+    """Refused by create, by patch and under a request id: an answer to a bad request is not remembered."""
+    base: dict[str, Any] = {} if field in ("spec", "cron") else {"cron": "* * * * *"}
+    action = {} if field in ("function", "workflow_id", "workflow_version") else {"function": FUNCTION}
+    if field == "workflow_version":
+        action = {"workflow_id": "flow"}
+    alone: dict[str, Any] = {field: value}
+    given = {**base, **action, **alone}
+    refused(shared, lambda bench: bench.ask(schedules.create, "new", **given), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(schedules.upsert, "there", **given), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(schedules.patch, "there", **alone), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(schedules.create, "new", request_id="bad", **given), InvalidInput, field)
+
+
+UNKNOWN = [
+    ({"crom": "* * * * *"}, ["crom", "did you mean cron?"]),
+    ({"overlap": "skip"}, ["overlap", "did you mean overlap_policy?"]),
+    ({"time_zone": "UTC"}, ["time_zone", "did you mean timezone?"]),
+    ({"catchup": "none"}, ["catchup", "did you mean catchup_policy?"]),
+    ({"xyzzy": 1}, ["xyzzy", "expected one of", "cron"]),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), UNKNOWN)
+def test_an_unknown_field(shared: Bench, given: dict[str, Any], words: list[str]) -> None:
+    """Named, with the field that was probably meant."""
+    base = {"cron": "* * * * *", "function": FUNCTION}
+    refused(shared, lambda bench: bench.ask(schedules.create, "new", **base, **given), InvalidField, *words)
+
+
+DEFINITIONS: list[tuple[dict[str, Any], type[FoliotError], list[str]]] = [
+    ({"cron": "* * * * *", "timezone": "Europe/Berlim", "function": FUNCTION}, UnknownZone, ["timezone", "Berlin"]),
+    (
+        {"cron": "* * * * *", "start_at": "2027-02-01", "end_at": "2027-01-20", "function": FUNCTION},
+        InvalidSpec,
+        ["end_at"],
+    ),
+    ({"cron": "* * * * *", "end_at": "2020-01-01T00:00:00Z", "function": FUNCTION}, InvalidInput, ["end_at"]),
+    ({"cron": "* * * * *"}, InvalidField, ["function", "workflow_id"]),
+    ({"cron": "* * * * *", "function": FUNCTION, "workflow_id": "flow"}, InvalidField, ["function", "workflow_id"]),
+    ({"function": FUNCTION}, InvalidField, ["spec", "cron"]),
+    ({"spec": {"cron": "* * * * *"}, "cron": "* * * * *", "function": FUNCTION}, InvalidField, ["spec", "cron"]),
+    (
+        {"cron": "* * * * *", "exclude": {"named": ["nowhere"]}, "function": FUNCTION},
+        InvalidField,
+        ["exclude.named", "nowhere"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "words"), DEFINITIONS, ids=[str(each) for each in range(len(DEFINITIONS))])
+def test_a_definition_that_cannot_be(
+    shared: Bench, given: dict[str, Any], error: type[FoliotError], words: list[str]
+) -> None:
+    """Each field alone would do; together they do not."""
+    refused(shared, lambda bench: bench.ask(schedules.create, "new", **given), error, *words)
+
+
+def test_an_end_that_is_over_is_refused_for_an_id_that_was_deleted_too(shared: Bench) -> None:
+    given: dict[str, Any] = {"cron": "* * * * *", "end_at": "2020-01-01T00:00:00Z", "function": FUNCTION}
+    refused(shared, lambda bench: bench.ask(schedules.create, "gone", **given), InvalidField, "end_at")
+
+
+@pytest.mark.parametrize(
+    "name", ["", " a", "a ", "a\nb", "a\x00b", "a\x7fb", "x" * 201, 5, b"a", "\ud800", ["a"]], ids=repr
+)
+def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
+    """For every operation that takes the id of a schedule."""
+    base = {"cron": "* * * * *", "function": FUNCTION}
+    calls: list[Call] = [
+        lambda bench: bench.ask(schedules.create, name, **base),
+        lambda bench: bench.ask(schedules.upsert, name, **base),
+        lambda bench: bench.ask(schedules.update, name, **base),
+        lambda bench: bench.ask(schedules.patch, name, description="x"),
+        *(
+            (lambda bench, operation=operation: bench.ask(operation, name))
+            for operation in (
+                schedules.get, schedules.delete, schedules.history, schedules.versions, control.pause, control.resume,
+                control.trigger, control.skip, control.backfills, runs.runs, runs.spans, runs.describe, verify.verify,
+            )
+        ),
+    ]  # fmt: skip
+    for call in calls:
+        refused(shared, call, InvalidField, "schedule_id")
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
+    ("exists", lambda b: b.create("there"), AlreadyExists, ["there"]),
+    ("stale token", lambda b: b.ask(schedules.patch, "there", token=99, shadow=True), StaleToken, ["token", "99"]),
+    ("stale pause", lambda b: b.pause("there", token=99), StaleToken, ["token"]),
+    ("stale resume", lambda b: b.resume("there", token=99), StaleToken, ["token"]),
+    ("stale delete", lambda b: b.ask(schedules.delete, "there", token=99), StaleToken, ["token"]),
+    ("stale skip", lambda b: b.ask(control.skip, "there", token=99), StaleToken, ["token"]),
+    ("stale restore", lambda b: b.ask(schedules.restore, "there", 1, token=99), StaleToken, ["token"]),
+    ("token type", lambda b: b.pause("there", token=1.0), InvalidField, ["token"]),
+    ("token flag", lambda b: b.pause("there", token=True), InvalidField, ["token"]),
+    ("purge type", lambda b: b.ask(schedules.delete, "there", purge="yes"), InvalidField, ["purge"]),
+    ("version", lambda b: b.ask(schedules.restore, "there", 7), NotFound, ["7"]),
+    ("version type", lambda b: b.ask(schedules.restore, "there", "1"), FoliotError, ["version"]),
+    ("version huge", lambda b: b.ask(schedules.restore, "there", HUGE), NotFound, ["version"]),
+    ("request id", lambda b: b.pause("there", request_id=""), InvalidField, ["request_id"]),
+    ("request id long", lambda b: b.pause("there", request_id="x" * 201), InvalidField, ["request_id"]),
+    ("request id type", lambda b: b.pause("there", request_id=5), InvalidField, ["request_id"]),
+    ("request id nul", lambda b: b.pause("there", request_id="a\x00"), InvalidField, ["request_id"]),
+    ("until over", lambda b: b.pause("there", until=when("07:00")), InvalidField, ["until"]),
+    ("until naive", lambda b: b.pause("there", until=NAIVE), InvalidField, ["until"]),
+    ("until text", lambda b: b.pause("there", until="soon"), InvalidField, ["until"]),
+    ("until type", lambda b: b.pause("there", until=[1]), InvalidField, ["until"]),
+    ("until huge", lambda b: b.pause("there", until=HUGE), InvalidField, ["until"]),
+    ("until huge float", lambda b: b.pause("there", until=1e300), InvalidField, ["until"]),
+    ("until nan", lambda b: b.pause("there", until=float("nan")), InvalidField, ["until"]),
+    ("until enormous", lambda b: b.pause("there", until=10**400), InvalidField, ["until"]),
+    ("note long", lambda b: b.pause("there", note="x" * 1_001), InvalidField, ["note"]),
+    ("note type", lambda b: b.pause("there", note=5), InvalidField, ["note"]),
+    ("note nul", lambda b: b.pause("there", note="a\x00b"), InvalidField, ["note"]),
+    ("note surrogate", lambda b: b.pause("there", note="\ud800"), InvalidField, ["note"]),
+    ("paused by", lambda b: b.pause("there", paused_by=""), InvalidField, ["paused_by"]),
+    ("on resume", lambda b: b.resume("there", on_resume="all"), InvalidField, ["on_resume"]),
+    ("overlap", lambda b: b.trigger("there", overlap="maybe"), InvalidField, ["overlap"]),
+    ("payload", lambda b: b.trigger("there", payload=object()), InvalidField, ["payload"]),
+    ("payload once", lambda b: b.trigger("there", payload={1}, request_id="p"), InvalidField, ["payload"]),
+    ("payload size", lambda b: b.trigger("there", payload="x" * 200), InvalidField, ["payload"]),
+    ("skip where", lambda b: b.ask(control.skip, "there", at=[when("08:00:31")]), InvalidField, ["at", "08:01"]),
+    ("skip over", lambda b: b.ask(control.skip, "there", at=[when("07:59")]), InvalidField, ["at"]),
+    ("skip type", lambda b: b.ask(control.skip, "there", at=5), InvalidField, ["at"]),
+    ("skip text", lambda b: b.ask(control.skip, "there", at=["soon"]), InvalidField, ["at"]),
+    ("skip huge", lambda b: b.ask(control.skip, "there", at=[HUGE]), InvalidField, ["at"]),
+    ("skip note", lambda b: b.ask(control.skip, "there", note="x" * 1_001), InvalidField, ["note"]),
+    ("backfill large", lambda b: b.backfill("06:00", "07:59", "there"), LimitExceeded, ["max_backfill_ticks"]),
+    ("backfill future", lambda b: b.backfill("08:00", "08:01", "there"), InvalidField, ["end", "past"]),
+    ("backfill reversed", lambda b: b.backfill("07:10", "07:00", "there"), InvalidField, ["end", "before"]),
+    ("backfill half", lambda b: b.ask(control.backfill, "there", when("07:00")), InvalidField, ["end"]),
+    ("backfill no start", lambda b: b.ask(control.backfill, "there", None, when("07:00")), InvalidField, ["start"]),
+    ("backfill none", lambda b: b.ask(control.backfill, "there", ranges=[]), InvalidField, ["ranges"]),
+    ("backfill shape", lambda b: b.ask(control.backfill, "there", ranges=[1]), InvalidField, ["ranges"]),
+    ("backfill shape 2", lambda b: b.ask(control.backfill, "there", ranges="ab"), InvalidField, ["ranges"]),
+    ("backfill huge", lambda b: b.ask(control.backfill, "there", -HUGE, 0), InvalidField, ["start"]),
+    ("backfill far", lambda b: b.ask(control.backfill, "there", FOREVER, FOREVER), InvalidField, ["end"]),
+    ("backfill only", lambda b: b.backfill("07:00", "07:01", "there", only="some"), InvalidField, ["only"]),
+    ("backfill only type", lambda b: b.backfill("07:00", "07:01", "there", only=[]), InvalidField, ["only"]),
+    ("backfill overlap", lambda b: b.backfill("07:00", "07:01", "there", overlap="no"), InvalidField, ["overlap"]),
+    ("backfill delay", lambda b: b.backfill("07:00", "07:01", "delay"), InvalidField, ["start", "fixed delay"]),
+    (
+        "backfill many",
+        lambda b: b.ask(control.backfill, "there", ranges=[(when("07:00"), when("07:01"))] * 3),
+        LimitExceeded,
+        ["max_backfills"],
+    ),
+    ("no backfill", lambda b: b.ask(control.cancel_backfill, 99), NotFound, ["backfill"]),
+    ("no backfill text", lambda b: b.ask(control.cancel_backfill, "x"), FoliotError, ["backfill"]),
+    ("no backfill huge", lambda b: b.ask(control.cancel_backfill, HUGE), FoliotError, ["backfill"]),
+    ("backfills limit", lambda b: b.ask(control.backfills, "there", limit=-1), InvalidField, ["limit"]),
+    ("workflow", lambda b: b.ask(targets.put_workflow, "w", [1]), InvalidField, ["document"]),
+    ("workflow nan", lambda b: b.ask(targets.put_workflow, "w", {"a": float("nan")}), InvalidInput, ["document"]),
+    ("workflow name", lambda b: b.ask(targets.put_workflow, "", {}), InvalidField, ["workflow_id"]),
+    ("no workflow", lambda b: b.ask(targets.get_workflow, "w"), NotFound, ["w"]),
+    ("no workflow nul", lambda b: b.ask(targets.get_workflow, "a\x00"), FoliotError, ["workflow"]),
+    ("no workflow version", lambda b: b.ask(targets.get_workflow, "flow", version=9), NotFound, ["9"]),
+    ("workflow version type", lambda b: b.ask(targets.get_workflow, "flow", version="x"), FoliotError, ["version"]),
+    (
+        "calendar",
+        lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": ["x"]}),
+        InvalidInput,
+        ["calendar", "'x'"],
+    ),
+    ("calendar shape", lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": 5}), InvalidInput, ["calendar"]),
+    ("calendar date", lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": [5]}), InvalidInput, ["calendar"]),
+    (
+        "calendar window",
+        lambda b: b.ask(targets.put_calendar, {"name": "c", "windows": [5]}),
+        InvalidInput,
+        ["calendar"],
+    ),
+    ("calendar field", lambda b: b.ask(targets.put_calendar, {"name": "c", "date": []}), InvalidInput, ["date"]),
+    ("calendar nameless", lambda b: b.ask(targets.put_calendar, {"dates": []}), InvalidInput, ["name"]),
+    ("calendar type", lambda b: b.ask(targets.put_calendar, 5), InvalidInput, ["calendar"]),
+    ("calendar zone", lambda b: b.ask(targets.put_calendar, {"name": "c", "timezone": "X/Y"}), InvalidInput, ["X/Y"]),
+    ("no calendar", lambda b: b.ask(targets.get_calendar, "c"), NotFound, ["c"]),
+    ("no calendar nul", lambda b: b.ask(targets.get_calendar, "c\x00"), FoliotError, ["c"]),
+    ("target", lambda b: b.ask(targets.pause_target), InvalidField, ["workflow_id", "queue"]),
+    ("targets", lambda b: b.ask(targets.pause_target, queue="a", workflow_id="b"), InvalidField, ["workflow_id"]),
+    ("target name", lambda b: b.ask(targets.resume_target, queue=""), InvalidField, ["queue"]),
+    ("target note", lambda b: b.ask(targets.pause_target, queue="a", note="x" * 1_001), InvalidField, ["note"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"), [each[1:] for each in REQUESTS], ids=[each[0] for each in REQUESTS]
+)
+def test_a_request_that_cannot_be(shared: Bench, call: Call, error: type[FoliotError], words: list[str]) -> None:
+    refused(shared, call, error, *words)
+
+
+READS: list[tuple[str, Call, list[str]]] = [
+    ("limit", lambda b: b.ask(schedules.list_schedules, limit=0), ["limit"]),
+    ("limit large", lambda b: b.ask(runs.runs, "there", limit=1_001), ["limit", "max_page"]),
+    ("limit type", lambda b: b.ask(runs.spans, "there", limit="5"), ["limit"]),
+    ("limit flag", lambda b: b.ask(schedules.history, "there", limit=True), ["limit"]),
+    ("limit versions", lambda b: b.ask(schedules.versions, "there", limit=-1), ["limit"]),
+    ("limit calendars", lambda b: b.ask(targets.list_calendars, limit=-1), ["limit"]),
+    ("state", lambda b: b.ask(schedules.list_schedules, state="asleep"), ["state", "active"]),
+    ("state type", lambda b: b.ask(schedules.list_schedules, state=[]), ["state"]),
+    ("label", lambda b: b.ask(schedules.list_schedules, label="team"), ["label", "name=value"]),
+    ("label type", lambda b: b.ask(schedules.list_schedules, label=5), ["label"]),
+    ("text type", lambda b: b.ask(schedules.list_schedules, text=5), ["text"]),
+    ("text nul", lambda b: b.ask(schedules.list_schedules, text="\x00"), ["text"]),
+    ("user type", lambda b: b.ask(schedules.list_schedules, user_id=5), ["user_id"]),
+    ("workflow type", lambda b: b.ask(schedules.list_schedules, workflow_id=5), ["workflow_id"]),
+    ("after type", lambda b: b.ask(schedules.list_schedules, after=5), ["after"]),
+    ("after nul", lambda b: b.ask(schedules.list_schedules, after="\x00"), ["after"]),
+    ("after calendars", lambda b: b.ask(targets.list_calendars, after=5), ["after"]),
+    ("run state", lambda b: b.ask(runs.runs, "there", state="LATE"), ["state", "SUCCESS"]),
+    ("run source", lambda b: b.ask(runs.runs, "there", source="me"), ["source", "trigger"]),
+    *(
+        (f"page {token!r}", lambda b, token=token: b.ask(runs.runs, "there", before=token), ["before"])
+        for token in ("", "x", "1", "1-", "-1", "1-x", "9" * 30 + "-1", 5)
+    ),
+    *(
+        (f"history {token!r}", lambda b, token=token: b.ask(schedules.history, "there", before=token), ["before"])
+        for token in ("", "x", "-1", "9" * 30)
+    ),
+    ("verify", lambda b: b.ask(verify.verify, "there", start="x"), ["start"]),
+    ("verify naive", lambda b: b.ask(verify.verify, "there", end=NAIVE), ["end"]),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), [each[1:] for each in READS], ids=[each[0] for each in READS])
+def test_a_question_that_cannot_be(shared: Bench, call: Call, words: list[str]) -> None:
+    refused(shared, call, InvalidField, *words)
+
+
+@pytest.mark.parametrize("run_id", ["", "x", "1", "1-2", "1-2-3-4", "1-2-x", f"1-2-{HUGE}", f"{HUGE}-1-1", 5, None])
+def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
+    refused(shared, lambda bench: bench.ask(runs.run, run_id), NotFound, "run")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        schedules.get, schedules.delete, schedules.history, schedules.versions, control.pause, control.resume,
+        control.trigger, control.skip, control.backfills, runs.runs, runs.spans, runs.describe, verify.verify,
+        schedules.patch, schedules.update,
+    ],
+)  # fmt: skip
+def test_a_schedule_that_is_none(shared: Bench, operation: Callable[..., object]) -> None:
+    refused(shared, lambda bench: bench.ask(operation, "nowhere"), NotFound, "nowhere")
+    refused(shared, lambda bench: bench.ask(operation, "there", namespace="elsewhere"), NotFound, "there")

@@ -1,0 +1,348 @@
+"""Foliot inside a process of one's own: both twins, on a SQLite file, with the machine's own clock."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import Foliot, Settings, SyncFoliot
+from foliot.embedded import _Async, _Sync
+from foliot.engine.probe import Event
+from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound
+from foliot.launch.function import resolve
+from foliot.model.schedule import Run
+
+SECONDS = 60
+"""After which a test gives up waiting."""
+QUICK = Settings(tick_ms=20, launch_retry_ms=1, settle_gather_ms=1)
+YEARLY = "0 0 1 1 *"
+
+TASKS = """
+import threading
+
+seen = []
+held = threading.Event()
+let_go = threading.Event()
+
+
+async def asynchronous(run):
+    seen.append((run.schedule_id, run.payload, threading.current_thread().name))
+    return {"key": run.key, "user": run.user_id}
+
+
+def synchronous(run):
+    seen.append((run.schedule_id, run.payload, threading.current_thread().name))
+    return run.source
+
+
+def without_argument():
+    return 7
+
+
+def failing(run):
+    raise ValueError("no luck today")
+
+
+def leaving():
+    raise SystemExit(1)
+
+
+def holding():
+    held.set()
+    let_go.wait()
+
+
+async def endless():
+    import asyncio
+
+    held.set()
+    await asyncio.Event().wait()
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/foliot.db"
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module of functions that only this test knows."""
+    name = f"tasks_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(TASKS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import importlib
+
+    module = importlib.import_module(name)
+    yield module
+    module.let_go.set()
+    sys.modules.pop(name, None)
+    resolve.cache_clear()
+
+
+class Waiter:
+    """A listener that somebody can wait on."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        with self._changed:
+            self.events.append(event)
+            self._changed.notify_all()
+
+    def wait(self, kind: str, count: int = 1) -> None:
+        with self._changed:
+            found = self._changed.wait_for(lambda: sum(each.kind == kind for each in self.events) >= count, SECONDS)
+        assert found, self.events
+
+
+# --- the twins --------------------------------------------------------------------------------------------------------
+
+
+def operations(kind: type, descriptor: type) -> dict[str, Any]:
+    return {name: member for name, member in vars(kind).items() if isinstance(member, descriptor)}
+
+
+def test_the_twins_have_the_same_operations() -> None:
+    one, other = operations(Foliot, _Async), operations(SyncFoliot, _Sync)
+    assert list(one) == list(other)
+    for name in one:
+        assert (one[name].operation, one[name].writes) == (other[name].operation, other[name].writes), name
+
+
+def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
+    reads = {"get", "list_schedules", "history", "versions", "backfills", "runs", "run", "spans", "describe", "verify",
+             "get_workflow", "get_calendar", "list_calendars"}  # fmt: skip
+    members = operations(SyncFoliot, _Sync)
+    assert {name for name, member in members.items() if not member.writes} == reads
+    assert all(member.__doc__ for member in members.values())
+
+
+def test_the_twins_are_built_alike() -> None:
+    assert inspect.signature(Foliot.__init__) == inspect.signature(SyncFoliot.__init__)
+
+
+def test_an_operation_keeps_its_documentation(url: str) -> None:
+    with SyncFoliot(url, engine=False) as foliot:
+        assert foliot.pause.__doc__ == operations(Foliot, _Async)["pause"].__doc__
+
+
+def test_nothing_works_before_it_is_open(url: str) -> None:
+    with pytest.raises(FoliotError, match="not open"):
+        SyncFoliot(url).get("report")
+    with pytest.raises(InvalidField, match="store"), SyncFoliot("mysql://x"):
+        pass
+
+
+# --- real runs --------------------------------------------------------------------------------------------------------
+
+
+def ran(url: str, function: str, **given: Any) -> Run:
+    """Trigger a function, wait for its end and return the run."""
+    waiter = Waiter()
+    with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
+        foliot.create("job", cron=YEARLY, function=function, **given)
+        made = foliot.trigger("job")
+        waiter.wait("ended")
+        return foliot.run(made.run_id)
+
+
+def test_an_asynchronous_function(url: str, tasks: Any) -> None:
+    run = ran(url, f"{tasks.__name__}:asynchronous", payload={"a": 1}, user_id="u1")
+    assert (run.state, run.result) == ("SUCCESS", {"key": run.key, "user": "u1"})
+    assert tasks.seen == [("job", {"a": 1}, "foliot-engine")]
+    assert run.started_at is not None
+    assert run.finished_at is not None
+
+
+def test_a_synchronous_function_has_a_thread_of_its_own(url: str, tasks: Any) -> None:
+    run = ran(url, f"{tasks.__name__}:synchronous")
+    assert (run.state, run.result) == ("SUCCESS", "trigger")
+    assert tasks.seen[0][2].startswith("foliot-function")
+
+
+def test_a_function_without_argument(url: str, tasks: Any) -> None:
+    assert ran(url, f"{tasks.__name__}:without_argument").result == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "reason"),
+    [
+        ("failing", "ValueError: no luck today", None),
+        ("leaving", "SystemExit: 1", None),
+        ("missing", "cannot be found", "launch_failed"),
+    ],
+)
+def test_a_function_that_does_not_go_well(url: str, tasks: Any, name: str, error: str, reason: str | None) -> None:
+    run = ran(url, f"{tasks.__name__}:{name}")
+    assert (run.state, run.reason) == ("FAILED", reason)
+    assert error in (run.error or "")
+
+
+def test_a_module_that_is_missing(url: str) -> None:
+    run = ran(url, "nowhere_at_all:f")
+    assert (run.state, run.reason) == ("FAILED", "launch_failed")
+
+
+def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
+    async def story() -> Run:
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def listen(event: Event) -> None:
+            if event.kind == "ended":
+                loop.call_soon_threadsafe(ended.set)
+
+        async with Foliot(url, settings=QUICK, listener=listen) as foliot:
+            await foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:synchronous")
+            made = await foliot.trigger("job")
+            async with asyncio.timeout(SECONDS):
+                await ended.wait()
+            with pytest.raises(AlreadyExists):
+                await foliot.create("job", cron=YEARLY, function="a:b")
+            assert foliot.counts["runs_settled"] == 1
+            return await foliot.run(made.run_id)
+
+    assert asyncio.run(story()).state == "SUCCESS"
+
+
+def test_a_tick_fires_by_itself(url: str, tasks: Any) -> None:
+    waiter = Waiter()
+    with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
+        foliot.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
+        waiter.wait("ended", 2)
+        foliot.pause("job")
+        runs = foliot.runs("job", state="SUCCESS").items
+        assert len(runs) >= 2
+        assert foliot.verify("job").ok
+
+
+def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
+    with SyncFoliot(url, engine=False) as foliot:
+        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
+        made = foliot.trigger("job")
+    with SyncFoliot(url, engine=False) as foliot:
+        run = foliot.run(made.run_id)
+        assert (run.state, run.attempt) == ("ENQUEUED", 0)
+        assert foliot.counts == {}
+
+
+def test_each_namespace_and_actor_is_its_own(url: str) -> None:
+    with SyncFoliot(url, engine=False, namespace="a", actor="ann") as foliot:
+        foliot.create("job", cron=YEARLY, function="a:b")
+        assert foliot.history("job").items[0].actor == "ann"
+    with SyncFoliot(url, engine=False, namespace="b") as foliot, pytest.raises(NotFound):
+        foliot.get("job")
+
+
+@pytest.mark.parametrize("function", ["holding", "endless"])
+def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) -> None:
+    """A run goes on beyond the grace: its lease ends with the engine, and the next one has it at once."""
+    waiter = Waiter()
+    settings = Settings(tick_ms=20, shutdown_grace_ms=0)
+    with SyncFoliot(url, settings=settings, listener=waiter) as foliot:
+        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:{function}")
+        made = foliot.trigger("job")
+        assert tasks.held.wait(SECONDS)
+    with SyncFoliot(url, engine=False) as foliot:
+        assert foliot.run(made.run_id).attempt == 1
+        foliot.patch("job", function=f"{tasks.__name__}:without_argument")
+    tasks.let_go.set()
+    tasks.held.clear()
+    with SyncFoliot(url, settings=settings, listener=waiter) as foliot:
+        if function == "endless":  # the run is of the version that was in force: it is executed again
+            assert tasks.held.wait(SECONDS)
+        else:
+            waiter.wait("ended")
+        assert foliot.run(made.run_id).attempt == 2
+
+
+def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
+    """A run ends within the grace: its outcome is written before the store is closed."""
+    foliot = SyncFoliot(url, settings=QUICK)
+    with foliot:
+        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:holding")
+        made = foliot.trigger("job")
+        assert tasks.held.wait(SECONDS)
+        threading.Timer(0.05, tasks.let_go.set).start()
+    with SyncFoliot(url, engine=False) as again:
+        assert again.run(made.run_id).state == "SUCCESS"
+
+
+def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
+    """One process fires, another manages: neither knows of the other but by the file."""
+    waiter = Waiter()
+    with SyncFoliot(url, settings=QUICK, listener=waiter), SyncFoliot(url, engine=False) as manager:
+        manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
+        made = [manager.trigger("job") for _ in range(5)]
+        waiter.wait("ended", 5)
+        assert [manager.run(run.run_id).state for run in made] == ["SUCCESS"] * 5
+
+
+CHILD = """
+import sys
+from foliot import Settings, SyncFoliot
+
+def listen(event):
+    if event.kind == "ended":
+        print("ended", event.schedule_id, flush=True)
+
+with SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
+    """Two processes with an engine each; every trigger is executed by exactly one of them."""
+    waiter = Waiter()
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        with SyncFoliot(url, engine=False) as foliot:
+            foliot.create("job", cron=YEARLY, function="os:getpid")
+            made = foliot.trigger("job")
+            assert child.stdout.readline() == "ended job\n"
+            assert foliot.run(made.run_id).result == child.pid
+        with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
+            more = [foliot.trigger("job") for _ in range(10)]
+            child.stdin.write("\n")
+            child.stdin.close()
+            assert child.wait(SECONDS) == 0
+            wait_for_all(foliot, [run.run_id for run in more], waiter)
+            results = [foliot.run(run.run_id) for run in more]
+    assert {run.attempt for run in results} <= {1, 2}
+    assert all(isinstance(run.result, int) for run in results)
+
+
+def wait_for_all(foliot: SyncFoliot, run_ids: list[str], waiter: Waiter) -> None:
+    """The child may have ended some of them: what is ours comes as an event."""
+    ended = 0
+    while any(foliot.run(run_id).state != "SUCCESS" for run_id in run_ids):
+        ended += 1
+        waiter.wait("ended", ended)
+
+
+def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Callable[[], None]:
+        raise FoliotError("no engine today")
+
+    monkeypatch.setattr("foliot.wiring.build_engine", broken)
+    foliot = SyncFoliot(url)
+    with pytest.raises(FoliotError, match="no engine today"), foliot:
+        pass
+    with pytest.raises(FoliotError, match="not open"):
+        foliot.get("job")
