@@ -5,6 +5,7 @@
 PYTHON ?= python3
 JOBS ?= auto
 ARGS ?=
+PART ?= spec
 BIN := .venv/bin
 COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate
@@ -15,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-ver
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-serve: environment ## run the server
+serve: environment ## run the service, its page and an engine on ./foliot.db
 	@$(BIN)/foliot serve $(ARGS)
 
 test: environment node ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
@@ -26,8 +27,8 @@ check: environment ## lint, formatting and types
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
 
-bench: environment ## run the benchmarks
-	@$(BIN)/python -m bench.spec $(ARGS)
+bench: environment ## run the benchmark of the time engine (PART=engine for that of the scheduler)
+	@$(BIN)/python -m bench.$(PART) $(ARGS)
 
 fmt: environment ## format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true

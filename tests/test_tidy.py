@@ -47,10 +47,14 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "client": frozenset({"model", "errors"}),
     "authoring": frozenset({"spec", "model", "clock", "errors"}),
     # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
-    "cli": frozenset({"client", "wiring", "settings", "authoring", "model", "errors"}),
+    # The others are doors to a store: the embedded twins, the clock and the events of an engine.
+    "cli": frozenset(
+        {"client", "wiring", "embedded", "engine.probe", "settings", "authoring", "clock", "model", "errors"}
+    ),
     "wiring": EVERYTHING,
+    "embedded": EVERYTHING,
     "testing": EVERYTHING,
-    "__init__": frozenset({"authoring", "spec", "model", "errors", "clock"}),
+    "__init__": frozenset({"authoring", "embedded", "settings", "launch.base", "spec", "model", "errors", "clock"}),
     "__main__": frozenset({"cli"}),
 }
 
@@ -352,6 +356,11 @@ BAD: list[tuple[Rule, str, str]] = [
     (wrong_imports, "src/foliot/operations/runs.py", "from foliot.launch import base"),
     (wrong_imports, "src/foliot/wiring.py", "from foliot.testing import ManualClock"),
     (wrong_imports, "src/foliot/__init__.py", "from .cli import main"),
+    (wrong_imports, "src/foliot/__init__.py", "from .launch.function import FunctionExecutor"),
+    (wrong_imports, "src/foliot/cli/worker.py", "from foliot.engine.host import Engine"),
+    (wrong_imports, "src/foliot/cli/verify.py", "from foliot.operations import verify"),
+    (wrong_imports, "src/foliot/cli/serve.py", "import fastapi"),
+    (wrong_imports, "src/foliot/embedded.py", "from foliot.testing import ManualClock"),
     (wrong_imports, "src/foliot/novelty.py", ""),
     (clock_reads, SPEC, "import time\ntime.time()"),
     (clock_reads, SPEC, "import time as t\nnow = t.monotonic_ns"),
@@ -390,6 +399,8 @@ GOOD: list[tuple[Rule, str, str]] = [
     (wrong_imports, STORE, "from ..base import Store\nimport foliot.store.rows\nimport psycopg"),
     (wrong_imports, "src/foliot/engine/loop.py", "from foliot.store import base\nimport foliot.launch.base"),
     (wrong_imports, "src/foliot/wiring.py", "import foliot.store.sqlite\nimport uvicorn"),
+    (wrong_imports, "src/foliot/__init__.py", "from .embedded import Foliot\nfrom .launch.base import Launch"),
+    (wrong_imports, "src/foliot/cli/worker.py", "from foliot.engine.probe import Event\nimport foliot.embedded"),
     (wrong_imports, "src/foliot/testing/server.py", "from foliot import Spec\nimport foliot.engine\nimport pytest"),
     (clock_reads, "src/foliot/clock.py", "import time\ntime.time()"),
     (clock_reads, SPEC, "import datetime\ndatetime.datetime.fromtimestamp(0)\nclock.now()\nself.time.time()"),

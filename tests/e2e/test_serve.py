@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
+from foliot import SyncFoliot
+
 FOLIOT = [sys.executable, "-m", "foliot", "serve"]
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Start the service on a free port and stop it with an interrupt, as Ctrl-C does."""
-    with subprocess.Popen([*FOLIOT, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line
+@contextmanager
+def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the service on a free port, its store in a directory of its own."""
+    command = [*FOLIOT, "--port", "0", *arguments]
+    surroundings = {name: value for name, value in os.environ.items() if name != "FOLIOT_STORE"}
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
         try:
-            yield found.group()
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert found, line
+            yield process, found.group()
         finally:
-            process.terminate()
-            process.wait(timeout=30)
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the service with an engine and stop it as a supervisor does."""
+    with serving(tmp_path_factory.mktemp("serve")) as (process, found):
+        yield found
+        process.terminate()
+        assert process.wait(timeout=60) == 0
 
 
 def post(url: str, body: object) -> tuple[int, dict[str, object], str]:
@@ -104,3 +120,44 @@ def test_a_body_of_the_wrong_shape_is_a_problem_too(address: str, body: object) 
     status, problem, kind = post(f"{address}/api/v1/preview", body)
     assert (status, kind, problem["code"]) == (422, "application/problem+json", "invalid_input")
     assert problem["field"]
+
+
+# --- with an engine beside it -----------------------------------------------------------------------------------
+
+
+def test_schedules_run_beside_the_page_and_one_interrupt_stops_both(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
+    store = f"sqlite:///{tmp_path / 'foliot.db'}"
+    with SyncFoliot(store, engine=False) as foliot:
+        foliot.create("report", cron="* * * * * *", function="tasks:report")
+    with serving(tmp_path) as (process, address):
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running the schedules of sqlite:///foliot.db, queue default\n"
+        ended = next(line for line in process.stdout if "ended" in line)
+        assert re.search(r" report +ended +SUCCESS in ", ended), ended
+        with urlopen(f"{address}/healthz", timeout=30) as answer:
+            assert json.load(answer)["status"] == "ok"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    with SyncFoliot(store, engine=False) as foliot:
+        assert foliot.get("report").in_flight == 0
+        assert foliot.verify("report").ok
+
+
+def test_without_an_engine_no_store_is_opened(tmp_path: Path) -> None:
+    with serving(tmp_path, "--no-engine") as (process, address):
+        with urlopen(f"{address}/healthz", timeout=30) as answer:
+            assert answer.status == 200
+        process.terminate()
+        assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.db").write_text("hello " * 200)
+    command = [*FOLIOT, "--port", "0", "--store", "sqlite:///bad.db"]
+    left = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (left.returncode, left.stdout) == (2, "")
+    assert left.stderr == "foliot: cannot open the SQLite file bad.db: file is not a database\n"

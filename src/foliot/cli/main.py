@@ -1,12 +1,11 @@
 """The ``foliot`` command.
 
-Exit codes: 0 all is well; 1 the command found something wrong (``lint``); 2 the input is wrong, and one line on
-standard error says what and where; 130 interrupted.
+Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
+``verify``); 2 the input or the store is wrong, and one line on standard error says what and where; 130 interrupted.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -16,12 +15,18 @@ from typer.exceptions import Abort, TyperException
 
 from foliot.authoring import TZDATA_VERSION
 from foliot.cli import render
+from foliot.cli.migrate import migrate_app
 from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
+from foliot.cli.stopping import INTERRUPTED
+from foliot.cli.verify import verify_command
+from foliot.cli.worker import worker_command
 from foliot.errors import FoliotError
 
 WRONG_INPUT = 2
-INTERRUPTED = 130
+RUNNING = "Running"
+KEEPING = "Looking after a store"
+WRITING = "Writing specs (no store needed)"
 
 app = typer.Typer(
     name="foliot",
@@ -31,10 +36,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("serve")(serve_command)
-app.command("next")(next_command)
-app.command("explain")(explain_command)
-app.command("lint")(lint_command)
+app.command("serve", rich_help_panel=RUNNING)(serve_command)
+app.command("worker", rich_help_panel=RUNNING)(worker_command)
+app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)
+app.command("verify", rich_help_panel=KEEPING)(verify_command)
+app.command("next", rich_help_panel=WRITING)(next_command)
+app.command("explain", rich_help_panel=WRITING)(explain_command)
+app.command("lint", rich_help_panel=WRITING)(lint_command)
 
 
 def _version(wanted: bool) -> None:
@@ -66,7 +74,7 @@ def main() -> None:
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except (render.ReaderGone, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that leaving has nothing to complain of
+        render.forget_reader()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -48,6 +49,13 @@ def print_json(value: object) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
     except BrokenPipeError:
         raise ReaderGone from None
+
+
+def forget_reader() -> None:
+    """Print into the void from now on, so that leaving has nothing to complain of."""
+    void = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(void, sys.stdout.fileno())
+    os.close(void)
 
 
 def error_line(message: str) -> None:
@@ -100,6 +108,15 @@ def finding_lines(findings: Sequence[Finding]) -> None:
         _wrapped(out, head, f"{finding.message} [{finding.code}]")
         if finding.hint:
             _wrapped(out, Text("  hint: ", style="dim"), finding.hint)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as aligned columns, the first one as their head."""
+    out = console()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        line = " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        out.print(Text(line, style="none" if number else "bold"), soft_wrap=True)
 
 
 def paragraph(text: str) -> None:

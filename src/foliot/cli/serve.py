@@ -1,14 +1,22 @@
-"""``foliot serve``: the service and its page."""
+"""``foliot serve``: the service and its page, with an engine beside them."""
 
 from __future__ import annotations
 
 import socket
-from typing import Annotated
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli import render
+from foliot.cli.options import DEFAULT_STORE, AppDir, Store
+from foliot.cli.worker import DEFAULT_QUEUE, STOPPING, first_line, leave
 from foliot.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from foliot.cli.events import EventLines
 
 DEFAULT_PORT = 8640
 
@@ -18,20 +26,55 @@ def serve_command(
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 = any free one.")
     ] = DEFAULT_PORT,
+    store: Store = DEFAULT_STORE,
+    no_engine: Annotated[bool, typer.Option("--no-engine", help="Leave running the schedules to workers.")] = False,
+    app_dir: AppDir = Path(),
 ) -> None:
-    """Serve the API and the page until interrupted.
+    """Serve the API and the page and run the schedules, until interrupted.
 
-    Example: foliot serve --port 8641
+    SIGTERM or Ctrl-C ends it gracefully, a second Ctrl-C at once.
+
+    Example: foliot serve --port 8641 --store sqlite:///jobs.db
     """
+    import asyncio
+
     import uvicorn
 
-    from foliot.wiring import build_service
+    from foliot.cli.events import EventLines
+    from foliot.clock import SystemClock
+    from foliot.wiring import build_service, find_functions_in
 
-    app = build_service(host)
+    server = uvicorn.Server(uvicorn.Config(build_service(host), log_level="warning"))
+    lines = EventLines(SystemClock())
+    find_functions_in(app_dir)
     listening = _listen(host, port)
+    try:
+        code = asyncio.run(_serve(server, listening, None if no_engine else store, lines))
+    finally:
+        listening.close()
+    leave(code, lines)
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket, store: str | None, lines: EventLines) -> int:
+    """Run the server and, if there is a store, an engine beside it; the engine is the last to go."""
+    from foliot.cli.stopping import stopping
+    from foliot.embedded import Foliot
+
+    host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    render.paragraph(f"Foliot is on http://{shown}:{listening.getsockname()[1]} (Ctrl-C to stop)")
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+    async with AsyncExitStack() as stack:
+        # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
+        state = stack.enter_context(stopping())
+        if store is not None:
+            await stack.enter_async_context(Foliot(store, listener=lines))
+        lines.say(f"Foliot is on http://{shown}:{port} (Ctrl-C to stop)")
+        if store is not None:
+            lines.say(first_line(store, (DEFAULT_QUEUE,)))
+        if state.code is None:
+            await server.serve(sockets=[listening])
+        if store is not None:
+            lines.say(STOPPING)
+    return state.code or 0
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,8 @@ import typer
 
 from foliot.authoring import Spec, read_icalendar
 from foliot.cli import render
-from foliot.errors import InvalidSpec, InvalidTime, shown
+from foliot.cli.options import instant
+from foliot.errors import InvalidSpec, shown
 from foliot.model.finding import Finding
 from foliot.model.spec import NamedCalendar
 
@@ -104,7 +104,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     Example: foliot next "0 9 * * MON-FRI" --tz Europe/Berlin -n 5
     """
     spec = _spec(locals())
-    ticks = spec.occurrences(count, _instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar))
+    ticks = spec.occurrences(count, instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar))
     if as_json:
         render.print_json([render.tick_json(tick) for tick in ticks])
     elif ticks:
@@ -173,7 +173,7 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     findings = spec.lint(
-        now=_instant(after, "--after"),
+        now=instant(after, "--after"),
         min_interval=min_interval,
         schedule_id=schedule_id,
         calendars=_calendars(calendar),
@@ -241,19 +241,6 @@ def _read(path: str) -> str:
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidSpec(f"cannot read {path}: {error.strerror if isinstance(error, OSError) else error}") from None
-
-
-def _instant(text: str | None, option: str) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidTime(f"{option}: {text!r} is not a time; expected ISO 8601 such as 2026-03-29T00:00Z") from None
-    if when.tzinfo is None:
-        full = text if len(text) > len("2026-03-29") else f"{text}T00:00"
-        raise InvalidTime(f"{option}: {text!r} has no offset; write {full}Z for UTC, or {full}+01:00")
-    return when
 
 
 def _finding_json(finding: Finding) -> dict[str, str]:

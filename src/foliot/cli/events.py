@@ -1,0 +1,128 @@
+"""What an engine does, one readable line for each event, as it happens."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from foliot.cli import render
+
+if TYPE_CHECKING:
+    from foliot.clock import Clock
+    from foliot.engine.probe import Event
+
+WARNING = "warning"
+ERROR = "error"
+_STYLES = {ERROR: "bold red", WARNING: "yellow", "paused": "yellow", "retried": "yellow", "launched": "dim"}
+_MAX_KNOWN = 50_000
+"""The most launches whose ends are awaited; beyond that the oldest are forgotten, and end without a duration."""
+
+
+class EventLines:
+    """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
+
+    def __init__(self, clock: Clock, *, quiet: bool = False) -> None:
+        """Print to standard output; ``quiet`` leaves only warnings."""
+        self._clock = clock
+        self._quiet = quiet
+        self._console = render.console()
+        self._lock = threading.Lock()
+        self._launched: dict[tuple[str, int | None], float | None] = {}
+        _log_only_mistakes()
+
+    def __call__(self, event: Event) -> None:
+        """Print one event."""
+        with self._lock:
+            now = self._clock.now()
+            text = self._text(event, now)
+            if event.kind in (WARNING, ERROR) or not self._quiet:
+                self._print(_line(now, event, text), _style(event))
+
+    def say(self, text: str) -> None:
+        """Print a line about the process itself, unless only warnings are wanted."""
+        if not self._quiet:
+            with self._lock:
+                self._print(text, "none")
+
+    def warn(self, text: str) -> None:
+        """Print a warning about the process itself."""
+        with self._lock:
+            self._print(f"{WARNING}: {text}", _STYLES[WARNING])
+
+    def _text(self, event: Event, now: float) -> str:
+        if event.kind == "launched":
+            self._remember((event.schedule_id, event.nominal_s), now)
+            tick = "" if event.nominal_s is None else _tick(event.nominal_s, now)
+            return tick if event.text == "schedule" else f"{tick} {event.text}"
+        if event.kind not in ("ended", "retried"):
+            return event.text
+        began = self._launched.pop((event.schedule_id, event.nominal_s), None)
+        if began is None or now < began:
+            return event.text
+        state, colon, error = event.text.partition(":")
+        return f"{state} in {duration(now - began)}{colon}{error}"
+
+    def _remember(self, run: tuple[str, int | None], now: float) -> None:
+        # Two runs of one name and second (a trigger beside a tick) cannot be told apart, so neither gets a duration.
+        self._launched[run] = None if run in self._launched else now
+        if len(self._launched) > _MAX_KNOWN:
+            del self._launched[next(iter(self._launched))]
+
+    def _print(self, line: str, style: str) -> None:
+        line = "".join(letter if letter.isprintable() else "?" for letter in line)
+        try:
+            if self._console.is_terminal:
+                self._console.print(Text(line, style=style), soft_wrap=True)
+            else:
+                self._console.file.write(f"{line}\n")
+                self._console.file.flush()
+        except (render.ReaderGone, BrokenPipeError):
+            with suppress(OSError):
+                render.forget_reader()
+        except (OSError, ValueError):  # a full disk: the ledger knows it all, the line is lost
+            return
+
+
+def _log_only_mistakes() -> None:
+    """Keep the engine's log from saying again what is printed here; only tracebacks of our own mistakes go there."""
+    log = logging.getLogger("foliot.engine")
+    if not log.handlers:
+        handler = logging.StreamHandler()
+        handler.setLevel(logging.ERROR)
+        log.addHandler(handler)
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took, as exactly as a person wants to know."""
+    if seconds < 10:
+        return f"{seconds:.3f} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 3_600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3_600} h {whole % 3_600 // 60:02} min"
+
+
+def _line(now: float, event: Event, text: str) -> str:
+    return f"{_moment(now):%Y-%m-%d %H:%M:%SZ} {event.schedule_id:<18} {event.kind:<8} {text}".rstrip()
+
+
+def _style(event: Event) -> str:
+    if event.kind == "ended":
+        return "none" if event.text.startswith("SUCCESS") else "red"
+    return _STYLES.get(event.kind, "none")
+
+
+def _tick(nominal_s: int, now: float) -> str:
+    tick = _moment(nominal_s)
+    return f"{tick:%H:%M:%SZ}" if tick.date() == _moment(now).date() else f"{tick:%Y-%m-%d %H:%M:%SZ}"
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,57 @@
+"""``foliot migrate``: bring a store's schema to what this release needs."""
+
+from __future__ import annotations
+
+import typer
+
+from foliot.cli import render
+from foliot.cli.options import DEFAULT_STORE, Store
+
+migrate_app = typer.Typer(
+    help="Bring a store's schema to what this release needs.", no_args_is_help=True, rich_markup_mode="rich"
+)
+
+
+@migrate_app.command("up")
+def up_command(store: Store = DEFAULT_STORE) -> None:
+    """Run the migrations that are missing; safe to run twice, or by several at once.
+
+    Example: foliot migrate up --store postgresql://user:secret@host/name
+    """
+    from foliot.wiring import open_migrator
+
+    with open_migrator(store, create=True) as migrator:
+        done = migrator.up()
+    for name in done:
+        render.paragraph(f"applied {name}")
+    if not done:
+        render.paragraph("nothing to do")
+
+
+@migrate_app.command("status")
+def status_command(store: Store = DEFAULT_STORE) -> None:
+    """Show which migrations the store has had; nothing is changed.
+
+    Example: foliot migrate status --store sqlite:///jobs.db
+    """
+    from foliot.wiring import open_migrator
+
+    with open_migrator(store) as migrator:
+        migrator.refuse_newer()
+        found = migrator.status()
+    rows = [(f"{each.number:04}", each.name, "applied" if each.applied else "missing") for each in found]
+    render.columns([("number", "name", "state"), *rows])
+
+
+@migrate_app.command("sql")
+def sql_command(store: Store = DEFAULT_STORE) -> None:
+    """Print the scripts that are missing, to be run by hand; nothing is changed.
+
+    Example: foliot migrate sql --store postgresql://user:secret@host/name
+    """
+    from foliot.wiring import open_migrator
+
+    with open_migrator(store) as migrator:
+        migrator.refuse_newer()
+        script = migrator.sql()
+    typer.echo(script.rstrip() or "-- nothing to do")

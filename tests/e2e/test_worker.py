@@ -1,0 +1,135 @@
+"""``foliot worker`` as a user meets it: a real process, a file of schedules, and signals."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from foliot import SyncFoliot
+from foliot.model.run import FINAL
+
+TASKS = """
+import threading
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+def note(run):
+    with (HERE / "notes.txt").open("a") as notes:
+        notes.write(f"{run.key}\\n")
+
+def hang():
+    (HERE / "hanging.txt").touch()
+    threading.Event().wait()
+"""
+EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ (\S+) +(launched|ended) +(\S.*)")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "tasks.py").write_text(TASKS)
+    return tmp_path
+
+
+@contextmanager
+def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a worker where the tasks are; end it whatever happens."""
+    command = [sys.executable, "-m", "foliot", "worker", "--store", "sqlite:///jobs.db", *arguments]
+    with subprocess.Popen(
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def surroundings() -> dict[str, str]:
+    """An environment in which output is held back unless it is flushed."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "FOLIOT_STORE")}
+
+
+def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> list[str]:
+    """Read lines up to the first wanted one, which must come."""
+    assert process.stdout is not None
+    seen: list[str] = []
+    for line in process.stdout:
+        seen.append(line.rstrip("\n"))
+        if wanted(line):
+            return seen
+    raise AssertionError(f"it ended: {seen} {process.stderr.read() if process.stderr else ''}")
+
+
+def schedules(home: Path) -> SyncFoliot:
+    return SyncFoliot(f"sqlite:///{home / 'jobs.db'}", engine=False)
+
+
+def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
+    with schedules(home) as foliot:
+        foliot.create("notes", cron="* * * * * *", function="tasks:note")
+    with worker(home) as process:
+        lines = wait_for(process, lambda line: "SUCCESS" in line)
+        lines += wait_for(process, lambda line: "SUCCESS" in line)
+        process.send_signal(signal.SIGTERM)
+        rest, problems = process.communicate(timeout=60)
+    assert (process.returncode, problems) == (0, "")
+    assert lines[0] == "running the schedules of sqlite:///jobs.db, queue default (Ctrl-C to stop)"
+    assert rest.splitlines()[-1] == "stopped"
+    events = [EVENT.fullmatch(line) for line in lines[1:]]
+    assert all(event and event[1] == "notes" for event in events), lines
+    assert max(map(len, lines)) <= 80
+    notes = (home / "notes.txt").read_text().splitlines()
+    with schedules(home) as foliot:
+        runs = foliot.runs("notes", limit=1_000).items
+        assert foliot.verify("notes").ok
+        assert foliot.get("notes").in_flight == 0
+    assert {run.state for run in runs} <= FINAL, "nothing may be left in flight"
+    assert sorted(run.key for run in runs if run.state == "SUCCESS") == sorted(notes), "each once"
+    assert len(notes) == len(set(notes)) >= 2
+
+
+def test_a_second_interrupt_does_not_wait(home: Path) -> None:
+    with schedules(home) as foliot:
+        foliot.create("hanging", cron="0 0 1 1 *", function="tasks:hang")
+        foliot.trigger("hanging")
+    with worker(home) as process:
+        wait_for(process, lambda line: "launched" in line)
+        process.send_signal(signal.SIGINT)
+        wait_for(process, lambda line: line.startswith("stopping"))
+        process.send_signal(signal.SIGINT)
+        rest, problems = process.communicate(timeout=60)
+    assert (process.returncode, rest, problems) == (130, "", "")
+
+
+def test_a_worker_that_is_interrupted_once_says_so_in_its_exit_code(home: Path) -> None:
+    with worker(home) as process:
+        wait_for(process, lambda line: "running" in line)
+        process.send_signal(signal.SIGINT)
+        rest, problems = process.communicate(timeout=60)
+    assert (process.returncode, problems) == (130, "")
+    assert rest.splitlines()[-1] == "stopped"
+
+
+def test_functions_are_found_in_the_directory_that_is_named(
+    home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with schedules(home) as foliot:
+        foliot.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
+        foliot.trigger("notes")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    store = f"sqlite:///{home / 'jobs.db'}"
+    with worker(elsewhere, "--store", store, "--app-dir", str(home), "--queue", "reports") as process:
+        lines = wait_for(process, lambda line: "ended" in line)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert "queue reports" in lines[0]
+    assert "SUCCESS in" in lines[-1]
+    assert (home / "notes.txt").exists()

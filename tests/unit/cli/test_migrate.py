@@ -1,0 +1,129 @@
+"""``foliot migrate``: what is done, what is only shown, and what is refused in one line."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from foliot.cli.main import main
+
+
+class Result(NamedTuple):
+    code: object
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def migrate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.delenv("FOLIOT_STORE", raising=False)
+
+    def run(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["foliot", "migrate", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        return Result(caught.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+def url(file: Path) -> str:
+    return f"sqlite:///{file}"
+
+
+def test_up_says_what_it_ran_and_then_that_there_is_nothing_to_do(migrate: Run, url: str, file: Path) -> None:
+    first = migrate("up", "--store", url)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.splitlines()[0] == "applied 0001_first"
+    assert file.exists()
+    assert migrate("up", "--store", url) == Result(0, "nothing to do\n", "")
+
+
+def test_status_is_a_table_of_what_the_store_has_had(migrate: Run, url: str) -> None:
+    before = migrate("status", "--store", url).out.splitlines()
+    assert before[0].split() == ["number", "name", "state"]
+    assert before[1].split() == ["0001", "first", "missing"]
+    migrate("up", "--store", url)
+    after = migrate("status", "--store", url).out.splitlines()
+    assert len(after) == len(before)
+    assert {line.split()[-1] for line in after[1:]} == {"applied"}
+
+
+@pytest.mark.parametrize("command", ["status", "sql"])
+def test_only_looking_creates_no_file(command: str, migrate: Run, url: str, file: Path) -> None:
+    assert migrate(command, "--store", url).code == 0
+    assert not file.exists()
+
+
+def test_the_printed_scripts_do_what_up_does(migrate: Run, url: str, file: Path) -> None:
+    script = migrate("sql", "--store", url).out
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(script)
+    assert migrate("up", "--store", url).out == "nothing to do\n"
+    assert migrate("sql", "--store", url).out == "-- nothing to do\n", "a comment, so that it can be piped as it is"
+
+
+def test_the_environment_names_the_store(
+    migrate: Run, url: str, file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FOLIOT_STORE", url)
+    assert migrate("up").code == 0
+    assert file.exists()
+    assert not (tmp_path / "foliot.db").exists()
+
+
+def test_without_a_word_the_store_is_a_file_in_the_current_directory(
+    migrate: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert migrate("up").code == 0
+    assert (tmp_path / "foliot.db").exists()
+
+
+@pytest.mark.parametrize("command", ["up", "status", "sql"])
+def test_a_schema_of_a_newer_release_is_refused(command: str, migrate: Run, url: str, file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    result = migrate(command, "--store", url)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert "newer release" in result.err
+
+
+@pytest.mark.parametrize("command", ["up", "status", "sql"])
+def test_a_file_that_is_no_database_is_one_line(command: str, migrate: Run, url: str, file: Path) -> None:
+    file.write_text("hello " * 200)
+    result = migrate(command, "--store", url)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"foliot: cannot use the SQLite file {file}: file is not a database\n"
+
+
+@pytest.mark.parametrize("store", ["mysql://me:hush@host/x", "jobs.db", "", "sqlite:jobs.db"])
+def test_a_url_of_no_store_is_refused_without_its_password(store: str, migrate: Run) -> None:
+    result = migrate("status", "--store", store)
+    assert (result.code, result.out) == (2, "")
+    assert "expected sqlite:///file.db" in result.err
+    assert "hush" not in result.err
+
+
+def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate: Run) -> None:
+    result = migrate("status", "--store", "postgresql://me:hush@127.0.0.1:1/x")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert "hush" not in result.err

@@ -1,0 +1,37 @@
+"""What a quick command must not wait for: engines, drivers and servers are loaded by those who use them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import foliot
+
+HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "foliot.embedded", "foliot.engine", "foliot.store")
+LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+NEXT = "import sys; sys.argv = ['foliot', 'next', '@daily', '-n', '1']; from foliot.cli.main import main"
+
+
+@pytest.mark.parametrize(
+    "code", ["import foliot", f"{NEXT}\ntry: main()\nexcept SystemExit: pass"], ids=["import foliot", "foliot next"]
+)
+def test_nothing_heavy_is_loaded(code: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_twins_are_there_when_they_are_asked_for() -> None:
+    from foliot.embedded import Foliot, SyncFoliot
+
+    assert (foliot.Foliot, foliot.SyncFoliot) == (Foliot, SyncFoliot)
+    assert set(foliot.__all__) <= set(dir(foliot))
+    assert all(getattr(foliot, name) is not None for name in foliot.__all__)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'foliot' has no attribute 'Nothing'"):
+        _ = foliot.Nothing  # type: ignore[attr-defined]  # the point of the test

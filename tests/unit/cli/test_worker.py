@@ -1,0 +1,305 @@
+"""What a worker prints and how it stops, without a process of its own; ``tests/e2e`` starts a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+import pty
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+
+from foliot.cli import stopping
+from foliot.cli.events import EventLines, duration
+from foliot.cli.main import main
+from foliot.cli.worker import first_line, leave
+from foliot.engine.probe import Event, Probe
+from foliot.wiring import masked
+
+NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
+
+
+class Hand:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.time: float = NOON
+
+    def now(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Hand:
+    return Hand()
+
+
+@pytest.fixture(autouse=True)
+def log() -> Iterator[None]:
+    """A logger as it is in a new process, and as it was afterwards."""
+    engine = logging.getLogger("foliot.engine")
+    before = list(engine.handlers)
+    engine.handlers[:] = []
+    yield
+    engine.handlers[:] = before
+
+
+Printed = Callable[[], list[str]]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+    def lines() -> list[str]:
+        return capsys.readouterr().out.splitlines()
+
+    return lines
+
+
+# --- the lines --------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, printed: Printed) -> None:
+    lines = EventLines(clock)
+    lines(Event("launched", "report", "schedule", NOON))
+    clock.time += 1.25
+    lines(Event("ended", "report", "SUCCESS", NOON))
+    assert printed() == [
+        "2026-03-28 12:00:00Z report             launched 12:00:00Z",
+        "2026-03-28 12:00:01Z report             ended    SUCCESS in 1.250 s",
+    ]
+
+
+def test_each_kind_of_event_has_its_line(clock: Hand, printed: Printed) -> None:
+    lines = EventLines(clock)
+    lines(Event("launched", "report", "catch_up", NOON - 86_400))
+    lines(Event("ended", "report", "FAILED: OSError: a: b", NOON - 86_400))
+    lines(Event("ended", "other", "TIMED_OUT: too slow", NOON))
+    lines(Event("paused", "report", "paused after a failed run"))
+    lines(Event("warning", "", "this clock is off"))
+    assert printed() == [
+        "2026-03-28 12:00:00Z report             launched 2026-03-27 12:00:00Z catch_up",
+        "2026-03-28 12:00:00Z report             ended    FAILED in 0.000 s: OSError: a: b",
+        "2026-03-28 12:00:00Z other              ended    TIMED_OUT: too slow",
+        "2026-03-28 12:00:00Z report             paused   paused after a failed run",
+        "2026-03-28 12:00:00Z                    warning  this clock is off",
+    ]
+
+
+@pytest.mark.parametrize("text", ["schedule", "catch_up", "trigger", "backfill"])
+def test_a_launch_fits_80_columns(text: str, clock: Hand, printed: Printed) -> None:
+    EventLines(clock)(Event("launched", "a-schedule-of-18-c", text, 0))
+    assert len(printed()[0]) <= 80
+
+
+def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Printed) -> None:
+    """A trigger and a tick of the same second look alike; a clock may be set back."""
+    lines = EventLines(clock)
+    for _ in range(2):
+        lines(Event("launched", "twins", "schedule", NOON))
+    for _ in range(2):
+        lines(Event("ended", "twins", "SUCCESS", NOON))
+    lines(Event("launched", "report", "schedule", NOON))
+    clock.time -= 10
+    lines(Event("ended", "report", "SUCCESS", NOON))
+    assert [line.split("ended")[1].strip() for line in printed() if "ended" in line] == ["SUCCESS"] * 3
+
+
+def test_launches_whose_end_nobody_hears_of_are_forgotten(
+    clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foliot.cli.events._MAX_KNOWN", 2)
+    lines = EventLines(clock)
+    for name in ("a", "b", "c"):
+        lines(Event("launched", name, "schedule", NOON))
+    assert [run[0] for run in lines._launched] == ["b", "c"]
+
+
+def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
+    lines = EventLines(clock, quiet=True)
+    lines.say("running")
+    lines(Event("launched", "report", "schedule", NOON))
+    lines(Event("warning", "", "this clock is off"))
+    lines.warn("left behind")
+    assert printed() == ["2026-03-28 12:00:00Z                    warning  this clock is off", "warning: left behind"]
+
+
+def test_a_line_cannot_be_forged_or_colour_the_terminal(clock: Hand, printed: Printed) -> None:
+    EventLines(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
+    assert printed() == ["2026-03-28 12:00:00Z report             ended    FAILED: x?2026 forged?[31m"]
+
+
+def test_a_warning_is_not_printed_a_second_time_by_logging(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
+    Probe(EventLines(clock)).warn("this clock is off")
+    out, err = capsys.readouterr()
+    assert (out.count("this clock is off"), err) == (1, "")
+
+
+def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standard_error(
+    clock: Hand, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        _ = 1 // 0
+    Probe(EventLines(clock, quiet=True)).unexpected("cannot fire", caught.value)
+    out, err = capsys.readouterr()
+    assert out.startswith("2026-03-28 12:00:00Z                    error    cannot fire: ZeroDivisionError: ")
+    assert "Traceback" in err
+
+
+def test_an_engine_goes_on_when_nobody_reads(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        lines = EventLines(clock)
+        for _ in range(3):
+            lines(Event("launched", "report", "schedule", NOON))
+
+
+def test_an_engine_goes_on_when_the_output_is_closed(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    lines = EventLines(clock)
+    stream.close()
+    lines(Event("launched", "report", "schedule", NOON))
+
+
+def test_a_terminal_shows_failures_in_colour(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    reader, writer = pty.openpty()
+    with os.fdopen(writer, "w") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        EventLines(clock)(Event("ended", "[b]report[/b]", "FAILED: x", NOON))
+        sent = os.read(reader, 10_000).decode()
+    os.close(reader)
+    assert "\x1b[31m2026-03-28 12:00:00Z [b]report[/b]" in sent
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0004, "0.000 s"),
+        (9.5, "9.500 s"),
+        (12.34, "12.3 s"),
+        (65.9, "1 min 05 s"),
+        (3_599, "59 min 59 s"),
+        (7_265, "2 h 01 min"),
+    ],
+)
+def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:///foliot.db", "sqlite:///foliot.db"),
+        ("postgresql://me@host:5432/jobs", "postgresql://me@host:5432/jobs"),
+        ("postgresql://me:hush@host/jobs", "postgresql://me:***@host/jobs"),
+        ("postgresql://me:hu@s/h:x@host/jobs", "postgresql://me:***@host/jobs"),
+        ("postgresql://:hush@host/jobs", "postgresql://:***@host/jobs"),
+        ("postgresql://host/jobs?user=me&password=hush&a=b", "postgresql://host/jobs?user=me&password=***&a=b"),
+        ("postgresql://host/jobs?sslpassword=hush", "postgresql://host/jobs?sslpassword=***"),
+    ],
+)
+def test_a_password_is_never_shown(url: str, shown: str) -> None:
+    assert masked(url) == shown
+    assert first_line(url, ("a", "b")) == f"running the schedules of {shown}, queues a, b"
+
+
+# --- the end ----------------------------------------------------------------------------------------------------
+
+
+class Ended(NamedTuple):
+    code: int | None
+    left: list[int]
+
+
+def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
+    """Send signals to this process while it would stop gracefully."""
+    left: list[int] = []
+    monkeypatch.setattr(stopping, "leave_now", left.append)
+
+    async def run() -> int | None:
+        with stopping.stopping() as state:
+            for number in numbers:
+                signal.raise_signal(number)
+            await asyncio.wait_for(state.asked.wait(), 30)
+        return state.code
+
+    before = [signal.getsignal(number) for number in stopping.SIGNALS]
+    code = asyncio.run(run())
+    assert [signal.getsignal(number) for number in stopping.SIGNALS] == before
+    return Ended(code, left)
+
+
+def test_sigterm_is_a_graceful_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signalled(monkeypatch, signal.SIGTERM) == Ended(0, [])
+    assert signalled(monkeypatch, signal.SIGTERM, signal.SIGTERM) == Ended(0, [])
+
+
+def test_an_interrupt_is_a_graceful_end_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signalled(monkeypatch, signal.SIGINT) == Ended(130, [])
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_of_a_graceful_end_is_the_end(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signalled(monkeypatch, first, signal.SIGINT).left == [130]
+
+
+def test_a_function_that_does_not_end_is_left_behind(
+    clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
+    left: list[int] = []
+    monkeypatch.setattr(stopping, "leave_now", left.append)
+    release = threading.Event()
+    thread = threading.Thread(target=release.wait, name=f"{stopping.FUNCTION_THREADS}_0", daemon=True)
+    thread.start()
+    with pytest.raises(typer.Exit):
+        leave(0, EventLines(clock))
+    assert (left, printed()) == ([0], ["warning: left a function behind that has not ended; its run is handed back"])
+    release.set()
+    with pytest.raises(typer.Exit) as ended:
+        leave(130, EventLines(clock))
+    thread.join()
+    assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: there is no such directory"),
+        (("--queue", " "), "--queue: a queue has a name"),
+        (("--store", "jobs.db"), "store: 'jobs.db' is not a store"),
+        (("--store", "sqlite:///no/such/directory/jobs.db"), "cannot open the SQLite file no/such/directory/jobs.db"),
+    ],
+)
+def test_what_cannot_work_is_one_line(
+    arguments: tuple[str, ...],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", ["foliot", "worker", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    out, err = capsys.readouterr()
+    assert (left.value.code, out) == (2, "")
+    assert err.startswith(f"foliot: {told}")
+    assert err.count("\n") == 1
