@@ -1,0 +1,139 @@
+"""The worker processes of a trial, each behind a proxy of its own, and none left when the trial is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from tests.chaos.recorder import LOG_VARIABLE, Line, read_lines
+from tests.servers import LOOPBACK
+from tests.servers.proxy import TcpProxy
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS_TO_STOP = 30
+
+
+class Worker:
+    """One place in the fleet: a proxy that stays, and processes that come and go behind it."""
+
+    def __init__(self, index: int, proxy: TcpProxy, url: str, directory: Path) -> None:
+        """Take the way to the database; no process starts yet."""
+        self.index = index
+        self.proxy = proxy
+        self._url = url
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+        self.names: dict[int, str] = {}
+        """The names of its instances by process id."""
+        self.exits: list[int] = []
+        """How those processes ended that were asked to."""
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The process of now, dead or alive."""
+        assert self._process is not None
+        return self._process
+
+    def start(self) -> None:
+        """Start a process, unless there is one."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        name = f"chaos-{self.index}-{len(self.names)}"
+        base = self._directory / name
+        with base.with_suffix(".err").open("wb") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.chaos.worker", self._url, name, str(base.with_suffix(".counts"))],
+                cwd=ROOT,
+                env={**os.environ, LOG_VARIABLE: str(base.with_suffix(".log"))},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        self.names[self._process.pid] = name
+
+    def last_launch(self) -> int:
+        """When the process of now has last logged a launch, in nanoseconds; 0 for never."""
+        log = self._directory / f"{self.names[self.process.pid]}.log"
+        return log.stat().st_mtime_ns if log.exists() else 0
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, if there is anybody to receive it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(SECONDS_TO_STOP)
+
+    def stop(self) -> None:
+        """Ask the process to end; :meth:`ended` waits for it."""
+        self.signal(signal.SIGTERM)
+
+    def ended(self) -> None:
+        """Wait for a process that was asked to end, and remember how it did."""
+        try:
+            self.exits.append(self.process.wait(SECONDS_TO_STOP))
+        except subprocess.TimeoutExpired:
+            self.exits.append(-1)
+            self.kill()
+
+
+class Fleet:
+    """Some workers. Use as a context manager: whatever happens inside, nothing runs afterwards."""
+
+    def __init__(self, size: int, port: int, url: str, directory: Path) -> None:
+        """Take where the database listens, and what a worker is to ask for."""
+        self._size = size
+        self._port = port
+        self._url = url
+        self._directory = directory
+        self._stack = ExitStack()
+        self.workers: list[Worker] = []
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for index in range(self._size):
+                proxy = stack.enter_context(TcpProxy(LOOPBACK, self._port))
+                url = proxy.reroute(self._url) + "?connect_timeout=2"
+                worker = Worker(index, proxy, url, self._directory)
+                stack.callback(worker.kill)
+                self.workers.append(worker)
+                worker.start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def stop(self) -> None:
+        """Ask all to end, and wait until they have."""
+        for worker in self.workers:
+            worker.stop()
+        for worker in self.workers:
+            worker.ended()
+
+    def lines(self) -> list[Line]:
+        """Return every launch that any process has logged."""
+        return [line for path in sorted(self._directory.glob("*.log")) for line in read_lines(path)]
+
+    def counts(self) -> Counter[str]:
+        """Return what the probes have counted; of a process that was killed, what it had counted shortly before."""
+        total: Counter[str] = Counter()
+        for path in self._directory.glob("*.counts"):
+            total.update(json.loads(path.read_text()))
+        return total
+
+    def tracebacks(self) -> list[str]:
+        """Return what processes said about mistakes of their own, by file."""
+        texts = [(path.name, path.read_text(errors="replace")) for path in sorted(self._directory.glob("*.err"))]
+        return [f"{name}: …{text[text.index('Traceback') :][:2_000]}" for name, text in texts if "Traceback" in text]

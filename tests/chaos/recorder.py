@@ -1,0 +1,69 @@
+"""What the schedules of a trial run: functions that leave one line for each launch, outside the database.
+
+The log is what a customer would see: whoever asks whether something ran must not have to trust the ledger.  Each
+process has a file of its own, and a line is on disk before the function does anything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from foliot.launch.base import Launch
+
+LOG_VARIABLE = "FOLIOT_CHAOS_LOG"
+
+
+class Line(NamedTuple):
+    """One launch, as its process saw it."""
+
+    at_ms: int
+    pid: int
+    run_id: str
+    key: str
+    attempt: int
+    schedule_id: str
+    nominal_s: int
+
+
+async def gently(launch: Launch) -> None:
+    """Leave a line and take the time that the payload says, on the event loop."""
+    _record(launch)
+    await asyncio.sleep(launch.payload["ms"] / 1000)
+
+
+def stubbornly(launch: Launch) -> None:
+    """Do the same in a thread, which nobody can cancel."""
+    _record(launch)
+    threading.Event().wait(launch.payload["ms"] / 1000)
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Return what a process has left; a line that a kill has cut short is no line."""
+    texts = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [Line(*json.loads(text)) for text in texts if text.endswith("\n")]
+
+
+def _record(launch: Launch) -> None:
+    line = Line(
+        time.time_ns() // 1_000_000,
+        os.getpid(),
+        launch.run_id,
+        launch.key,
+        launch.attempt,
+        launch.schedule_id,
+        int(launch.scheduled_for.timestamp()),
+    )
+    os.write(_log(), json.dumps(line).encode() + b"\n")
+    os.fsync(_log())
+
+
+@cache
+def _log() -> int:
+    return os.open(os.environ[LOG_VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -1,0 +1,177 @@
+"""The reckoning, proved to bite: a small trial that adds up, and one change after another that makes it not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from foliot.model.dial import Span
+from foliot.model.rows import VersionRow
+from foliot.model.run import RunId, RunRow
+from foliot.model.verification import Problem, Verification
+from tests.chaos.history import Change, Ledger
+from tests.chaos.reconcile import Evidence, check
+from tests.chaos.recorder import Line
+from tests.chaos.traffic import Accepted
+from tests.chaos.workload import Beat, Plan, beat_of
+
+BEGIN_S = 1_000
+FREE, ALONE, EDITED = 1, 2, 3
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def row(key: int, nominal_s: int, origin: int = 0, state: str = "SUCCESS", **more: object) -> RunRow:
+    given: dict[str, object] = {
+        **dict.fromkeys(RunRow._fields),
+        "schedule_key": key,
+        "nominal_s": nominal_s,
+        "origin": origin,
+        "state": state,
+        "attempt": 1,
+        **more,
+    }
+    return RunRow(**given)  # type: ignore[arg-type]  # what is not given does not matter here
+
+
+def version(key: int, number: int, beat: Beat, after_s: int, until_s: int | None) -> VersionRow:
+    spec = json.dumps(beat.fields())
+    return VersionRow(key, number, spec, "{}", "{}", None, "{}", "{}", after_s, until_s, "somebody", 0)
+
+
+def lived(run: RunRow) -> list[Change]:
+    if run.state == "SKIPPED":
+        return [Change(0, *run.id, None, "SKIPPED", None, 0, None)]
+    begun = Change(0, *run.id, None, "ENQUEUED", None, 1, 9)
+    return [begun, Change(0, *run.id, "ENQUEUED", run.state, 1, 1, None)]
+
+
+def line(run: RunRow, attempt: int = 1) -> Line:
+    return Line(run.nominal_s * 1000, 42, str(run.id), f"key of {run.id}", attempt, "any", run.nominal_s)
+
+
+@pytest.fixture
+def evidence() -> Evidence:
+    """Two seconds of three schedules, with a trigger, a tick that was skipped and one that an edit has dropped."""
+    runs = [
+        row(FREE, 1_001), row(FREE, 1_002), row(FREE, 1_001, 7, request_id="trigger-0"),
+        row(ALONE, 1_001), row(ALONE, 1_002, state="SKIPPED", reason="overlap", attempt=0),
+        row(EDITED, 1_002),
+    ]  # fmt: skip
+    ledger = Ledger(
+        keys={"free": FREE, "alone": ALONE, "edited": EDITED},
+        created_ms=dict.fromkeys(["free", "alone", "edited"], BEGIN_S * 1000 + 1),
+        versions={
+            FREE: [version(FREE, 1, Beat(1), BEGIN_S, None)],
+            ALONE: [version(ALONE, 1, Beat(1), BEGIN_S, None)],
+            EDITED: [version(EDITED, 1, Beat(1), BEGIN_S, 1_001), version(EDITED, 2, Beat(2), 1_001, None)],
+        },
+        runs={run.id: run for run in runs},
+        spans={EDITED: [Span(EDITED, BEGIN_S, 1_001, 1, "edited", 1, 0)]},
+        changes=[change for run in runs for change in lived(run)],
+        owners={"chaos-0-0": {9}},
+        backward=[],
+        audited=[("trigger-0", "trigger"), ("create-free", "create")],
+        dials={FREE: (FREE, 1_002, 0, 0)},
+    )
+    plans = [Plan("free", {}, "allow"), Plan("alone", {}, "skip"), Plan("edited", {}, "allow", edited=True)]
+    lines = [line(run) for run in runs if run.state == "SUCCESS"]
+    accepted = [Accepted("trigger-0", "trigger", "free", "1-1001-7")]
+    proof = Verification("free", WHEN, WHEN, 2, 2, 0, ())
+    return Evidence(plans, 1_002, ledger, lines, {42: "chaos-0-0"}, accepted, [proof])
+
+
+def test_what_adds_up_is_accepted(evidence: Evidence) -> None:
+    assert check(evidence) == []
+
+
+Tampering = Callable[[Evidence], Evidence]
+
+
+def with_runs(change: Callable[[dict[RunId, RunRow]], object]) -> Tampering:
+    def tamper(evidence: Evidence) -> Evidence:
+        change(evidence.ledger.runs)
+        return evidence
+
+    return tamper
+
+
+def with_changes(change: Callable[[list[Change]], object]) -> Tampering:
+    def tamper(evidence: Evidence) -> Evidence:
+        change(evidence.ledger.changes)
+        return evidence
+
+    return tamper
+
+
+def with_lines(change: Callable[[list[Line]], object]) -> Tampering:
+    def tamper(evidence: Evidence) -> Evidence:
+        change(evidence.lines)
+        return evidence
+
+    return tamper
+
+
+def dropped(evidence: Evidence) -> Evidence:
+    evidence.ledger.spans[FREE] = [Span(FREE, 1_001, 1_002, 1, "missed", 1, 0)]
+    return evidence
+
+
+def went_back(evidence: Evidence) -> Evidence:
+    evidence.ledger.backward.append((FREE, 1_002, 1_001))
+    return evidence
+
+
+def in_flight(changes: list[Change]) -> None:
+    changes.insert(0, Change(0, ALONE, 1_002, 0, None, "ENQUEUED", None, 1, 9))
+
+
+PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Problem("missing", None, "no run and no span"),))
+RUN = row(FREE, 1_002)
+AGAIN = row(FREE, 1_001, 8, request_id="trigger-0")
+TRIGGERED = row(FREE, 1_001, 7)
+TAMPERED: list[tuple[str, Tampering]] = [
+    ("verified", lambda all_: all_._replace(verified=[PROBLEM])),
+    ("ticks once", with_runs(lambda runs: runs.pop(RUN.id))),
+    ("ticks once", dropped),
+    ("ticks once", lambda all_: all_._replace(end_s=1_003)),
+    ("none invented", with_runs(lambda runs: runs.update({RunId(FREE, 999): row(FREE, 999)}))),
+    ("none invented", with_runs(lambda runs: runs.update({RunId(EDITED, 1_003): row(EDITED, 1_003)}))),
+    ("outcomes", with_runs(lambda runs: runs.update({RUN.id: RUN._replace(state="STARTED")}))),
+    ("outcomes", with_runs(lambda runs: runs.update({RUN.id: RUN._replace(state="SKIPPED", reason="overlap")}))),
+    ("outcomes", lambda all_: all_._replace(ledger=all_.ledger._replace(dials={FREE: (FREE, 1_002, 1, 0)}))),
+    ("logged", with_lines(lambda lines: lines.remove(line(RUN)))),
+    ("logged", with_lines(lambda lines: lines.append(line(row(FREE, 999))))),
+    ("logged", with_lines(lambda lines: lines.append(line(RUN, attempt=2)))),
+    ("logged", with_runs(lambda runs: runs.update({RUN.id: RUN._replace(attempt=2)}))),
+    ("attempts", with_lines(lambda lines: lines.append(line(RUN)))),
+    ("attempts", with_lines(lambda lines: lines.append(line(RUN)._replace(key="another")))),
+    ("attempts", with_lines(lambda lines: lines.append(line(RUN)._replace(key=f"key of {TRIGGERED.id}")))),
+    ("attempts", lambda all_: all_._replace(names={42: "chaos-1-0"})),
+    ("requests", with_runs(lambda runs: runs.pop(TRIGGERED.id))),
+    ("requests", with_runs(lambda runs: runs.update({AGAIN.id: AGAIN}))),
+    ("requests", lambda all_: all_._replace(accepted=[])),
+    ("requests", lambda all_: all_._replace(ledger=all_.ledger._replace(audited=[("trigger-0", "trigger")] * 2))),
+    ("overlaps", with_changes(in_flight)),
+    ("overlaps", with_changes(lambda all_: all_.append(Change(0, ALONE, 1_003, 0, None, "BUFFERED", None, 0, None)))),
+    ("lawful changes", with_changes(lambda all_: all_.append(all_[0]))),
+    ("lawful changes", with_changes(lambda all_: all_.pop())),
+    ("lawful changes", with_changes(lambda all_: all_.append(Change(0, *RUN.id, "SUCCESS", "ENQUEUED", 1, 2, 9)))),
+    ("lawful changes", with_changes(lambda all_: all_.append(Change(0, *RUN.id, "SUCCESS", None, 1, None, None)))),
+    ("lawful changes", with_changes(lambda all_: all_.append(Change(0, *RUN.id, "SUCCESS", "SUCCESS", 1, 0, 9)))),
+    ("cursors", went_back),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "tamper"), TAMPERED)
+def test_what_does_not_add_up_is_found(evidence: Evidence, name: str, tamper: Tampering) -> None:
+    assert any(text.startswith(f"{name}: ") for text in check(tamper(evidence)))
+
+
+@pytest.mark.parametrize("beat", [Beat(1), Beat(2), Beat(5), Beat(3, 1), Beat(3, 2)])
+def test_a_beat_is_read_as_it_was_written(beat: Beat) -> None:
+    assert beat_of(beat.fields()) == beat
+    found = list(beat.between(1_000, 1_030))
+    assert found == [tick for tick in range(1_001, 1_031) if tick % beat.step == beat.offset]

@@ -1,0 +1,224 @@
+"""One trial: a server, a fleet, some traffic and a nemesis; then peace, and the reckoning."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import psycopg
+
+from foliot.embedded import SyncFoliot
+from foliot.model.run import RunState
+from foliot.wiring import open_migrator
+from tests.chaos import history
+from tests.chaos.fleet import Fleet
+from tests.chaos.nemesis import Nemesis
+from tests.chaos.reconcile import Evidence, check, expected
+from tests.chaos.traffic import Traffic
+from tests.chaos.worker import SETTINGS
+from tests.chaos.workload import Plan, plans_of
+from tests.servers import LOOPBACK
+from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.servers.proxy import TcpProxy
+
+SECONDS_TO_BEGIN = 60
+SECONDS_TO_SETTLE = 60
+PEACE_S = 2
+POLL_S = 0.05
+TELL_S = 10.0
+
+
+class Options(NamedTuple):
+    """What a trial is."""
+
+    seed: int
+    seconds: float
+    workers: int = 3
+    gap_s: float = 1.5
+
+
+class Report(NamedTuple):
+    """What a trial has shown."""
+
+    options: Options
+    violations: list[str]
+    faults: Counter[str]
+    requests: Counter[str]
+    counts: Counter[str]
+    ticks: int
+    runs: int
+    launches: int
+    relaunched: int
+    superseded_launches: int
+    skipped: int
+    lateness_ms: tuple[int, int, int]
+    settled_s: float
+
+    def lines(self) -> list[str]:
+        """Return the report for a person."""
+        p50, p99, most = self.lateness_ms
+        faults = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items()))
+        requests = ", ".join(f"{kind} {count}" for kind, count in sorted(self.requests.items()))
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
+        return [
+            f"seed {self.options.seed}, {self.options.seconds:g} s, {self.options.workers} workers",
+            f"faults      {self.faults.total()}: {faults}",
+            f"requests    {requests}",
+            f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
+            f"launches    {self.launches} in the logs",
+            f"relaunched  {self.relaunched} runs; {self.superseded_launches} launches came after a later attempt's",
+            f"skipped     {self.skipped} for an overlap",
+            f"lateness    p50 {p50} ms, p99 {p99} ms, max {most} ms (first launch after the tick)",
+            f"settled     {self.settled_s:.1f} s after the last tick",
+            f"workers     {counts}",
+            f"violations  {len(self.violations)}",
+            *self.violations[:50],
+        ]
+
+
+def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda _: None) -> Report:
+    """Run one trial; logs of the workers go to a directory. Nothing is left running, whatever happens."""
+    with ExitStack() as stack:
+        server = stack.enter_context(PostgresServer(CRASH_SAFE))
+        url = server.create_database("chaos")
+        with open_migrator(url) as migrator:
+            migrator.up()
+        history.install(url)
+        clients = stack.enter_context(TcpProxy(LOOPBACK, server.port))
+        fleet = stack.enter_context(Fleet(options.workers, server.port, url, directory))
+        way = clients.reroute(url) + "?connect_timeout=2"
+        foliot = stack.enter_context(SyncFoliot(way, engine=False, settings=SETTINGS))
+        trial = _Trial(options, server, url, fleet, clients, tell)
+        trial.rage(foliot)
+        settled_s = trial.settle()
+        fleet.stop()
+        return trial.reckon(foliot, settled_s)
+
+
+class _Trial:
+    """One trial; lives only as long as that takes."""
+
+    def __init__(
+        self,
+        options: Options,
+        server: PostgresServer,
+        url: str,
+        fleet: Fleet,
+        clients: TcpProxy,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._options = options
+        self._url = url
+        self._fleet = fleet
+        self._tell = tell
+        self._dice = Random(options.seed)
+        self._nemesis = Nemesis(Random(options.seed + 1), server, fleet, clients, options.gap_s)
+        self._plans: list[Plan] = []
+        self._traffic: Traffic | None = None
+        self._end_s = 0
+        self._told = self._begun = time.monotonic()
+        self._violations: list[str] = []
+
+    def rage(self, foliot: SyncFoliot) -> None:
+        """Create the schedules once all workers are there, and break things while they tick."""
+        self._until(lambda: self._instances() >= self._options.workers, SECONDS_TO_BEGIN, "the workers did not start")
+        self._end_s = int(time.time() + self._options.seconds) + PEACE_S
+        self._plans = plans_of(self._dice, self._end_s)
+        for plan in self._plans:
+            foliot.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
+        self._traffic = traffic = Traffic(foliot, self._plans, Random(self._options.seed + 2))
+        traffic.start()
+        self._told = self._begun = time.monotonic()
+        try:
+            self._nemesis.rage(self._options.seconds, self._progress)
+        finally:
+            self._nemesis.calm()
+            traffic.stop(SECONDS_TO_BEGIN)
+
+    def settle(self) -> float:
+        """Wait until every tick is decided and every run is over; return how long after the last tick that was."""
+        backlog_s = self._options.seconds / 2  # of runs that wait for one another
+        limit = max(0.0, self._end_s - time.time()) + SECONDS_TO_SETTLE + backlog_s
+        self._until(lambda: history.unsettled(self._url) == (0, 0), limit, "not everything has come to its end")
+        return max(0.0, time.time() - self._end_s)
+
+    def reckon(self, foliot: SyncFoliot, settled_s: float) -> Report:
+        """Compare everything with everything."""
+        traffic = self._traffic
+        assert traffic is not None
+        ledger = history.read_ledger(self._url)
+        lines = self._fleet.lines()
+        names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
+        proofs = [foliot.verify(plan.schedule_id) for plan in self._plans]
+        evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
+        violations = self._violations + check(evidence) + traffic.surprises + self._processes()
+        calm = {plan.schedule_id for plan in self._plans if plan.overlap == "allow" and not plan.pausable}
+        return Report(
+            self._options,
+            violations,
+            self._nemesis.counts,
+            traffic.counts,
+            self._fleet.counts(),
+            ticks=sum(1 for plan in self._plans for _ in expected(evidence, plan)),
+            runs=len(ledger.runs),
+            launches=len(lines),
+            relaunched=sum(count > 1 for count in Counter(line.run_id for line in lines).values()),
+            superseded_launches=_superseded(evidence),
+            skipped=sum(run.state == RunState.SKIPPED for run in ledger.runs.values()),
+            lateness_ms=_lateness(evidence, calm),
+            settled_s=settled_s,
+        )
+
+    def _processes(self) -> list[str]:
+        """What the processes themselves have to answer for."""
+        exits = [code for worker in self._fleet.workers for code in worker.exits]
+        found = [] if exits == [0] * self._options.workers else [f"workers did not end well when asked to: {exits}"]
+        if self._fleet.counts()["unexpected_errors"]:
+            found.append("an engine met an error that it does not know")
+        return found + self._fleet.tracebacks()
+
+    def _instances(self) -> int:
+        with psycopg.connect(self._url) as connection:
+            ((count,),) = connection.execute("SELECT count(*) FROM instances").fetchall()
+        return int(count)
+
+    def _until(self, happened: Callable[[], bool], seconds: float, otherwise: str) -> None:
+        deadline = time.monotonic() + seconds
+        while not happened():
+            if time.monotonic() > deadline:
+                self._violations.append(f"{otherwise} within {seconds:.0f} s")
+                return
+            threading.Event().wait(POLL_S)
+
+    def _progress(self) -> None:
+        now = time.monotonic()
+        if now - self._told >= TELL_S:
+            self._told = now
+            launches = len(self._fleet.lines())
+            self._tell(f"{now - self._begun:5.0f} s  {self._nemesis.counts.total()} faults, {launches} launches")
+
+
+def _superseded(evidence: Evidence) -> int:
+    """How many launches were late: of a process that was frozen, while another had taken the run over."""
+    highest: dict[str, int] = {}
+    late = 0
+    for line in sorted(evidence.lines):
+        late += line.attempt < highest.get(line.run_id, 0)
+        highest[line.run_id] = max(line.attempt, highest.get(line.run_id, 0))
+    return late
+
+
+def _lateness(evidence: Evidence, schedules: set[str]) -> tuple[int, int, int]:
+    """The median, 99th percentile and maximum of how long after a tick its first launch was logged."""
+    first: dict[str, int] = {}
+    for line in sorted(evidence.lines):
+        if line.schedule_id in schedules and line.run_id.endswith("-0"):
+            first.setdefault(line.run_id, line.at_ms - line.nominal_s * 1000)
+    late = sorted(first.values()) or [0]
+    return late[len(late) // 2], late[len(late) * 99 // 100], late[-1]

@@ -1,0 +1,103 @@
+"""``python -m tests.simulation``: many stories, one story again, or the planted defects.
+
+::
+
+    python -m tests.simulation --seeds 10000          the long form; says how far it is
+    python -m tests.simulation --seed 4711            one story, told again
+    python -m tests.simulation --defects              plants each known mistake and says which seed gave it away
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.simulation.defects import DEFECTS, Defect, planted
+from tests.simulation.story import Verdict, tell
+
+REPORT_EVERY = 500
+DEFECT_SEEDS = 120
+
+
+def caught(chosen: Defect, seeds: int = DEFECT_SEEDS) -> Verdict | None:
+    """Return the first story that gives a planted mistake away."""
+    for seed in range(seeds):
+        with planted(chosen):
+            verdict = tell(seed)
+        if verdict.violations:
+            return verdict
+    return None
+
+
+def _stories(first: int, number: int, processes: int) -> Iterator[Verdict]:
+    seeds = range(first, first + number)
+    if processes == 1:
+        yield from map(tell, seeds)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(tell, seeds, chunksize=10)
+
+
+def _show(verdict: Verdict) -> None:
+    print(f"seed {verdict.seed}: {len(verdict.violations)} violations")
+    for text in verdict.violations[:10]:
+        print(f"  {text}")
+
+
+def _search(first: int, number: int, processes: int) -> int:
+    faults: Counter[str] = Counter()
+    reached: Counter[str] = Counter()
+    commits = bad = 0
+    for done, verdict in enumerate(_stories(first, number, processes), start=1):
+        faults.update(verdict.faults)
+        reached.update(verdict.reached)
+        commits += verdict.commits
+        if verdict.violations:
+            bad += 1
+            _show(verdict)
+        if done % REPORT_EVERY == 0:
+            print(f"{done} stories, {faults.total()} faults, {bad} with violations", flush=True)
+    print(f"{number} stories from seed {first}: {commits} commits, {faults.total()} faults, {bad} with violations")
+    print("faults:  " + ", ".join(f"{name} {count}" for name, count in sorted(faults.items())))
+    print("reached: " + ", ".join(f"{name} {count}" for name, count in sorted(reached.items())))
+    return 1 if bad else 0
+
+
+def _defects() -> int:
+    missed = 0
+    for chosen in DEFECTS:
+        verdict = caught(chosen)
+        missed += verdict is None
+        print(
+            f"{chosen.name}: " + ("NOT CAUGHT" if verdict is None else f"seed {verdict.seed}: {verdict.violations[0]}")
+        )
+    print(f"{len(DEFECTS) - missed} of {len(DEFECTS)} planted defects caught")
+    return 1 if missed else 0
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation", description="Search for a story that goes wrong."
+    )
+    parser.add_argument("--seeds", type=int, default=500, help="how many stories (500)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
+    parser.add_argument("--seed", type=int, help="one story, by its number")
+    parser.add_argument("--processes", type=int, default=2, help="how many at a time (2)")
+    parser.add_argument("--defects", action="store_true", help="plant the known mistakes instead")
+    given = parser.parse_args()
+    if given.defects:
+        return _defects()
+    if given.seed is not None:
+        verdict = tell(given.seed)
+        _show(verdict)
+        print(f"{verdict.commits} commits, faults: {dict(verdict.faults)}, digest {verdict.digest[:16]}")
+        return 1 if verdict.violations else 0
+    return _search(given.first, given.seeds, given.processes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,343 @@
+"""The invariants, checked on the ledger after a story: stated here from the promises, not from the engine's code.
+
+Each checker takes the :class:`Ledger` and yields complaints.  The ticks of each version are computed with the time
+engine, whose own truth is proved elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from foliot.model.dial import Dial, Span
+from foliot.model.policy import Policy
+from foliot.model.rows import ScheduleRow, VersionRow
+from foliot.model.run import IN_FLIGHT, RunRow, Source
+from foliot.plan.definition import stored_policy, stored_spec
+from foliot.spec.compiled import compile_spec
+from foliot.spec.jitter import fire_time_ms
+from foliot.spec.ticks import Ticks
+from foliot.testing.executor import Execution
+
+_RUN = ", ".join(RunRow._fields)
+
+
+class Told(NamedTuple):
+    """What a story knows besides its database."""
+
+    executions: list[Execution]
+    accepted: list[str]
+    limits: dict[str, int]
+    grace_ms: int
+    now_ms: int
+    clock_stepped: bool
+    finals: dict[tuple[int, int, int], RunRow]
+
+
+class Ledger(NamedTuple):
+    """Everything that is left of a story."""
+
+    schedules: list[ScheduleRow]
+    dials: dict[int, Dial]
+    versions: dict[int, list[VersionRow]]
+    runs: dict[int, list[RunRow]]
+    spans: dict[int, list[Span]]
+    backfills: list[dict[str, Any]]
+    audit: list[dict[str, Any]]
+    executions: list[Execution]
+    accepted: list[str]
+    limits: dict[str, int]
+    grace_ms: int
+    now_ms: int
+    clock_stepped: bool
+    finals: dict[tuple[int, int, int], RunRow]
+
+
+def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
+    """Return what is in the database."""
+    execute = connection.execute
+    runs: dict[int, list[RunRow]] = {}
+    for row in execute(f"SELECT {_RUN} FROM schedule_runs ORDER BY schedule_key, nominal_s, origin"):
+        runs.setdefault(row[0], []).append(RunRow._make(row))
+    spans: dict[int, list[Span]] = {}
+    for row in execute("SELECT * FROM tick_spans ORDER BY schedule_key, until_s"):
+        spans.setdefault(row[0], []).append(Span._make(row))
+    versions: dict[int, list[VersionRow]] = {}
+    for row in execute("SELECT * FROM schedule_versions ORDER BY schedule_key, version"):
+        versions.setdefault(row[0], []).append(VersionRow._make(row))
+
+    def dicts(query: str) -> list[dict[str, Any]]:
+        cursor = execute(query)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    return Ledger(
+        [ScheduleRow._make(row) for row in execute("SELECT * FROM schedules")],
+        {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")},
+        versions,
+        runs,
+        spans,
+        dicts("SELECT * FROM backfills"),
+        dicts("SELECT * FROM audit ORDER BY audit_number"),
+        *told,
+    )
+
+
+class Decided(NamedTuple):
+    """One version with the ticks that it had to decide."""
+
+    schedule: ScheduleRow
+    version: VersionRow
+    policy: Policy
+    ticks: Ticks
+    expected: list[int]
+    fixed_delay: bool
+
+    def fire_ms(self, tick: int) -> int:
+        spec = stored_spec(self.version.spec)
+        return fire_time_ms(
+            self.ticks, tick, schedule_id=self.schedule.schedule_id, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode
+        )
+
+
+def decided(ledger: Ledger) -> Iterator[Decided]:
+    """Yield every version of every schedule with its ticks."""
+    for schedule in ledger.schedules:
+        for version in ledger.versions[schedule.schedule_key]:
+            spec = stored_spec(version.spec)
+            ticks = compile_spec(spec, schedule_id=schedule.schedule_id)
+            until = ledger.dials[schedule.schedule_key].cursor_s if version.until_s is None else version.until_s
+            delayed = any(interval.anchor == "completion" for interval in spec.intervals)
+            expected = [] if delayed else list(ticks.between_epochs(version.after_s + 1, until))
+            yield Decided(schedule, version, stored_policy(version.policy), ticks, expected, delayed)
+
+
+def each_tick_once(ledger: Ledger) -> Iterator[str]:
+    """No duplicate, none lost, none invented: each tick is one run, or in one span."""
+    for each in decided(ledger):
+        key, version = each.schedule.schedule_key, each.version
+        until = ledger.dials[key].cursor_s if version.until_s is None else version.until_s
+        runs = Counter(
+            run.nominal_s
+            for run in ledger.runs.get(key, [])
+            if run.origin == 0 and version.after_s < run.nominal_s <= until
+        )
+        spans = [span for span in ledger.spans.get(key, []) if span.version == version.version]
+        if each.fixed_delay:
+            yield from (f"{key}: {tick} ran {count} times" for tick, count in runs.items() if count > 1)
+            continue
+        for tick in each.expected:
+            places = runs.pop(tick, 0) + sum(span.after_s < tick <= span.until_s for span in spans)
+            if places != 1:
+                yield f"schedule {key} version {version.version}: tick {tick} is in {places} places"
+        yield from (f"schedule {key}: invented tick {tick}" for tick in runs)
+        for span in spans:
+            counted = sum(span.after_s < tick <= span.until_s for tick in each.expected)
+            if counted != span.ticks:
+                yield f"schedule {key}: span {span} counts {span.ticks}, there are {counted}"
+
+
+def drops_are_legal(ledger: Ledger) -> Iterator[str]:
+    """A tick is dropped only for a reason that holds: missed means later than the grace, under that policy."""
+    for each in decided(ledger):
+        for span in ledger.spans.get(each.schedule.schedule_key, []):
+            if span.version != each.version.version or each.fixed_delay:
+                continue
+            ticks = [tick for tick in each.expected if span.after_s < tick <= span.until_s]
+            late = [span.decided_ms - each.fire_ms(tick) for tick in ticks]
+            wanted = {"missed": "none", "coalesced": "coalesce"}.get(span.reason)
+            if wanted is not None and each.policy.catchup_policy != wanted:
+                yield f"{span}: dropped as {span.reason} under {each.policy.catchup_policy}"
+            if (
+                span.reason in ("missed", "coalesced", "outside_window")
+                and min(late, default=1 << 40) <= ledger.grace_ms
+            ):
+                yield f"{span}: a tick only {min(late)} ms late was dropped"
+            if span.reason == "outside_window":
+                window = each.policy.catchup_window_s
+                if window is None or any(span.decided_ms - tick * 1000 < window * 1000 for tick in ticks if window):
+                    yield f"{span}: dropped although inside the window {window}"
+
+
+def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
+    """The run of a coalesced pass is later than everything that was dropped with it."""
+    for key, spans in ledger.spans.items():
+        for span in (span for span in spans if span.reason == "coalesced"):
+            together = [
+                run
+                for run in ledger.runs.get(key, [])
+                if run.origin == 0 and run.decided_ms == span.decided_ms and run.reason == "coalesced"
+            ]
+            if any(run.nominal_s < span.until_s for run in together):
+                yield f"{span}: ran an earlier tick than it dropped"
+
+
+def nothing_early(ledger: Ledger) -> Iterator[str]:
+    """No tick is decided, and nothing is launched, before its fire time."""
+    for each in decided(ledger):
+        expected = set(each.expected)
+        for run in ledger.runs.get(each.schedule.schedule_key, []):
+            if run.origin == 0 and run.nominal_s in expected and run.version == each.version.version:
+                fire = each.fire_ms(run.nominal_s)
+                if run.decided_ms < fire:
+                    yield f"{run.id} decided {fire - run.decided_ms} ms early"
+                if run.fire_ms != fire and each.policy.catchup_policy != "spread":
+                    yield f"{run.id}: its fire time is {run.fire_ms}, computed anew {fire}"
+
+
+def launches_are_recorded(ledger: Ledger) -> Iterator[str]:
+    """Whatever was launched is in the ledger, with one key, and each attempt once."""
+    known = {str(run.id): run for runs in ledger.runs.values() for run in runs}
+    present = {schedule.schedule_id for schedule in ledger.schedules}
+    keys: dict[str, str] = {}
+    seen: set[tuple[str, int]] = set()
+    for execution in ledger.executions:
+        launch = execution.launch
+        run = known.get(launch.run_id)
+        if run is None:
+            if launch.schedule_id in present and not _was_purged(ledger, launch.schedule_id):
+                yield f"{launch.run_id} was launched and is not in the ledger"
+        elif launch.attempt > run.attempt:
+            yield f"{launch.run_id} was launched as attempt {launch.attempt}, the ledger knows {run.attempt}"
+        elif not ledger.clock_stepped and execution.at * 1000 + 1 < run.fire_ms:
+            yield f"{launch.run_id} was launched before its fire time"
+        if keys.setdefault(launch.run_id, launch.key) != launch.key:
+            yield f"{launch.run_id} was launched with two keys"
+        if (launch.run_id, launch.attempt) in seen:
+            yield f"{launch.run_id}: attempt {launch.attempt} was launched twice"
+        seen.add((launch.run_id, launch.attempt))
+    # Whoever purges a schedule while the clock is an hour ahead has its ticks once more when the clock is right again.
+    forgotten = ledger.clock_stepped and any(row["operation"] == "purge" for row in ledger.audit)
+    if len(set(keys.values())) != len(keys) and not forgotten:
+        yield "two runs share one key"
+
+
+def _was_purged(ledger: Ledger, schedule_id: str) -> bool:
+    return any(row["operation"] == "purge" and row["schedule_id"] == schedule_id for row in ledger.audit)
+
+
+def successes_were_launched(ledger: Ledger) -> Iterator[str]:
+    """Nothing ends in success that was not launched."""
+    launched = {execution.launch.run_id for execution in ledger.executions}
+    for runs in ledger.runs.values():
+        yield from (
+            f"{run.id} succeeded unlaunched" for run in runs if run.state == "SUCCESS" and str(run.id) not in launched
+        )
+
+
+def final_states_are_sticky(ledger: Ledger) -> Iterator[str]:
+    """A run that has ended is never touched again."""
+    for runs in ledger.runs.values():
+        for run in runs:
+            ended = ledger.finals.get((run.schedule_key, run.nominal_s, run.origin))
+            if ended is not None and ended != run:
+                yield f"{run.id} ended in {ended.state} and is now {run.state}"
+
+
+def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
+    """Once faults stop: no run is stuck, nothing waits for a free slot, no schedule is asleep with ticks left."""
+    for schedule in ledger.schedules:
+        dial = ledger.dials[schedule.schedule_key]
+        for run in ledger.runs.get(schedule.schedule_key, []):
+            if run.state in IN_FLIGHT and run.due_ms is not None and run.due_ms < ledger.now_ms - 60_000:
+                yield f"{run.id} is stuck in {run.state}"
+            if run.state in IN_FLIGHT and run.owner is None and (run.due_ms or 0) > ledger.now_ms + 60_000:
+                yield f"{run.id} is to be tried again, in {(run.due_ms or 0) - ledger.now_ms} ms"
+        waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]
+        if waiting and dial.in_flight == 0 and not dial.paused:
+            yield f"schedule {schedule.schedule_key}: {len(waiting)} wait and nothing runs"
+        if dial.paused or dial.closed or dial.remaining == 0 or dial.next_nominal_s is None:
+            continue
+        if dial.next_fire_ms is None:
+            yield f"schedule {schedule.schedule_key} has a next tick and will never look at it"
+        elif dial.next_fire_ms < ledger.now_ms - 60_000:
+            yield f"schedule {schedule.schedule_key} has been due since {dial.next_fire_ms}"
+
+
+def limits_hold(ledger: Ledger) -> Iterator[str]:
+    """Automatic starts are never more than were allowed."""
+    for schedule in ledger.schedules:
+        dial = ledger.dials[schedule.schedule_key]
+        named = [row for row in ledger.audit if row["schedule_id"] == schedule.schedule_id]
+        changed = (
+            any("remaining" in (row["after"] or "") for row in named)
+            or len([row for row in named if row["operation"] in ("create", "upsert", "patch", "restore")]) > 1
+        )
+        if dial.remaining is not None and dial.remaining < 0:
+            yield f"schedule {schedule.schedule_key}: {dial.remaining} remaining"
+        if changed or dial.remaining is None:
+            continue
+        started = sum(
+            run.origin == 0 and run.state not in ("SKIPPED", "PLANNED", "BUFFERED")
+            for run in ledger.runs.get(schedule.schedule_key, [])
+        )
+        allowed = ledger.limits.get(schedule.schedule_id)
+        if allowed is not None and started + dial.remaining != allowed:
+            yield f"schedule {schedule.schedule_key}: {started} started, {dial.remaining} left of {allowed}"
+
+
+def backfills_are_exact(ledger: Ledger) -> Iterator[str]:
+    """A finished backfill has run exactly the ticks of its range, each once."""
+    by_key = {schedule.schedule_key: schedule for schedule in ledger.schedules}
+    for row in ledger.backfills:
+        schedule = by_key.get(row["schedule_key"])
+        if schedule is None:
+            continue
+        version = next(v for v in ledger.versions[row["schedule_key"]] if v.version == row["version"])
+        ticks = compile_spec(stored_spec(version.spec), schedule_id=schedule.schedule_id)
+        expected = list(ticks.between_epochs(row["start_s"], row["end_s"]))
+        runs = [run.nominal_s for run in ledger.runs.get(row["schedule_key"], []) if run.origin == row["backfill_id"]]
+        if len(set(runs)) != len(runs) or not set(runs) <= set(expected):
+            yield f"backfill {row['backfill_id']}: ran {runs}, expected {expected}"
+        if row["state"] == "DONE" and row["only_what"] == "all" and runs != expected:
+            yield f"backfill {row['backfill_id']} is done with {len(runs)} of {len(expected)}"
+        if row["state"] == "RUNNING" and (row["next_ms"] or 0) < ledger.now_ms - 60_000:
+            yield f"backfill {row['backfill_id']} is forgotten: due since {row['next_ms']}"
+
+
+def requests_count_once(ledger: Ledger) -> Iterator[str]:
+    """An accepted request has one audit row, and one effect."""
+    audited = Counter(row["request_id"] for row in ledger.audit if row["request_id"])
+    for request_id in ledger.accepted:
+        if audited[request_id] != 1:
+            yield f"{request_id} was accepted and audited {audited[request_id]} times"
+    triggers = Counter(run.request_id for runs in ledger.runs.values() for run in runs if run.source == Source.TRIGGER)
+    yield from (f"{request_id} triggered {count} runs" for request_id, count in triggers.items() if count != 1)
+
+
+def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
+    """A tick that somebody asked to skip did not run."""
+    by_id = {schedule.schedule_id: schedule.schedule_key for schedule in ledger.schedules}
+    for row in ledger.audit:
+        if row["operation"] != "skip" or row["schedule_id"] not in by_id:
+            continue
+        ticks = {int(datetime.fromisoformat(text).timestamp()) for text in json.loads(row["after"])["skip"]}
+        for run in ledger.runs.get(by_id[row["schedule_id"]], []):
+            asked = run.origin == 0 and run.nominal_s in ticks and run.decided_ms > row["at_ms"]
+            if asked and run.state != "SKIPPED":
+                yield f"{run.id} was to be skipped and is {run.state}"
+
+
+CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
+    each_tick_once,
+    drops_are_legal,
+    coalesced_is_the_latest,
+    nothing_early,
+    launches_are_recorded,
+    successes_were_launched,
+    final_states_are_sticky,
+    everything_comes_to_rest,
+    limits_hold,
+    backfills_are_exact,
+    requests_count_once,
+    skips_are_obeyed,
+)
+
+
+def check(ledger: Ledger) -> list[str]:
+    """Return every complaint of every checker."""
+    return [f"{checker.__name__}: {text}" for checker in CHECKERS for text in checker(ledger)]

@@ -1,0 +1,500 @@
+"""Mistakes planted on purpose: each is one that a scheduler has really made, and each must be caught.
+
+A checker that no mistake can upset proves nothing.  ``python -m tests.simulation --defects`` plants them one by one and
+says which seed gave each away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, NamedTuple
+
+from foliot.engine import backfilling, firing, host, launching, releasing, settling
+from foliot.engine.firing import Firing
+from foliot.engine.host import Engine
+from foliot.engine.rescuing import Rescuing
+from foliot.model import run as runs
+from foliot.model.dial import Dial
+from foliot.model.policy import CatchUp
+from foliot.operations import control, editing, schedules
+from foliot.operations.session import Session
+from foliot.plan import admit as admission
+from foliot.plan import decide as deciding
+from foliot.plan import edit, generate, rule
+from foliot.plan import settle as plan_settle
+from foliot.plan.backfill import step as backfill_step
+from foliot.plan.decide import Decision
+from foliot.store.base import Transaction
+from foliot.store.queries import load_queries
+from foliot.store.sqlite import driver
+
+_MISSING = object()
+
+
+class Patches:
+    """Changes to modules and statements, undone at the end."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        before = vars(owner).get(name, _MISSING)
+        setattr(owner, name, value)
+        self._undo.append(lambda: setattr(owner, name, before) if before is not _MISSING else delattr(owner, name))
+
+    def sql(self, name: str, old: str, new: str) -> None:
+        queries = load_queries(driver.PACKAGE)
+        before = queries[name]
+        assert old in before, f"{name} has no {old!r}"
+        queries[name] = before.replace(old, new)
+        self._undo.append(lambda: queries.__setitem__(name, before))
+
+    def undo(self) -> None:
+        for step in reversed(self._undo):
+            step()
+
+
+class Defect(NamedTuple):
+    """A mistake, and how to make it."""
+
+    name: str
+    plant: Callable[[Patches], None]
+
+
+DEFECTS: list[Defect] = []
+
+
+def defect(plant: Callable[[Patches], None]) -> Callable[[Patches], None]:
+    """Put a mistake on the list."""
+    DEFECTS.append(Defect(plant.__name__, plant))
+    return plant
+
+
+@contextmanager
+def planted(chosen: Defect) -> Iterator[None]:
+    """Make a mistake for a while."""
+    patches = Patches()
+    try:
+        chosen.plant(patches)
+        yield
+    finally:
+        patches.undo()
+
+
+@defect
+def no_unique_key_and_no_row_lock(patches: Patches) -> None:
+    """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
+    memory: dict[int, list[Dial]] = {}
+    patches.sql("insert_runs", "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
+    drop_index(patches)
+
+    def stale(self: Firing, transaction: Transaction, limit: int) -> Any:
+        now_ms = transaction.now_ms()
+        found = transaction.claim_due(now_ms - 10_001, now_ms, limit)
+        used, memory[id(self)] = memory.get(id(self)), found
+        return self._fire(transaction, now_ms, found if used is None else used + found[:0] or found, 0)
+
+    patches.set(Firing, "on_time", stale)
+
+
+def drop_index(patches: Patches) -> None:
+    """The unique index becomes an ordinary one, in every database that is made meanwhile."""
+    migrate = driver.SqliteStore._migrate
+
+    def weaker(self: driver.SqliteStore) -> None:
+        migrate(self)
+        self._writer.execute("DROP INDEX schedule_runs_once")
+        self._writer.execute("CREATE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin)")
+
+    patches.set(driver.SqliteStore, "_migrate", weaker)
+
+
+@defect
+def advance_before_insert(patches: Patches) -> None:
+    """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
+    record = Transaction.record
+    later: list[Any] = []
+
+    def split(self: Transaction, wanted: Any) -> Any:
+        later.extend(wanted.runs)
+        return record(self, wanted._replace(runs=[]))
+
+    begin = Engine._begin
+
+    def insert(self: Engine, fired: Any) -> int:
+        rows, later[:] = list(later), []
+        if rows:
+            self._store.write(lambda transaction: transaction.insert_runs(rows))
+        return begin(self, fired)
+
+    patches.set(Transaction, "record", split)
+    patches.set(Engine, "_begin", insert)
+
+
+@defect
+def overlap_judged_before_the_lock(patches: Patches) -> None:
+    """How much is in flight is remembered from an earlier look."""
+    seen: dict[int, int] = {}
+    begin = Decision.__init__
+
+    def remembered(self: Decision, dial: Dial, *rest: Any) -> None:
+        begin(self, dial, *rest)
+        self.in_flight, seen[dial.schedule_key] = seen.get(dial.schedule_key, dial.in_flight), dial.in_flight
+
+    patches.set(Decision, "__init__", remembered)
+
+
+@defect
+def pause_read_before_the_lock(patches: Patches) -> None:
+    """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
+    patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
+    fire = Firing._fire
+
+    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[Dial], budget: int) -> Any:
+        return fire(self, transaction, now_ms, [dial._replace(paused=False) for dial in dials], budget)
+
+    patches.set(Firing, "_fire", blind)
+
+
+@defect
+def jitter_not_deterministic(patches: Patches) -> None:
+    """Jitter is drawn anew each time somebody asks."""
+    random = Random(1)
+    patches.set(
+        rule, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
+    )
+
+
+@defect
+def fence_not_checked(patches: Patches) -> None:
+    """Whoever reports an outcome is believed, even if the run has long been somebody else's."""
+    patches.sql("settle_runs", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
+
+
+@defect
+def final_states_not_sticky(patches: Patches) -> None:
+    """A late outcome overwrites an earlier one."""
+    patches.sql("settle_runs", "AND state IN ('ENQUEUED', 'STARTED')", "")
+    patches.sql("settle_runs", "AND attempt = ?4", "AND attempt >= ?4")
+
+
+@defect
+def rescue_keeps_the_attempt(patches: Patches) -> None:
+    """A run that is picked up keeps its fence, so two owners hold the same one."""
+    patches.sql("claim_runs", "SET attempt = attempt + 1,", "SET attempt = max(attempt, 1),")
+
+
+@defect
+def leases_ignored(patches: Patches) -> None:
+    """Runs are picked up while their owner is alive."""
+    patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms + 15000")
+    patches.sql(
+        "due_now",
+        "due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')",
+        "due_ms <= :now_ms + 15000 AND state IN ('ENQUEUED', 'STARTED')",
+    )
+
+
+@defect
+def crashed_runs_are_never_picked_up(patches: Patches) -> None:
+    """A lease that has run out is nobody's business."""
+    patches.set(Rescuing, "claim", lambda self, transaction, limit, held: firing.NOTHING)
+    patches.set(Rescuing, "adopt", lambda self, transaction, held: firing.NOTHING)
+    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+
+
+@defect
+def coalesce_runs_the_first(patches: Patches) -> None:
+    """The oldest missed tick runs and the later ones are dropped."""
+
+    def first(self: Any, ticks: list[int], reason: Any) -> bool:
+        if ticks and self.budget < 1:
+            return False
+        for tick in ticks[:1]:
+            self._start(tick, self.rule.fire_ms(tick), reason)
+        self._drop(ticks[1:], reason)
+        return True
+
+    patches.set(generate._Pass, "_one_of", first)
+
+
+@defect
+def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
+    """Everything that is late is forgotten."""
+    reason = runs.Reason.MISSED
+    patches.set(generate._Pass, "_catch_up", lambda self, ticks, *, complete: self._drop(ticks, reason))
+
+
+@defect
+def a_late_tick_counts_as_missed(patches: Patches) -> None:
+    """The grace is forgotten: a tick of a moment ago is dropped."""
+    on_time = generate._on_time
+
+    def strict(rule: Any, nominal: int, now_ms: int, cursor: int) -> Any:
+        found = on_time(rule, nominal, now_ms, cursor)
+        lost = [due for due in found.due if due.fire_ms < now_ms - 1_000]
+        if rule.policy.catchup_policy != CatchUp.NONE or not lost:
+            return found
+        dropped = generate.Dropped(cursor, lost[-1].nominal_s, len(lost), runs.Reason.MISSED)
+        return found._replace(due=found.due[len(lost) :], dropped=[dropped])
+
+    patches.set(generate, "_on_time", strict)
+
+
+@defect
+def catch_up_is_one_short(patches: Patches) -> None:
+    """The last tick of a pass is decided and not written."""
+    fire = generate._Pass._fire
+
+    def short(self: Any, ticks: list[int]) -> Any:
+        answer = fire(self, ticks)
+        self.due = self.due[:-1] if len(self.due) > 1 else self.due
+        return answer
+
+    patches.set(generate._Pass, "_fire", short)
+
+
+@defect
+def backfill_leaves_out_its_end(patches: Patches) -> None:
+    """The range of a backfill is taken as half open."""
+    step = backfill_step
+
+    def shorter(backfill: Any, *rest: Any) -> Any:
+        moved = step(backfill._replace(end_s=backfill.end_s - 30), *rest)
+        return moved._replace(backfill=moved.backfill._replace(end_s=backfill.end_s))
+
+    patches.set(backfilling, "step", shorter)
+
+
+@defect
+def slots_are_never_freed(patches: Patches) -> None:
+    """A run that has ended still counts as in flight."""
+    freed = plan_settle.freed
+
+    def kept(dial: Dial, *rest: Any) -> Dial:
+        return freed(dial, *rest)._replace(in_flight=dial.in_flight)
+
+    patches.set(settling, "freed", kept)
+
+
+@defect
+def nobody_starts_what_waits(patches: Patches) -> None:
+    """A free slot stays free although runs wait for it."""
+    patches.set(settling, "release_waiting", lambda *rest: [])
+    patches.set(firing, "release_waiting", lambda *rest: [])
+
+
+@defect
+def deferred_ticks_are_forgotten(patches: Patches) -> None:
+    """A tick that has to wait is not written down, and the cursor moves on all the same."""
+    tick = Decision.tick
+
+    def forgetful(self: Decision, due: Any) -> None:
+        tick(self, due)
+        if self.runs and self.runs[-1].state == runs.RunState.BUFFERED:
+            self.runs.pop()
+            self.waiting -= 1
+
+    patches.set(Decision, "tick", forgetful)
+
+
+@defect
+def key_contains_the_attempt(patches: Patches) -> None:
+    """Each launch of a run carries another key."""
+    launch_of = launching._launch_of
+
+    def other(attempt: Any, document: Any) -> Any:
+        launch = launch_of(attempt, document)
+        return launch._replace(key=f"{launch.key}-{launch.attempt}")
+
+    patches.set(launching, "_launch_of", other)
+
+
+@defect
+def resume_moves_the_cursor(patches: Patches) -> None:
+    """What a pause missed is passed over without a word."""
+    resumed = edit.resumed
+
+    def forgetful(dial: Dial, rule_: Any, now_ms: int, on_resume: Any) -> Dial:
+        after = resumed(dial, rule_, now_ms, on_resume)
+        return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if dial.paused else after
+
+    patches.set(edit, "resumed", forgetful)
+    patches.set(firing, "resumed", forgetful)
+
+
+@defect
+def update_replays_old_ticks(patches: Patches) -> None:
+    """A new spec is applied from long ago."""
+    replaced = edit.replaced
+
+    def eager(dial: Dial, old: Any, new: Any, now_ms: int) -> Any:
+        edited = replaced(dial, old, new, now_ms)
+        return edited._replace(dial=edit.aimed(edited.dial, new, now_ms // 1000 - 600))
+
+    patches.set(edit, "replaced", eager)
+
+
+@defect
+def edit_passes_over_ticks_silently(patches: Patches) -> None:
+    """An edit moves the cursor and writes no span."""
+    patches.set(edit, "passed_over", lambda *rest: [])
+
+
+@defect
+def delete_does_not_silence(patches: Patches) -> None:
+    """A deleted schedule goes on firing."""
+    fire = Firing._fire
+
+    def closed(dial: Dial, rule_: Any, now_ms: int) -> Any:
+        return edit.Edited(dial._replace(closed=True), [])
+
+    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[Dial], budget: int) -> Any:
+        answer = fire(self, transaction, now_ms, [dial._replace(closed=False) for dial in dials], budget)
+        transaction.rows("lock_dials", {"keys": []})
+        for dial in dials:
+            if dial.closed:
+                now = transaction.lock_dials([dial.schedule_key])[dial.schedule_key]
+                transaction.save_dials([now._replace(closed=True)])
+        return answer
+
+    patches.set(edit, "closed", closed)
+    patches.set(Firing, "_fire", blind)
+
+
+@defect
+def remaining_actions_not_counted(patches: Patches) -> None:
+    """A schedule that may run five times runs for ever."""
+    start = Decision._start
+
+    def free(self: Decision, due: Any) -> None:
+        before = self.remaining
+        start(self, due)
+        self.remaining = before
+
+    patches.set(Decision, "_start", free)
+
+
+@defect
+def request_ids_forgotten(patches: Patches) -> None:
+    """A request that is sent again is done again."""
+    patches.set(Session, "once", lambda self, operation, request_id, arguments, kind, do: do())
+
+
+@defect
+def token_stays(patches: Patches) -> None:
+    """A change does not move the conflict token."""
+    save = editing.save
+
+    def unmoved(session: Any, opened: Any, note: Any, spans: Any = None) -> Any:
+        return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, spans)
+
+    patches.set(control, "save", unmoved)
+    patches.set(schedules, "save", unmoved)
+
+
+@defect
+def launch_before_commit(patches: Patches) -> None:
+    """Runs are launched inside the transaction, which may still fail."""
+    on_time = Firing.on_time
+    engines: list[Engine] = []
+    begin = Engine.__init__
+
+    def noted(self: Engine, *rest: Any, **named: Any) -> None:
+        begin(self, *rest, **named)
+        engines.append(self)
+
+    def early(self: Firing, transaction: Transaction, limit: int) -> Any:
+        fired = on_time(self, transaction, limit)
+        owner = next(engine for engine in engines if engine.instance is self._instance)
+        owner.launching.start(fired.launches)
+        return fired._replace(launches=[])
+
+    patches.set(Engine, "__init__", noted)
+    patches.set(Firing, "on_time", early)
+
+
+@defect
+def buffer_has_no_bound(patches: Patches) -> None:
+    """As many runs wait as like to."""
+    admit = admission.admit
+    patches.set(
+        deciding,
+        "admit",
+        lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
+    )
+
+
+@defect
+def fires_a_little_early(patches: Patches) -> None:
+    """What is due within seconds is done at once."""
+    on_time = generate._on_time
+    patches.set(
+        generate, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
+    )
+    patches.sql("claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
+    patches.sql("due_now", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
+
+
+@defect
+def skips_are_ignored(patches: Patches) -> None:
+    """A tick that was to be skipped runs."""
+    unwanted = Decision._unwanted
+
+    def blind(self: Decision, nominal_s: int) -> Any:
+        found = unwanted(self, nominal_s)
+        return None if found == runs.Reason.SKIP_REQUESTED else found
+
+    patches.set(Decision, "_unwanted", blind)
+
+
+@defect
+def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
+    """An outcome that could not be written is forgotten, and its run is held for ever."""
+    patches.set(launching.Launching, "put_back", lambda self, outcomes: None)
+    patches.set(Engine, "_beat", host.Engine._check)
+    patches.set(Rescuing, "adopt", lambda self, transaction, held: firing.NOTHING)
+    patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
+    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+
+
+@defect
+def a_retry_is_renewed_by_its_old_owner(patches: Patches) -> None:
+    """A run that waits for another try is leased to nobody, again and again, by whoever tried it before."""
+    patches.set(launching.Launching, "written", lambda self: None)
+    patches.sql("renew_runs", "AND owner IS NOT NULL", "")
+    patches.sql("renew_runs", "due_ms = ?5", "due_ms = ?5 + 100000")
+
+
+@defect
+def planned_runs_ignore_overlap(patches: Patches) -> None:
+    """A run that was planned starts whatever else is in flight."""
+    begin = Decision
+
+    def alone(dial: Dial, *rest: Any) -> Decision:
+        decision = begin(dial, *rest)
+        decision.in_flight = decision.waiting = -100
+        return decision
+
+    released = Decision.released
+
+    def corrected(self: Decision) -> Dial:
+        after = released(self)
+        flying, waiting = self.dial.in_flight, self.dial.waiting
+        return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
+
+    patches.set(releasing, "Decision", alone)
+    patches.set(Decision, "released", corrected)
+
+
+@defect
+def spans_are_miscounted(patches: Patches) -> None:
+    """A span says one tick less than it covers."""
+    patches.set(
+        generate, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
+    )
+
+
+_dropped = generate.Dropped

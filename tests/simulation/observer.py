@@ -1,0 +1,162 @@
+"""Looks at the database after every commit and remembers what no later look could tell."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from foliot.model.dial import Dial
+from foliot.model.policy import Policy
+from foliot.model.run import FINAL, IN_FLIGHT, RunRow
+from foliot.plan.definition import stored_policy
+from foliot.store.sqlite.driver import SqliteStore
+
+_RUN = ", ".join(RunRow._fields)
+
+
+class Look(NamedTuple):
+    """The database at one commit."""
+
+    now_ms: int
+    dials: dict[int, Dial]
+    runs: dict[tuple[int, int, int], RunRow]
+    tokens: dict[int, int]
+
+
+class Observer:
+    """Compares each commit with the one before it."""
+
+    def __init__(self, store: SqliteStore, now_ms: Any, max_buffer: int) -> None:
+        """Take the real store."""
+        self._connection = store._writer
+        self._now_ms = now_ms
+        self._max_buffer = max_buffer
+        self._policies: dict[tuple[int, int], Policy] = {}
+        self.violations: list[str] = []
+        self.commits = 0
+        self.changes = -1
+        self.clock_stepped = False
+        self.finals: dict[tuple[int, int, int], RunRow] = {}
+        self.last = self._look()
+
+    def committed(self) -> None:
+        """Look, if anything has changed."""
+        changes = self._connection.total_changes
+        if changes == self.changes:
+            return
+        self.changes = changes
+        self.commits += 1
+        look = self._look()
+        self._counters(look)
+        self._monotone(look)
+        self._runs(look)
+        self._starts(look)
+        self.last = look
+
+    def _look(self) -> Look:
+        """Open runs, and those that were open at the last look."""
+        execute = self._connection.execute
+        dials = {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")}
+        tokens = dict(execute("SELECT schedule_key, token FROM schedules"))
+        runs = {
+            (row[0], row[1], row[2]): RunRow._make(row)
+            for row in execute(f"SELECT {_RUN} FROM schedule_runs WHERE finished_ms IS NULL")
+        }
+        for key, before in getattr(self, "last", Look(0, {}, {}, {})).runs.items():
+            if key not in runs and before.state not in FINAL:
+                found = execute(
+                    f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
+                ).fetchone()
+                if found is not None:
+                    runs[key] = self.finals[key] = RunRow._make(found)
+        return Look(self._now_ms(), dials, runs, tokens)
+
+    def _say(self, rule: str, text: str) -> None:
+        self.violations.append(f"{rule}: {text}")
+
+    def _counters(self, look: Look) -> None:
+        in_flight: dict[int, int] = {}
+        waiting: dict[int, int] = {}
+        for run in look.runs.values():
+            if run.state in IN_FLIGHT:
+                in_flight[run.schedule_key] = in_flight.get(run.schedule_key, 0) + 1
+            elif run.state == "BUFFERED":
+                waiting[run.schedule_key] = waiting.get(run.schedule_key, 0) + 1
+        for key, dial in look.dials.items():
+            counted = (in_flight.get(key, 0), waiting.get(key, 0))
+            if (dial.in_flight, dial.waiting) != counted:
+                self._say("counters", f"schedule {key}: dial {dial.in_flight, dial.waiting}, ledger {counted}")
+            if dial.waiting > self._max_buffer + 1:
+                self._say("buffer bounded", f"schedule {key}: {dial.waiting} wait")
+
+    def _monotone(self, look: Look) -> None:
+        for key, dial in look.dials.items():
+            before = self.last.dials.get(key)
+            if before is not None and dial.cursor_s < before.cursor_s:
+                self._say("cursor monotone", f"schedule {key}: {before.cursor_s} → {dial.cursor_s}")
+            stood = before is not None and dial.paused and before.paused and dial.version == before.version
+            untouched = self.last.tokens.get(key) == look.tokens.get(key)
+            if before is not None and stood and untouched and dial.cursor_s != before.cursor_s:
+                self._say("cursor stands still while paused", f"schedule {key}")
+        for key, token in look.tokens.items():
+            before_token = self.last.tokens.get(key)
+            if before_token is not None and not before_token <= token <= before_token + 1:
+                self._say("token monotone", f"schedule {key}: {before_token} → {token}")
+            dials = (self.last.dials.get(key), look.dials.get(key))
+            states = {(dial.paused, dial.closed, dial.version) for dial in dials if dial is not None}
+            if before_token == token and len(states) > 1:
+                self._say("token monotone", f"schedule {key}: changed without a new token")
+
+    def _runs(self, look: Look) -> None:
+        for key, before in self.last.runs.items():
+            run = look.runs.get(key)
+            if run is None and before.state in FINAL:
+                continue
+            if run is None:
+                if before.state in IN_FLIGHT:
+                    self._say("open runs are kept", f"{key} vanished")
+                continue
+            if run.attempt < before.attempt:
+                self._say("fence monotone", f"{key}: {before.attempt} → {run.attempt}")
+            if run.attempt > before.attempt and before.state in IN_FLIGHT:
+                held = before.owner is not None and (before.due_ms or 0) > look.now_ms
+                if held and run.owner != before.owner:
+                    self._say("leases are respected", f"{key} was taken {before.due_ms} > {look.now_ms}")
+            if before.state in IN_FLIGHT and run.state in FINAL and run.attempt != before.attempt:
+                self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
+
+    def _starts(self, look: Look) -> None:
+        started: dict[int, list[RunRow]] = {}
+        for key, run in look.runs.items():
+            before = self.last.runs.get(key)
+            if run.state in IN_FLIGHT and (before is None or before.state not in IN_FLIGHT):
+                started.setdefault(run.schedule_key, []).append(run)
+        for schedule_key, runs in started.items():
+            self._check_starts(look, schedule_key, runs)
+
+    def _check_starts(self, look: Look, key: int, runs: list[RunRow]) -> None:
+        dial, before = look.dials.get(key), self.last.dials.get(key)
+        if dial is None:
+            self._say("nothing after purge", f"schedule {key}")
+            return
+        policy = self._policy(key, dial.version)
+        for run in runs:
+            automatic = run.source == "schedule"
+            if automatic and dial.paused and before is not None and before.paused:
+                self._say("nothing starts while paused", f"{run.id}")
+            if dial.closed and before is not None and before.closed:
+                self._say("nothing starts once deleted", f"{run.id}")
+            if run.fire_ms > look.now_ms and not self.clock_stepped:
+                self._say("nothing early", f"{run.id} started {run.fire_ms - look.now_ms} ms before its time")
+            if automatic and before is not None and before.remaining == 0 and dial.remaining == 0:
+                self._say("limit", f"{run.id} started with no actions remaining")
+        free = [run for run in runs if (run.overlap or policy.overlap_policy) == "allow"]
+        if len(free) < len(runs) and dial.in_flight > policy.max_concurrent + len(free):
+            self._say("overlap", f"schedule {key}: {dial.in_flight} in flight under {policy.overlap_policy}")
+
+    def _policy(self, key: int, version: int) -> Policy:
+        if (key, version) not in self._policies:
+            text = self._connection.execute(
+                "SELECT policy FROM schedule_versions WHERE schedule_key = ? AND version = ?", (key, version)
+            ).fetchone()[0]
+            self._policies[key, version] = stored_policy(text)
+        return self._policies[key, version]

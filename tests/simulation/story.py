@@ -1,0 +1,316 @@
+"""One seed from beginning to end: some instances, some schedules, some people, and everything that can go wrong.
+
+First the faults rage; then they stop, and whatever is still wrong some minutes later is a violation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from hashlib import sha256
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+from foliot import clock as time
+from foliot.clock import pause
+from foliot.engine.host import Engine
+from foliot.engine.probe import Probe
+from foliot.launch.base import Ended, Launch
+from foliot.model.run import RunState
+from foliot.operations import schedules, targets
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Store, Transaction, Work
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.executor import RecordingExecutor
+from foliot.testing.faults import Fault, FaultyStore, Mishap
+from foliot.testing.loop import Stuck, VirtualLoop
+from tests.simulation.checkers import Told, check, read_ledger
+from tests.simulation.observer import Observer
+from tests.simulation.workload import Request, fields_of, perform, refused, requests_of
+
+T = TypeVar("T")
+BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
+RAGE_S = 330.0
+REST_S = 240.0
+SETTINGS = Settings(
+    tick_ms=4_000,
+    misfire_grace_ms=10_000,
+    lookahead_ms=20_000,
+    max_catchup_per_tick=3,
+    catchup_rate_per_s=50,
+    max_buffer=4,
+    max_span_ticks=7,
+    fire_batch=3,
+    settle_batch=3,
+    lock_ttl_ms=20_000,
+    heartbeat_ms=6_000,
+    sweep_ms=60_000,
+    zombie_after_ms=90_000,
+    backfills_per_iteration=2,
+    max_clock_skew_ms=600_000,
+    max_pickups=50,
+    shutdown_grace_ms=5_000,
+)
+
+
+class SilentProbe(Probe):
+    """Warnings are what a story is made of; nobody wants to read them."""
+
+    def __init__(self, mistakes: list[str]) -> None:
+        super().__init__()
+        self._mistakes = mistakes
+
+    def warn(self, text: str) -> None:
+        self.count("warnings")
+
+    def unexpected(self, what: str, error: Exception) -> None:
+        self._mistakes.append(f"mistake: {what}: {error!r}")
+
+
+class Verdict(NamedTuple):
+    """What became of a story."""
+
+    seed: int
+    violations: list[str]
+    faults: Counter[str]
+    reached: Counter[str]
+    commits: int
+    digest: str
+
+
+class SimClock:
+    """The host's clock: virtual time, and somebody who sets it wrong now and then."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self.off = 0.0
+
+    def now(self) -> float:
+        return BEGIN + self._loop.time() + self.off
+
+
+class Watched(Store):
+    """The real store, with an observer that looks after every commit."""
+
+    def __init__(self, store: SqliteStore, committed: Callable[[], None]) -> None:
+        self._store = store
+        self._committed = committed
+
+    def write(self, work: Work[T]) -> Future[T]:
+        future = self._store.write(work)
+        self._committed()
+        return future
+
+    def read(self, work: Work[T]) -> Future[T]:
+        return self._store.read(work)
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._store.subscribe(wake)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class Story:
+    """The cast and the stage of one seed."""
+
+    def __init__(self, seed: int, loop: VirtualLoop) -> None:
+        self.seed = seed
+        self.random = Random(seed)
+        self.clock = SimClock(loop)
+        self.real = SqliteStore(clock=self.clock, inline=True)
+        self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), SETTINGS.max_buffer)
+        self.store = Watched(self.real, self.observer.committed)
+        self.executor = RecordingExecutor(self.clock.now, self._plan)
+        self.faults: Counter[str] = Counter()
+        self.accepted: list[str] = []
+        self.limits: dict[str, int] = {}
+        self.raging = True
+        self.rate = self.random.choice((0.0, 0.01, 0.04, 0.1))
+        self.names = [f"schedule-{number}" for number in range(self.random.randint(2, 4))]
+
+    # --- what goes wrong ------------------------------------------------------------------------------------------
+
+    def mishap(self, kind: str) -> Mishap:
+        if not self.raging or self.random.random() >= self.rate:
+            return Mishap(Fault.NONE)
+        chosen = self.random.choice(
+            (Fault.BEFORE, Fault.LOST_ANSWER, Fault.BUSY, Fault.DISK_FULL, Fault.STALL, Fault.CRASH_BEFORE,
+             Fault.CRASH_AFTER)
+        )  # fmt: skip
+        self.faults[chosen] += 1
+        return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
+
+    def _plan(self, launch: Launch) -> tuple[float, Ended]:
+        """How long a run takes and how it ends: the same for the same attempt, whoever asks."""
+        drawn = Random(f"{self.seed}/{launch.run_id}/{launch.attempt}")
+        seconds = drawn.choice((0.0, 0.0, 0.5, 5.0, 25.0, 70.0))
+        failed = drawn.random() < 0.15
+        return seconds, Ended(RunState.FAILED, error="planned") if failed else Ended(result='"done"')
+
+    # --- who does what --------------------------------------------------------------------------------------------
+
+    async def instance(self) -> None:
+        """An instance that lives, dies and comes back until the end."""
+        while True:
+            died = asyncio.Event()
+            store = FaultyStore(self.store, self.mishap, died.set)
+            engine = Engine(
+                store,
+                {"function": self.executor},
+                clock=self.clock,
+                settings=SETTINGS,
+                probe=SilentProbe(self.observer.violations),
+            )
+            starting = asyncio.ensure_future(engine.start())
+            starting.add_done_callback(partial(_end_of_start, died))
+            life = self.random.expovariate(1 / 120) if self.raging else 1e6
+            try:
+                await time.wait(died, life)
+            except asyncio.CancelledError:
+                store.dead = True
+                bury(engine, starting)
+                raise
+            if not died.is_set() and starting.done() and self.random.random() < 0.5:
+                self.faults["graceful_stop"] += 1
+                try:
+                    async with asyncio.timeout(60):
+                        await engine.stop()
+                except TimeoutError:
+                    pass
+            else:
+                self.faults["kill"] += 1
+            store.dead = True
+            bury(engine, starting)
+            await pause(self.random.choice((0.0, 2.0, 15.0, 60.0)))
+
+    async def person(self, request: Request) -> None:
+        """Somebody who asks for something, again and again until there is an answer."""
+        loop = asyncio.get_running_loop()
+        await pause(max(0.0, request.at - loop.time()))
+        asked_at = self.clock.now()
+        store = FaultyStore(self.store, self._without_crashes, lambda: None)
+        while True:
+            future = store.write(lambda transaction: perform(Session(transaction, SETTINGS), request, asked_at))
+            answer = future if future.done() else await _waited(future)
+            error = answer.exception()
+            if error is None:
+                if request.operation != "target":
+                    self.accepted.append(request.request_id)
+                return
+            if refused(error):
+                self.faults[f"refused:{type(error).__name__}"] += 1
+                return
+            if not self.raging and not getattr(error, "retryable", False):
+                raise error
+            await pause(1.0)
+
+    def _without_crashes(self, kind: str) -> Mishap:
+        drawn = self.mishap(kind)
+        return Mishap(Fault.LOST_ANSWER) if drawn.fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER) else drawn
+
+    async def clock_setter(self) -> None:
+        """Somebody who sets the host's clock an hour on or back, and right again."""
+        if self.random.random() < 0.75:
+            return
+        await pause(self.random.uniform(60, RAGE_S - 120))
+        self.faults["clock_step"] += 1
+        self.observer.clock_stepped = True
+        self.clock.off = self.random.choice((3600.0, -3600.0))
+        await pause(self.random.uniform(10, 60))
+        self.clock.off = 0.0
+
+    def create(self) -> None:
+        for name in self.names:
+            given = fields_of(self.random)
+            if "remaining_actions" in given:
+                self.limits[name] = given["remaining_actions"]
+            self.store.write(partial(_created, name, given)).result()
+
+    async def tell(self) -> None:
+        self.create()
+        instances = [asyncio.ensure_future(self.instance()) for _ in range(self.random.randint(1, 3))]
+        people = [asyncio.ensure_future(self.person(each)) for each in requests_of(self.random, self.names, RAGE_S)]
+        setter = asyncio.ensure_future(self.clock_setter())
+        await pause(RAGE_S)
+        self.raging = False
+        await asyncio.gather(*people, setter)
+        self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue="default")).result()
+        await pause(REST_S if not self.faults["clock_step"] else REST_S + 3700)
+        for task in instances:
+            task.cancel()
+        await asyncio.gather(*instances, return_exceptions=True)
+
+    def verdict(self) -> Verdict:
+        connection = self.real._writer
+        now_ms = int(self.clock.now() * 1000)
+        stepped = self.faults["clock_step"] > 0
+        told = Told(
+            self.executor.executions,
+            self.accepted,
+            self.limits,
+            SETTINGS.misfire_grace_ms,
+            now_ms,
+            stepped,
+            self.observer.finals,
+        )
+        ledger = read_ledger(connection, told)
+        violations = self.observer.violations + check(ledger)
+        reached = Counter(run.reason or run.state for runs in ledger.runs.values() for run in runs)
+        reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
+        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(ledger.executions)))
+        digest = sha256(everything.encode()).hexdigest()
+        return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
+
+
+def _created(name: str, given: dict[str, Any], transaction: Transaction) -> Any:
+    return schedules.create(Session(transaction, SETTINGS), name, **given)
+
+
+def _end_of_start(died: asyncio.Event, starting: asyncio.Future[None]) -> None:
+    """An instance that cannot even start ends, and somebody starts it again."""
+    if not starting.cancelled() and starting.exception() is not None:
+        died.set()
+
+
+def bury(engine: Engine, starting: asyncio.Future[None]) -> None:
+    """End everything of an instance that has died: none of it can reach the store any more."""
+    starting.cancel()
+    for task in engine._tasks:
+        task.cancel()
+    for attempt in list(engine.launching.active.values()):
+        if attempt.task is not None:
+            attempt.task.cancel()
+
+
+async def _waited(future: Future[Any]) -> Future[Any]:
+    awaited = asyncio.wrap_future(future)
+    await asyncio.wait([awaited])
+    awaited.exception()  # it is the caller's to look at
+    return future
+
+
+def tell(seed: int) -> Verdict:
+    """Tell the story of one seed."""
+    loop = VirtualLoop()
+    asyncio.set_event_loop(loop)
+    story = Story(seed, loop)
+    try:
+        loop.run_until_complete(story.tell())
+        verdict = story.verdict()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
+    except Stuck as stuck:
+        verdict = Verdict(seed, [f"liveness: {stuck}"], story.faults, Counter(), story.observer.commits, "")
+        for task in asyncio.all_tasks(loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # it will never run again, and we know
+    finally:
+        story.real.close()
+        loop.close()
+        asyncio.set_event_loop(None)
+    return verdict

@@ -1,0 +1,55 @@
+"""Five hundred stories, and every planted defect, in each run of the suite."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from foliot.testing.faults import Fault
+from tests.simulation.__main__ import caught
+from tests.simulation.defects import DEFECTS, Defect
+from tests.simulation.story import tell
+
+SEEDS = 500
+PER_TEST = 10
+
+EXPECTED = (
+    *(fault.value for fault in Fault if fault is not Fault.NONE),
+    "kill", "graceful_stop", "clock_step",
+    "overlap", "superseded", "buffer_full", "min_interval", "retry", "catch_up", "cancel_requested", "shadow",
+    "skip_requested", "target_paused", "SUCCESS", "FAILED",
+    "span:missed", "span:coalesced", "span:outside_window", "span:edited", "span:deleted", "span:resumed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, PER_TEST))
+def test_no_story_breaks_a_promise(first: int) -> None:
+    broken = {
+        seed: verdict.violations[:3] for seed in range(first, first + PER_TEST) if (verdict := tell(seed)).violations
+    }
+    assert not broken, f"tell one again with: python -m tests.simulation --seed {next(iter(broken))}\n{broken}"
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_planted_defect_is_caught(defect: Defect) -> None:
+    assert caught(defect) is not None
+
+
+def test_there_are_enough_defects() -> None:
+    assert len(DEFECTS) >= 20
+
+
+def test_a_story_is_told_the_same_way_twice() -> None:
+    for seed in (3, 14, 15):
+        assert tell(seed).digest == tell(seed).digest
+
+
+def test_stories_reach_every_kind_of_fault_and_decision() -> None:
+    """A search that never meets a case proves nothing about it."""
+    met: Counter[str] = Counter()
+    for seed in range(1_000, 1_060):
+        verdict = tell(seed)
+        met.update(verdict.faults)
+        met.update(verdict.reached)
+    assert [name for name in EXPECTED if not met[name]] == []

@@ -1,0 +1,136 @@
+"""Which schedules there are, and what people do to them: drawn from the seed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, NamedTuple
+
+from foliot.errors import FoliotError
+from foliot.operations import control, schedules, targets
+from foliot.operations.session import Session
+
+SPECS: tuple[dict[str, Any], ...] = (
+    {"cron": ["* * * * *"]},
+    {"cron": ["*/20 * * * * *"]},
+    {"cron": ["*/5 * * * *"], "timezone": "Europe/Berlin"},
+    {"intervals": ["30s"]},
+    {"intervals": ["45s/7s"], "jitter_ms": 8_000},
+    {"cron": ["* * * * *"], "jitter_ms": 15_000, "jitter_mode": "delay"},
+    {"cron": ["0 */2 * * * *", "30 1-59/2 * * * *"]},
+    {"intervals": [{"every": "25s", "anchor": "completion"}]},
+)
+OVERLAPS = ("skip", "allow", "queue", "buffer_one", "cancel_other", "terminate_other")
+CATCHUPS = ("none", "coalesce", "fire_immediately", "spread")
+
+
+class Request(NamedTuple):
+    """Something that somebody asks for, once, whatever happens on the way."""
+
+    at: float
+    operation: str
+    schedule_id: str
+    arguments: dict[str, Any]
+    request_id: str
+
+
+def fields_of(random: Random) -> dict[str, Any]:
+    """Return the definition of a schedule."""
+    given: dict[str, Any] = {
+        **random.choice(SPECS),
+        "function": "tests.simulation.workload:nothing",
+        "overlap_policy": random.choice(OVERLAPS),
+        "catchup_policy": random.choice(CATCHUPS),
+        "max_concurrent": random.choice((1, 1, 1, 2)),
+    }
+    if random.random() < 0.2:
+        given["catchup_window"] = random.choice((0, 60, 600))
+    if random.random() < 0.15:
+        given["remaining_actions"] = random.randint(1, 12)
+    if random.random() < 0.2:
+        given["max_attempts"] = 3
+    if random.random() < 0.1:
+        given["pause_on_failure"] = True
+    if random.random() < 0.1:
+        given["min_interval_ms"] = 40_000
+    if random.random() < 0.2:
+        given["on_resume"] = random.choice(("skip", "fire_once"))
+    if random.random() < 0.15:
+        given["buffer_keep"] = "first"
+    if random.random() < 0.1:
+        given["max_execution_ms"] = 20_000
+    if random.random() < 0.05:
+        given["shadow"] = True
+    return given
+
+
+def requests_of(random: Random, names: list[str], seconds: float) -> list[Request]:
+    """Return what people ask for during a story, in order."""
+    asked = []
+    for number in range(random.randint(4, 14)):
+        name = random.choice(names)
+        operation = random.choice(tuple(_ARGUMENTS))
+        asked.append(
+            Request(random.uniform(5, seconds), operation, name, _ARGUMENTS[operation](random), f"request-{number}")
+        )
+    return sorted(asked)
+
+
+def perform(session: Session, request: Request, now_s: float) -> Any:
+    """Do what was asked for; what does not fit the moment is refused, and that is fine."""
+    given = dict(request.arguments)
+    operation = request.operation
+    if operation == "target":
+        if given["pause"]:
+            return targets.pause_target(session, queue="default")
+        return targets.resume_target(session, queue="default")
+    if operation == "backfill":
+        end = given.pop("end_ago")
+        given["ranges"] = [(now_s - end - given.pop("length"), now_s - end)]
+    if operation == "pause" and "until_in" in given:
+        given["until"] = now_s + given.pop("until_in")
+    return _OPERATIONS[operation](session, request.schedule_id, request_id=request.request_id, **given)
+
+
+def refused(error: BaseException) -> bool:
+    """Whether an answer says that the request did not fit, rather than that the store failed."""
+    return isinstance(error, FoliotError) and not error.retryable
+
+
+async def nothing() -> None:
+    """What the schedules would run."""
+
+
+_OPERATIONS: dict[str, Any] = {
+    "pause": control.pause,
+    "resume": control.resume,
+    "trigger": control.trigger,
+    "backfill": control.backfill,
+    "skip": control.skip,
+    "patch": schedules.patch,
+    "upsert": schedules.upsert,
+    "delete": schedules.delete,
+}
+_ARGUMENTS: dict[str, Any] = {
+    "pause": lambda random: random.choice(({}, {"until_in": random.uniform(20, 200)}, {"note": "stop"})),
+    "resume": lambda random: random.choice(({}, {"on_resume": random.choice(("policy", "skip", "fire_once"))})),
+    "trigger": lambda random: random.choice(({}, {"overlap": random.choice(OVERLAPS)})),
+    "backfill": lambda random: {
+        "end_ago": random.uniform(0, 300),
+        "length": random.uniform(60, 900),
+        "overlap": random.choice(("queue", "queue", "allow", "skip")),
+        "only": random.choice(("all", "all", "missing", "failed")),
+    },
+    "skip": lambda _random: {},
+    "patch": lambda random: random.choice(
+        (
+            {"overlap_policy": random.choice(OVERLAPS)},
+            {"catchup_policy": random.choice(CATCHUPS)},
+            {"remaining_actions": random.choice((None, 0, 5))},
+            {"cron": ["*/30 * * * * *"], "intervals": [], "jitter_ms": 0},
+            {"description": "changed"},
+        )
+    ),
+    "upsert": fields_of,
+    "delete": lambda random: {"purge": random.random() < 0.3},
+    "target": lambda random: {"pause": random.random() < 0.5},
+}
