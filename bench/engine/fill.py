@@ -1,0 +1,155 @@
+"""Very many schedules at once: rows as the operations write them, put into the tables with SQL.
+
+Two schedules are created through the operation and taken as patterns, one in UTC and one in Berlin; the others, half of
+each, differ in their id, their expression and the moment of their next tick, which is drawn at random and need not be
+one of the expression's: nobody gets that far.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from random import Random
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from bench.engine.job import FUNCTION
+from bench.engine.stores import path_of
+from bench.spec.expressions import draw_expression
+from foliot import wiring
+from foliot.model.dial import Dial
+from foliot.model.rows import ScheduleRow, VersionRow
+from foliot.operations import schedules
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Transaction
+
+HOUR_S = 3600
+SEED = 20_261_101
+BLOCK = 20_000
+
+
+class Pattern(NamedTuple):
+    """The rows of one schedule."""
+
+    schedule: ScheduleRow
+    version: VersionRow
+    dial: Dial
+
+
+class Due(NamedTuple):
+    """When the next ticks are: all seconds since the epoch, drawn between the two."""
+
+    earliest_s: int
+    latest_s: int
+
+
+def fill(url: str, count: int, due: Due) -> int:
+    """Put so many schedules into an empty store; return how many bytes their definitions have on average."""
+    patterns = [pattern_of(url, cron="0 9 * * MON-FRI", timezone=zone) for zone in (None, "Europe/Berlin")]
+    random = Random(SEED)
+    size = 0
+    for first in range(0, count, BLOCK):
+        block = list(_rows(patterns, random, range(first, min(count, first + BLOCK)), due))
+        size += sum(len(each.version.spec) + len(each.version.policy) + len(each.version.action) for each in block)
+        if url.startswith("sqlite"):
+            _insert_sqlite(url, block)
+        else:
+            _insert_postgres(url, block)
+    tidy(url)
+    return size // max(1, count)
+
+
+def aim(url: str, **spec: Any) -> None:
+    """Let all schedules of a store be due as a spec says, in one go: their rows become what creating would write."""
+    pattern = pattern_of(url, **spec)
+    dial, mark = pattern.dial, "?" if url.startswith("sqlite") else "%s"
+    aimed = (dial.cursor_s, dial.next_nominal_s, dial.next_fire_ms)
+    with closing(_connected(url)) as connection:
+        connection.execute(f"UPDATE schedule_versions SET spec = {mark}", (pattern.version.spec,))  # noqa: S608 - our own names
+        connection.execute(
+            f"UPDATE dials SET cursor_s = {mark}, next_nominal_s = {mark}, next_fire_ms = {mark}",  # noqa: S608 - our own names
+            aimed,
+        )
+        connection.commit()
+    tidy(url)
+
+
+def _connected(url: str) -> Any:
+    return sqlite3.connect(path_of(url)) if url.startswith("sqlite") else psycopg.connect(url)
+
+
+def pattern_of(url: str, **spec: Any) -> Pattern:
+    """Create one schedule, read its rows and leave no trace of it but its number."""
+    store = wiring.open_store(url)
+    name = "pattern"
+
+    def create(transaction: Transaction) -> Pattern:
+        session = Session(transaction, Settings())
+        schedules.create(session, name, function=FUNCTION, **spec)
+        row = transaction.schedule_by_id("default", name)
+        assert row is not None
+        version = transaction.version_by_number(row.schedule_key, row.version)
+        assert version is not None
+        dial = transaction.read_dials([row.schedule_key])[row.schedule_key]
+        transaction.purge(row.schedule_key)
+        return Pattern(row, version, dial)
+
+    try:
+        return store.write(create).result()
+    finally:
+        store.close()
+
+
+def _rows(patterns: list[Pattern], random: Random, numbers: range, due: Due) -> Iterator[Pattern]:
+    for number in numbers:
+        pattern = random.choice(patterns)
+        spec = json.loads(pattern.version.spec)
+        key = number + 1_000
+        text = json.dumps({**spec, "cron": [draw_expression(random)]}, separators=(",", ":"))
+        nominal = random.randint(due.earliest_s, due.latest_s)
+        yield Pattern(
+            pattern.schedule._replace(schedule_key=key, schedule_id=f"customer-{number % 977}/report-{number}"),
+            pattern.version._replace(schedule_key=key, spec=text),
+            pattern.dial._replace(schedule_key=key, next_nominal_s=nominal, next_fire_ms=nominal * 1000),
+        )
+
+
+def _tables(block: list[Pattern]) -> Iterable[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+    yield "schedules", ScheduleRow._fields, [each.schedule for each in block]
+    yield "schedule_versions", VersionRow._fields, [each.version for each in block]
+    yield "dials", Dial._fields, [each.dial for each in block]
+
+
+def _insert_sqlite(url: str, block: list[Pattern]) -> None:
+    with closing(sqlite3.connect(path_of(url), isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")  # while it is filled, not while it is measured
+        connection.execute("BEGIN IMMEDIATE")
+        for table, columns, rows in _tables(block):
+            marks = ", ".join("?" * len(columns))
+            connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608 - our own names
+        connection.execute("COMMIT")
+
+
+def _insert_postgres(url: str, block: list[Pattern]) -> None:
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        for table, columns, rows in _tables(block):
+            names = sql.SQL(", ").join(map(sql.Identifier, columns))
+            with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)) as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+
+def tidy(url: str) -> None:
+    """Bring the store into the state of one that has been running for long."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(path_of(url), isolation_level=None)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("VACUUM (ANALYZE) schedules, schedule_versions, dials, schedule_runs")
+            connection.execute("CHECKPOINT")

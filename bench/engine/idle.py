@@ -1,0 +1,166 @@
+"""Very many schedules, and none of them due: what an idle engine costs, and what looking costs.
+
+``rest`` runs in a process of its own, because it measures the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foliot import wiring
+from foliot.embedded import Foliot
+from foliot.engine.rules import Rules
+from foliot.store.base import Store, Transaction
+
+PAGE = resource.getpagesize()
+LOOK_S = 1.5
+QUIET = 0.05
+"""An engine that used less than this share of a core for a while has done what it does at the start."""
+START_MOST_S = 400
+CLAIMED = 100
+FAR_MS = 1 << 52
+GRACE_MS = 30_000
+SMALL, LARGE = "small", "large"
+
+
+class Rest(NamedTuple):
+    """What an engine used while it had nothing to do."""
+
+    start_s: float
+    """The processor time until the engine came to rest."""
+    cpu_share: float
+    """Of one core, from then on."""
+    before_bytes: int
+    """Resident before the store was opened; everything is imported."""
+    resident_bytes: int
+    remembered: int
+    rules_bytes: int
+    """What so many remembered rules add."""
+
+
+class Undo(Exception):
+    """Ends a transaction without a trace."""
+
+
+def rest(url: str, seconds: float, remember: int = 0) -> Rest:
+    """Run an engine for so long and see what this process uses; then let it remember some rules."""
+    return asyncio.run(_rest(url, seconds, remember))
+
+
+async def _rest(url: str, seconds: float, remember: int) -> Rest:
+    before = resident()
+    async with Foliot(url) as foliot:
+        begun = _cpu_s()
+        for _ in range(int(START_MOST_S / LOOK_S)):
+            if await _share_during(LOOK_S) < QUIET:
+                break
+        started = _cpu_s() - begun
+        share = await _share_during(seconds)
+        running = resident()
+        assert not foliot.counts.get("runs_emitted"), "something was due after all"
+    rules = Rules()
+    remembered = await asyncio.to_thread(_remember, url, rules, remember)
+    return Rest(started, share, before, running, remembered, resident() - running)
+
+
+async def _share_during(seconds: float) -> float:
+    """Return which share of a core this process uses for so long."""
+    spent, start = _cpu_s(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    return (_cpu_s() - spent) / (time.perf_counter() - start)
+
+
+def _remember(url: str, rules: Rules, count: int) -> int:
+    """Load the rules of so many schedules, as firing them would."""
+    store = wiring.open_store(url)
+    done = 0
+    try:
+        while done < count:
+            pairs = [(key + 1_000, 1) for key in range(done, min(count, done + 2_000))]
+            found = store.read(partial(rules.of_versions, pairs=pairs)).result()
+            done += len(pairs)
+            assert len(found) == len(pairs), "schedules are missing"
+    finally:
+        store.close()
+    return done
+
+
+def resident() -> int:
+    """Return the bytes of this process that are in memory; elsewhere than on Linux the most that ever were."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+# --- what looking costs -----------------------------------------------------------------------------------------
+
+Look = Callable[[Transaction], Any]
+
+
+def looks() -> dict[str, Look]:
+    """Return what an engine asks: whether anything is due, to claim it, and to claim some."""
+
+    def due_now(transaction: Transaction) -> Any:
+        now_ms = int(time.time() * 1000)
+        return transaction.due_now(now_ms, now_ms - GRACE_MS)
+
+    def claim_nothing(transaction: Transaction) -> Any:
+        now_ms = int(time.time() * 1000)
+        return transaction.claim_due(now_ms - GRACE_MS, now_ms, CLAIMED)
+
+    def claim_some(transaction: Transaction) -> Any:
+        return transaction.claim_due(-1, FAR_MS, CLAIMED)
+
+    return {
+        "due_now, nothing is due": due_now,
+        "claim_due, nothing is due": claim_nothing,
+        f"claim_due of {CLAIMED}": claim_some,
+    }
+
+
+def compare(small: str, large: str, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Ask a small and a large store in turns; return microseconds by question and store."""
+    stores = {SMALL: wiring.open_store(small), LARGE: wiring.open_store(large)}
+    spent: dict[str, dict[str, list[float]]] = {name: {size: [] for size in stores} for name in looks()}
+    try:
+        for number in range(-3, rounds):
+            order = list(stores) if number % 2 else list(reversed(stores))
+            for name, look in looks().items():
+                for size in order:
+                    took = ask(stores[size], look)
+                    if number >= 0:  # the first few prepare statements and fill caches
+                        spent[name][size].append(took)
+    finally:
+        for store in stores.values():
+            store.close()
+    return spent
+
+
+def ask(store: Store, look: Look) -> float:
+    """Return how many microseconds a question takes inside its transaction, which is undone."""
+    took = 0.0
+
+    def work(transaction: Transaction) -> None:
+        nonlocal took
+        start = time.perf_counter()
+        look(transaction)
+        took = time.perf_counter() - start
+        raise Undo
+
+    try:
+        store.write(work).result()
+    except Undo:
+        return took * 1e6
+    raise AssertionError("a transaction that is undone raises")

@@ -1,0 +1,21 @@
+"""The job of the benchmark: it does nothing but note when it ran."""
+
+from __future__ import annotations
+
+from time import time
+
+from foliot.launch.base import Launch
+
+FUNCTION = "bench.engine.job:noop"
+
+RUNS: list[tuple[Launch, float]] = []
+
+
+async def noop(launch: Launch) -> None:
+    """Do nothing but being seen."""
+    RUNS.append((launch, time()))
+
+
+def ticks() -> list[tuple[float, float]]:
+    """Return, for each run so far, when it was due and when it ran."""
+    return [(launch.scheduled_for.timestamp(), ran) for launch, ran in RUNS]

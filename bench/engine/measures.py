@@ -1,0 +1,284 @@
+"""The races: Foliot's turns, the floor's, and those of the peers on the same kind of store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from time import time
+from typing import NamedTuple
+
+from bench.engine.child import in_child
+from bench.engine.fill import Due, fill
+from bench.engine.peers import contest
+from bench.engine.peers.contest import PEERS, VALKEY, Peer, Result
+from bench.engine.peers.progress import Progress
+from bench.engine.race import AGAIN_S, BURST, STEADY
+from bench.engine.report import P50, P99, RATE, RATIO, SHARE, Goal, Row, Section
+from bench.engine.stores import KINDS, NAMES, Stores
+from bench.spec.report import Target
+
+FASTER = Goal(Target("≥", 30), RATIO)
+OF_FLOOR = Goal(Target("≥", 40), SHARE)
+RACE = (RATE, P50, P99, RATIO)
+
+
+class Scale(NamedTuple):
+    """How much is measured."""
+
+    burst: int
+    rounds: int
+    timeout_s: float
+    steady: int
+    seconds: float
+    singles: int
+    stored: int
+    few: int
+    looks: int
+    rest_s: float
+    remembered: int
+    peers: tuple[str, ...]
+
+
+class Turn(NamedTuple):
+    """One burst or steady run of Foliot."""
+
+    rate: float
+    p50: float
+    p99: float
+    settled_rate: float
+    ticks: int
+
+
+class Burst(NamedTuple):
+    """A burst, the same schedules again, and how fast they were created."""
+
+    first: Turn
+    again: Turn | None
+    added: float
+
+
+class Bench(NamedTuple):
+    """What all measures need."""
+
+    stores: Stores
+    scale: Scale
+    progress: Progress
+
+
+def turn_of(ticks: Sequence[Sequence[float]], begin: float, expected: int, settled_s: float) -> Turn:
+    """Return the figures of the ticks that were due at one moment."""
+    late = sorted(ran - due for due, ran in ticks if due == begin)
+    if len(late) != expected:
+        raise AssertionError(f"{len(late):,} of {expected:,} ticks ran: that is no burst")
+    return Turn(len(late) / late[-1], percentile(late, 50), percentile(late, 99), len(late) / settled_s, len(late))
+
+
+def percentile(ordered: Sequence[float], percent: int) -> float:
+    """Return the value that so many percent do not exceed; 0 where there is none."""
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0
+
+
+# --- burst and floor --------------------------------------------------------------------------------------------
+
+
+def burst_once(bench: Bench, kind: str) -> Burst:
+    """Let Foliot do one burst on a new store."""
+    url, count = bench.stores.migrated(kind), bench.scale.burst
+    seen = in_child("race", url=url, kind=BURST, count=count, seconds=bench.scale.timeout_s)
+    begin, settled = seen["begin"], seen["settled_s"]
+    first = turn_of(seen["ticks"], begin, count, settled[0])
+    again = turn_of(seen["ticks"], begin + AGAIN_S, count, settled[1]) if len(settled) > 1 else None
+    bench.stores.drop(url)
+    bench.progress(
+        f"  Foliot on {NAMES[kind]}: {first.rate:,.0f} ticks/s, again {again.rate if again else 0:,.0f},"
+        f" settled {first.settled_rate:,.0f}"
+    )
+    return Burst(first, again, count / seen["adding_s"])
+
+
+def floor_once(bench: Bench, kind: str) -> float:
+    """Let the bare script move the same rows on a new store; return ticks per second."""
+    url = bench.stores.migrated(kind)
+    moment = int(time()) - 1
+    fill(url, bench.scale.burst, Due(moment, moment))
+    moved = in_child("floor", url=url)
+    assert moved["ticks"] == bench.scale.burst, moved
+    bench.stores.drop(url)
+    bench.progress(f"  the bare script on {NAMES[kind]}: {moved['ticks'] / moved['seconds']:,.0f} ticks/s")
+    return float(moved["ticks"] / moved["seconds"])
+
+
+class Bursts:
+    """The bursts of Foliot and of the floor, in turns, by store."""
+
+    def __init__(self, bench: Bench, *, with_floor: bool) -> None:
+        """Measure."""
+        self.foliot: dict[str, list[Burst]] = {kind: [] for kind in KINDS}
+        self.floor: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        for number in range(bench.scale.rounds):
+            bench.progress(f"burst, round {number + 1} of {bench.scale.rounds}, {bench.scale.burst:,} schedules …")
+            for kind in KINDS:
+                self.foliot[kind].append(burst_once(bench, kind))
+                if with_floor:
+                    self.floor[kind].append(floor_once(bench, kind))
+
+    def middle(self, kind: str) -> Burst:
+        """Return the burst of the median rate."""
+        return sorted(self.foliot[kind], key=lambda each: each.first.rate)[len(self.foliot[kind]) // 2]
+
+    def shares(self, kind: str, *, again: bool = False) -> list[float]:
+        """Return which percentage of the floor each round reached."""
+        pairs = zip(self.foliot[kind], self.floor[kind], strict=True)
+        turns = [(each.again if again else each.first, floor) for each, floor in pairs]
+        return [100 * turn.rate / floor for turn, floor in turns if turn is not None]
+
+
+def burst_sections(bench: Bench, bursts: Bursts) -> list[Section]:
+    """Compare bursts with the peers', store by store."""
+    results = run_peers(bench, BURST)
+    sections = []
+    for kind in KINDS:
+        found = bursts.middle(kind)
+        ours = [
+            Row("Foliot", _figures(found.first)),
+            Row("  until all outcomes are written", {RATE: found.first.settled_rate}),
+        ]
+        if found.again is not None:
+            ours.append(Row("  the same schedules again", _figures(found.again)))
+        title = f"Burst of {bench.scale.burst:,}, {NAMES[kind]}"
+        sections.append(_with_peers(title, ours, found.first.rate, results, kind, FASTER))
+    return [*sections, *_elsewhere(results), adding_section(bench, bursts, results)]
+
+
+def floor_section(bench: Bench, bursts: Bursts) -> Section:
+    """Compare with the bare script, round by round."""
+    rows = []
+    for kind in KINDS:
+        found = bursts.middle(kind)
+        rows.append(Row(f"bare script, {NAMES[kind]}", {RATE: median(bursts.floor[kind])}))
+        rows.append(
+            Row(f"  Foliot, {NAMES[kind]}", {RATE: found.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
+        )
+        again = bursts.shares(kind, again=True)
+        if found.again is not None and again:
+            rows.append(Row("  the same schedules again", {RATE: found.again.rate, SHARE: median(again)}))
+    note = f"median of {bench.scale.rounds} rounds in turns; the script decides, launches and settles nothing"
+    return Section("The floor: only the rows", (RATE, SHARE), rows, [note])
+
+
+def adding_section(bench: Bench, bursts: Bursts, results: Sequence[Result]) -> Section:
+    """Tell how fast schedules are created, by door."""
+    rows = []
+    for kind in KINDS:
+        url = bench.stores.migrated(kind)
+        singly = float(in_child("create_singly", url=url, count=bench.scale.singles))
+        bench.stores.drop(url)
+        rows.append(Row(f"Foliot.create(), {NAMES[kind]}", {RATE: singly}))
+        rows.append(Row("  500 in a transaction", {RATE: median(each.added for each in bursts.foliot[kind])}))
+        rows += [
+            Row(f"  {result.peer}", {RATE: result.added_per_second})
+            for result in results
+            if result.store == kind and result.added_per_second
+        ]
+    return Section("Creating schedules", (RATE,), rows)
+
+
+# --- steady -----------------------------------------------------------------------------------------------------
+
+
+def steady_sections(bench: Bench) -> list[Section]:
+    """Let every schedule be due each second."""
+    results = run_peers(bench, STEADY)
+    sections = []
+    for kind in KINDS:
+        turn = steady_once(bench, kind)
+        expected = bench.scale.steady * int(bench.scale.seconds)
+        title = f"{bench.scale.steady:,} each second, {NAMES[kind]}"
+        section = _with_peers(title, [Row("Foliot", _figures(turn))], turn.rate, results, kind, None)
+        if turn.ticks < expected:
+            section.notes.append(f"Foliot: {turn.ticks:,} of {expected:,} ticks ran in time")
+        sections.append(section)
+    return [*sections, *_elsewhere(results)]
+
+
+def steady_once(bench: Bench, kind: str) -> Turn:
+    """Let Foliot fire some schedules each second, for some seconds."""
+    scale = bench.scale
+    bench.progress(f"Foliot on {NAMES[kind]}: steady, {scale.steady:,} schedules for {scale.seconds:.0f} s …")
+    url = bench.stores.migrated(kind)
+    seen = in_child("race", url=url, kind=STEADY, count=scale.steady, seconds=scale.seconds)
+    bench.stores.drop(url)
+    end = seen["begin"] + scale.seconds
+    late = sorted(ran - due for due, ran in seen["ticks"] if seen["begin"] <= due < end and ran <= end)
+    rate = len(late) / scale.seconds
+    bench.progress(f"  {len(late):,} ticks, {rate:,.0f}/s")
+    return Turn(rate, percentile(late, 50), percentile(late, 99), rate, len(late))
+
+
+# --- the peers --------------------------------------------------------------------------------------------------
+
+
+def run_peers(bench: Bench, kind_of_race: str) -> list[Result]:
+    """Let the chosen peers run on each of their stores, one after the other."""
+    scale, results = bench.scale, []
+    for peer in PEERS:
+        if peer.name not in scale.peers:
+            continue
+        for kind in peer.stores:
+            try:
+                url = bench.stores.empty(kind)
+            except Exception as error:  # noqa: BLE001 - whatever a server died of, the other peers are to run
+                results.append(contest.failed(peer, kind, kind_of_race, scale.burst, f"no {kind} server: {error}"))
+                continue
+            results.append(_peer_race(bench, peer, url, kind_of_race))
+            if kind != VALKEY:
+                bench.stores.drop(url)
+    return results
+
+
+def _peer_race(bench: Bench, peer: Peer, url: str, kind_of_race: str) -> Result:
+    scale = bench.scale
+    if kind_of_race == BURST:
+        return contest.burst(peer, url, scale.burst, scale.timeout_s, bench.progress)
+    return contest.steady(peer, url, scale.steady, scale.seconds, bench.progress)
+
+
+def _figures(turn: Turn) -> Mapping[str, float]:
+    return {RATE: turn.rate, P50: turn.p50, P99: turn.p99}
+
+
+def _with_peers(  # noqa: PLR0913 - the parts of one table
+    title: str, ours: list[Row], rate: float, results: Sequence[Result], kind: str, goal: Goal | None
+) -> Section:
+    """Return a table of Foliot and the peers on a store; the best of them is what the target is about."""
+    there = [result for result in results if result.store == kind]
+    best = max((result.per_second for result in there), default=0.0)
+    rows = [*ours, *(_peer_row(each, rate, goal if each.per_second == best else None) for each in there)]
+    return Section(title, RACE, rows, _notes(there))
+
+
+def _peer_row(result: Result, rate: float | None, goal: Goal | None) -> Row:
+    if result.error or not result.per_second:
+        return Row(f"{result.peer}: failed", {})
+    figures: dict[str, float | None] = {
+        RATE: result.per_second,
+        P50: result.late_p50_s,
+        P99: result.late_p99_s,
+        RATIO: None if rate is None else rate / result.per_second,
+    }
+    return Row(result.peer, figures, goal)
+
+
+def _elsewhere(results: Sequence[Result]) -> list[Section]:
+    """Return the peers that only know a store that Foliot does not use, for information."""
+    there = [result for result in results if result.store == VALKEY]
+    if not there:
+        return []
+    rows = [_peer_row(result, None, None) for result in there]
+    return [Section("The same, peers on Valkey", (RATE, P50, P99), rows, _notes(there))]
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    notes = [f"{each.peer}: {each.note}" for each in results if each.note]
+    notes += [f"{each.peer}: {each.counted}" for each in results if each.counted != contest.RAN]
+    return [*notes, *(f"{each.peer}: {each.error.splitlines()[-1][:60]}" for each in results if each.error)]

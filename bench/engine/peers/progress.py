@@ -1,0 +1,17 @@
+"""How the long-running parts say what they are doing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+Progress = Callable[[str], None]
+
+
+def silent(_line: str) -> None:
+    """Say nothing."""
+
+
+def to_stderr(line: str) -> None:
+    """Print a line at once, beside the figures."""
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,217 @@
+"""The benchmark of the engine measures what it says and adds up; how fast anything is, no test may say."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bench.engine import floor, idle, race, resting
+from bench.engine.__main__ import FULL, QUICK, main
+from bench.engine.child import ChildFailed, in_child
+from bench.engine.fill import Due, fill
+from bench.engine.measures import (
+    FASTER,
+    Bench,
+    Burst,
+    Bursts,
+    Turn,
+    burst_once,
+    floor_section,
+    percentile,
+    steady_once,
+    turn_of,
+)
+from bench.engine.peers.contest import SQLITE
+from bench.engine.peers.progress import silent
+from bench.engine.profiling import Profiles, watched
+from bench.engine.report import P50, P99, RATE, RATIO, WIDTH, Goal, Report, Row, Section, as_json, as_text, environment
+from bench.engine.stores import Stores, path_of, size_of
+from bench.spec.report import Target
+from foliot import wiring
+
+TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=10, stored=200, few=20, looks=3, rest_s=0.2)
+
+
+@pytest.fixture
+def stores() -> Iterator[Stores]:
+    with Stores() as made:
+        yield made
+
+
+@pytest.fixture
+def url(stores: Stores) -> str:
+    return stores.migrated(SQLITE)
+
+
+def rows_of(url: str, query: str) -> list[tuple[int, ...]]:
+    with closing(sqlite3.connect(path_of(url))) as connection:
+        return connection.execute(query).fetchall()
+
+
+# --- the turns --------------------------------------------------------------------------------------------------
+
+
+def test_a_burst_is_seen_as_a_whole_and_comes_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race, "AGAIN_S", 1)
+    monkeypatch.setattr(race, "HEAD_START_S", 1.0)
+    monkeypatch.setattr(race, "READY_S", 0.5)
+    profiles = Profiles()
+    with watched(profiles) as watch:
+        seen = race.race(url, race.BURST, 30, 10)
+    assert sorted({due - seen.begin for due, _ran in seen.ticks}) == [0, 1]
+    assert len(seen.ticks) == 60
+    assert all(ran >= due for due, ran in seen.ticks)
+    assert len(seen.settled_s) == 2
+    assert seen.counts["runs_settled"] == 60
+    assert rows_of(url, "SELECT count(*) FROM schedule_runs WHERE state = 'SUCCESS'") == [(60,)]
+    assert watch.spent["fire"][0] >= 2
+    assert any("settle_runs" in line for line in watch.lines())
+    assert any("executemany" in line for line in profiles.lines())
+
+
+def test_steady_runs_count_what_was_due_and_ran_in_time(
+    url: str, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "HEAD_START_S", 1.0)
+    monkeypatch.setattr(race, "READY_S", 0.5)
+    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **given: race.race(**given)._asdict())
+    turn = steady_once(Bench(stores, TINY, silent), SQLITE)
+    assert turn.ticks == 10
+    assert turn.rate == 5
+    assert turn.p50 <= turn.p99
+
+
+def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
+    store = wiring.open_store(url)
+    try:
+        assert race.create_many(store, {"cron": "0 0 1 1 *"}, 5, undo=True) > 0
+        assert race.create_many(store, {"cron": "0 0 1 1 *"}, 3) > 0
+    finally:
+        store.close()
+    assert rows_of(url, "SELECT count(*) FROM schedules") == [(3,)]
+    assert race.create_singly(url, 2) > 0
+    assert rows_of(url, "SELECT count(*) FROM schedules") == [(5,)]
+
+
+def test_the_floor_moves_every_row_once(url: str) -> None:
+    moment = int(time.time()) - 1
+    fill(url, 25, Due(moment, moment))
+    assert floor.run(url, batch=10)["ticks"] == 25
+    assert floor.run(url, batch=10)["ticks"] == 0
+    assert rows_of(url, "SELECT count(*), min(nominal_s), max(nominal_s) FROM schedule_runs") == [(25, moment, moment)]
+    assert rows_of(url, "SELECT min(next_fire_ms), sum(in_flight), sum(starts) FROM dials") == [
+        ((moment + floor.DAY_S) * 1000, 25, 25)
+    ]
+
+
+def test_filled_rows_are_schedules_that_work(url: str) -> None:
+    moment = int(time.time()) + 7_200
+    before = size_of(url)
+    assert fill(url, 40, Due(moment, moment + 10)) > 50, "definitions have a size"
+    assert size_of(url) > before
+    assert rows_of(url, "SELECT count(*) FROM dials WHERE next_fire_ms > 0") == [(40,)]
+    seen = idle.rest(url, 0.1, remember=40)
+    assert seen.remembered == 40, "each can be compiled"
+    assert seen.resident_bytes > 0
+
+
+def test_looking_takes_turns_and_changes_nothing(stores: Stores) -> None:
+    small, large = stores.migrated(SQLITE), stores.migrated(SQLITE)
+    moment = int(time.time()) + 7_200
+    fill(small, 5, Due(moment, moment))
+    fill(large, 50, Due(moment, moment))
+    spent = idle.compare(small, large, 4)
+    assert list(spent) == list(idle.looks())
+    assert all(len(each) == 4 for by_size in spent.values() for each in by_size.values())
+    assert rows_of(large, "SELECT count(*) FROM dials WHERE next_fire_ms > 0") == [(50,)]
+
+
+def test_a_child_answers_or_says_why_not(url: str, tmp_path: Path) -> None:
+    assert in_child("floor", url=url) == {"ticks": 0, "seconds": pytest.approx(0, abs=60)}
+    with pytest.raises(ChildFailed, match="no such table"):
+        in_child("floor", url=f"sqlite:///{tmp_path / 'empty.db'}")
+
+
+def test_a_rest_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle, "LOOK_S", 0.1)
+    monkeypatch.setattr(resting, "KINDS", (SQLITE,))
+    monkeypatch.setattr(resting, "in_child", lambda _call, **given: idle.rest(**given)._asdict())
+    sections = resting.rest_sections(Bench(stores, TINY._replace(remembered=20), silent), idle=True, memory=True)
+    assert [section.title.partition(",")[0] for section in sections] == ["200 stored", "Looking", "Memory and disk"]
+    text = as_text(Report(environment(), sections))
+    assert "bytes of a rule" in text
+    assert len([row for section in sections for row in section.rows if row.goal]) == 4
+
+
+# --- the sums ---------------------------------------------------------------------------------------------------
+
+
+def test_figures_of_a_turn() -> None:
+    ticks = [(100.0, 100.0 + late / 100) for late in range(1, 101)] + [(106.0, 106.5)]
+    turn = turn_of(ticks, 100.0, 100, 2.0)
+    assert turn == pytest.approx(Turn(100, 0.5, 0.99, 50, 100))
+    with pytest.raises(AssertionError, match="99 of 100"):
+        turn_of(ticks[1:], 100.0, 100, 2.0)
+    assert percentile([], 50) == 0
+
+
+def test_the_share_of_the_floor_is_taken_round_by_round() -> None:
+    """The second round is slow for both, as on a busy machine: the share does not see it."""
+    bursts = Bursts.__new__(Bursts)
+    rounds = [Burst(Turn(rate, 0, 0, rate, 1), Turn(2 * rate, 0, 0, rate, 1), 1.0) for rate in (400.0, 40.0, 410.0)]
+    bursts.foliot = dict.fromkeys(("sqlite", "postgres"), rounds)
+    bursts.floor = {kind: [1000.0, 100.0, 1000.0] for kind in ("sqlite", "postgres")}
+    with Stores() as stores:
+        section = floor_section(Bench(stores, FULL, silent), bursts)
+    assert [row.reached for row in section.rows] == [None, True, None] * 2
+    assert section.rows[1].figures["of floor"] == 40
+    assert section.rows[2].figures["of floor"] == 80
+
+
+def test_a_burst_that_loses_a_tick_is_not_a_result(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = {"begin": 1.0, "ticks": [[1.0, 1.5]], "settled_s": [1.0], "adding_s": 1.0}
+    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_given: lost)
+    with pytest.raises(AssertionError, match="1 of 30"):
+        burst_once(Bench(stores, TINY, silent), SQLITE)
+
+
+# --- the report -------------------------------------------------------------------------------------------------
+
+
+def report() -> Report:
+    rows = [
+        Row("Foliot", {RATE: 20_000, P50: 0.2512, P99: 1.26}),
+        Row("the best", {RATE: 700, RATIO: 28.57}, FASTER),
+        Row("the other", {RATE: 100, RATIO: 200.0}, FASTER),
+        Row("it failed", {}, FASTER),
+        Row("idle", {"of a core": 0.12}, Goal(Target("≤", 1), "of a core")),
+    ]
+    return Report({**environment(), "postgres": 18}, [Section("Races", (RATE, P50, P99, RATIO), rows, ["a note"])])
+
+
+def test_a_missed_target_is_told() -> None:
+    text = as_text(report())
+    assert "28.6× ≥ 30× ✗" in text
+    assert "200× ≥ 30× ✓" in text
+    assert "251 ms     1.3 s" in text
+    assert "2 of 3 targets reached" in text
+    assert "missed: the best (≥ 30×)" in text
+    assert max(map(len, text.splitlines())) <= WIDTH + 10
+
+
+def test_json_says_the_same() -> None:
+    data = json.loads(json.dumps(as_json(report())))
+    assert data["targets_missed"] == 1
+    assert [row.get("reached") for row in data["sections"][0]["rows"]] == [None, False, True, None, True]
+
+
+def test_command_line() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--rounds", "0"])
+    assert stopped.value.code == 2
+    with pytest.raises(SystemExit):
+        main(["--only", "nothing"])
