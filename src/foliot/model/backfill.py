@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-RUNNING, DONE, CANCELLED = STATES = ("RUNNING", "DONE", "CANCELLED")
+RUNNING, DONE, CANCELLED = "RUNNING", "DONE", "CANCELLED"
 
 
 class BackfillRow(NamedTuple):

@@ -134,27 +134,6 @@ def _obstacle(dial: Dial, policy: Policy, now_ms: int, *, automatic: bool) -> Re
     return Reason.MIN_INTERVAL if automatic and _too_soon(dial, policy, now_ms) else None
 
 
-def start_waiting(dial: Dial, row: RunRow, world: World) -> tuple[Dial, RunChange, RunRow]:
-    """Start one waiting run, whatever else is in flight."""
-    changes: list[RunChange] = []
-    started: list[RunRow] = []
-    dial = _launched(dial, changes, started, row, world)
-    return dial, changes[0], started[0]
-
-
-def buffer_planned(dial: Dial, row: RunRow, reason: str | None) -> tuple[Dial, RunChange]:
-    """Let a planned run wait for the runs before it."""
-    row = row._replace(state=RunState.BUFFERED, due_ms=None, reason=reason)
-    return dial._replace(waiting=dial.waiting + 1), change_of(row, 0)
-
-
-def drop_waiting(dial: Dial, row: RunRow, reason: Reason, now_ms: int) -> tuple[Dial, RunChange]:
-    """Skip one waiting run."""
-    changes: list[RunChange] = []
-    dial = _dropped(dial, changes, row, reason, now_ms)
-    return dial, changes[0]
-
-
 def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: RunRow, world: World) -> Dial:
     leased, was = world.owner is not None, row.state
     row = row._replace(

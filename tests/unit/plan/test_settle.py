@@ -17,13 +17,10 @@ from foliot.plan.settle import (
     Outcome,
     Released,
     after_delay,
-    buffer_planned,
-    drop_waiting,
     freed,
     pauses,
     release,
     settle,
-    start_waiting,
 )
 from foliot.plan.world import World
 from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
@@ -268,29 +265,3 @@ def test_a_fixed_delay_whose_waiting_tick_is_dropped_counts_from_now(rows: list[
 
 
 # ---------------------------------------------------------------- one by one
-
-
-@pytest.mark.parametrize("state", [RunState.BUFFERED, RunState.PLANNED])
-def test_start_one(state: RunState) -> None:
-    """A planned run is not counted among those that wait."""
-    dial = dial_of(rule_of(), in_flight=5, waiting=1, remaining=3)
-    after, change, row = start_waiting(dial, run_of(state=state), world_at(NOW))
-    assert (after.in_flight, after.waiting, after.starts) == (6, 0 if state == RunState.BUFFERED else 1, 1)
-    assert (after.remaining, after.last_start_ms) == (2, NOW)
-    assert (change.state, change.attempt, change.owner, change.fence) == (RunState.ENQUEUED, 1, OWNER, 0)
-    assert (row.state, row.attempt, row.owner) == (RunState.ENQUEUED, 1, OWNER)
-
-
-@pytest.mark.parametrize("state", [RunState.BUFFERED, RunState.PLANNED])
-def test_drop_one(state: RunState) -> None:
-    dial = dial_of(rule_of(), waiting=1, remaining=3)
-    after, change = drop_waiting(dial, run_of(state=state, due_ms=4), Reason.OVERLAP, NOW)
-    assert after == dial._replace(waiting=0 if state == RunState.BUFFERED else 1, skipped=1)
-    assert (change.state, change.reason, change.due_ms, change.finished_ms) == ("SKIPPED", "overlap", None, NOW)
-
-
-def test_buffer_one_that_was_planned() -> None:
-    dial = dial_of(rule_of(), waiting=1)
-    after, change = buffer_planned(dial, run_of(state=RunState.PLANNED, due_ms=4), Reason.CATCH_UP)
-    assert after == dial._replace(waiting=2)
-    assert (change.state, change.reason, change.due_ms, change.fence) == ("BUFFERED", "catch_up", None, 0)
