@@ -36,6 +36,7 @@ class Told(NamedTuple):
     now_ms: int
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
+    held: set[tuple[int, int, int]]
 
 
 class Ledger(NamedTuple):
@@ -55,6 +56,7 @@ class Ledger(NamedTuple):
     now_ms: int
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
+    held: set[tuple[int, int, int]]
 
 
 def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
@@ -245,6 +247,8 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
         for run in ledger.runs.get(schedule.schedule_key, []):
             if run.state in IN_FLIGHT and run.due_ms is not None and run.due_ms < ledger.now_ms - 60_000:
                 yield f"{run.id} is stuck in {run.state}"
+            if run.state in IN_FLIGHT and run.due_ms is None and run.id not in ledger.held:
+                yield f"{run.id} is held by {run.owner}, who is dead or does not know of it"
             if run.state in IN_FLIGHT and run.owner is None and (run.due_ms or 0) > ledger.now_ms + 60_000:
                 yield f"{run.id} is to be tried again, in {(run.due_ms or 0) - ledger.now_ms} ms"
         waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]

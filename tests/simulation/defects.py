@@ -16,7 +16,7 @@ from foliot.engine.firing import Firing
 from foliot.engine.host import Engine
 from foliot.engine.rescuing import Rescuing
 from foliot.model import run as runs
-from foliot.model.dial import Dial
+from foliot.model.dial import Dial, DialRow
 from foliot.model.policy import CatchUp
 from foliot.operations import control, editing, schedules
 from foliot.operations.session import Session
@@ -86,8 +86,9 @@ def planted(chosen: Defect) -> Iterator[None]:
 @defect
 def no_unique_key_and_no_row_lock(patches: Patches) -> None:
     """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
-    memory: dict[int, list[Dial]] = {}
-    patches.sql("insert_runs", "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
+    memory: dict[int, list[DialRow]] = {}
+    for name in ("insert_runs", "insert_starts"):
+        patches.sql(name, "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
     drop_index(patches)
 
     def stale(self: Firing, transaction: Transaction, limit: int) -> Any:
@@ -189,19 +190,29 @@ def rescue_keeps_the_attempt(patches: Patches) -> None:
 @defect
 def leases_ignored(patches: Patches) -> None:
     """Runs are picked up while their owner is alive."""
-    patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms + 15000")
-    patches.sql(
-        "due_now",
-        "due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')",
-        "due_ms <= :now_ms + 15000 AND state IN ('ENQUEUED', 'STARTED')",
-    )
+    patches.sql("lapsed_instances", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+    patches.sql("due_now", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+
+
+@defect
+def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
+    """Whoever ends a lease forgets to say that its runs are anybody's."""
+    patches.set(Transaction, "expose_runs", lambda self, held, now_ms: set())
+
+
+@defect
+def runs_are_taken_without_a_lease(patches: Patches) -> None:
+    """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
+    patches.sql("hold_lease", "AND lease_until_ms IS NOT NULL", "")
+    patches.sql("beat", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
+    patches.sql("beat", "AND lease_until_ms IS NOT NULL", "")
 
 
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(Rescuing, "claim", lambda self, transaction, limit, held: firing.NOTHING)
-    patches.set(Rescuing, "adopt", lambda self, transaction, held: firing.NOTHING)
+    patches.set(Rescuing, "claim", lambda self, transaction, limit: firing.NOTHING)
+    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
@@ -307,7 +318,8 @@ def key_contains_the_attempt(patches: Patches) -> None:
 
     def other(attempt: Any, document: Any) -> Any:
         launch = launch_of(attempt, document)
-        return launch._replace(key=f"{launch.key}-{launch.attempt}")
+        launch.schedule_id += f"-{launch.attempt}"
+        return launch
 
     patches.set(launching, "_launch_of", other)
 
@@ -409,7 +421,7 @@ def launch_before_commit(patches: Patches) -> None:
     def early(self: Firing, transaction: Transaction, limit: int) -> Any:
         fired = on_time(self, transaction, limit)
         owner = next(engine for engine in engines if engine.instance is self._instance)
-        owner.launching.start(fired.launches)
+        owner.launching.start(fired.launches, fired.now_ms)
         return fired._replace(launches=[])
 
     patches.set(Engine, "__init__", noted)
@@ -455,17 +467,15 @@ def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
     patches.set(launching.Launching, "put_back", lambda self, outcomes: None)
     patches.set(Engine, "_beat", host.Engine._check)
-    patches.set(Rescuing, "adopt", lambda self, transaction, held: firing.NOTHING)
+    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
     patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
 @defect
-def a_retry_is_renewed_by_its_old_owner(patches: Patches) -> None:
-    """A run that waits for another try is leased to nobody, again and again, by whoever tried it before."""
-    patches.set(launching.Launching, "written", lambda self: None)
-    patches.sql("renew_runs", "AND owner IS NOT NULL", "")
-    patches.sql("renew_runs", "due_ms = ?5", "due_ms = ?5 + 100000")
+def a_retry_is_never_due(patches: Patches) -> None:
+    """A run that waits for another try is looked at much later, if at all."""
+    patches.sql("settle_runs", "due_ms = ?9", "due_ms = ?9 + 1000000")
 
 
 @defect

@@ -20,6 +20,7 @@ class Look(NamedTuple):
     dials: dict[int, Dial]
     runs: dict[tuple[int, int, int], RunRow]
     tokens: dict[int, int]
+    leases: dict[int, int]
 
 
 class Observer:
@@ -61,14 +62,15 @@ class Observer:
             (row[0], row[1], row[2]): RunRow._make(row)
             for row in execute(f"SELECT {_RUN} FROM schedule_runs WHERE finished_ms IS NULL")
         }
-        for key, before in getattr(self, "last", Look(0, {}, {}, {})).runs.items():
+        for key, before in getattr(self, "last", Look(0, {}, {}, {}, {})).runs.items():
             if key not in runs and before.state not in FINAL:
                 found = execute(
                     f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
                 ).fetchone()
                 if found is not None:
                     runs[key] = self.finals[key] = RunRow._make(found)
-        return Look(self._now_ms(), dials, runs, tokens)
+        leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
+        return Look(self._now_ms(), dials, runs, tokens, leases)
 
     def _say(self, rule: str, text: str) -> None:
         self.violations.append(f"{rule}: {text}")
@@ -118,9 +120,9 @@ class Observer:
             if run.attempt < before.attempt:
                 self._say("fence monotone", f"{key}: {before.attempt} → {run.attempt}")
             if run.attempt > before.attempt and before.state in IN_FLIGHT:
-                held = before.owner is not None and (before.due_ms or 0) > look.now_ms
-                if held and run.owner != before.owner:
-                    self._say("leases are respected", f"{key} was taken {before.due_ms} > {look.now_ms}")
+                lease_ms = self.last.leases.get(before.owner or 0, 0)
+                if before.due_ms is None and lease_ms > look.now_ms and run.owner != before.owner:
+                    self._say("leases are respected", f"{key} was taken {lease_ms} > {look.now_ms}")
             if before.state in IN_FLIGHT and run.state in FINAL and run.attempt != before.attempt:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
 

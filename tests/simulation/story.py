@@ -35,7 +35,8 @@ from tests.simulation.workload import Request, fields_of, perform, refused, requ
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
 RAGE_S = 330.0
-REST_S = 240.0
+REST_S = 240.5
+"""Not a whole second: at the end nothing is just being fired."""
 SETTINGS = Settings(
     tick_ms=4_000,
     misfire_grace_ms=10_000,
@@ -129,6 +130,8 @@ class Story:
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
         self.limits: dict[str, int] = {}
+        self.alive: set[Engine] = set()
+        self.held: set[tuple[int, int, int]] = set()
         self.raging = True
         self.rate = self.random.choice((0.0, 0.01, 0.04, 0.1))
         self.names = [f"schedule-{number}" for number in range(self.random.randint(2, 4))]
@@ -166,14 +169,16 @@ class Story:
                 settings=SETTINGS,
                 probe=SilentProbe(self.observer.violations),
             )
+            self.alive.add(engine)
             starting = asyncio.ensure_future(engine.start())
             starting.add_done_callback(partial(_end_of_start, died))
             life = self.random.expovariate(1 / 120) if self.raging else 1e6
             try:
-                await time.wait(died, life)
+                if not await time.wait(died, life) and not self.raging:
+                    await time.wait(died, 1e6)
             except asyncio.CancelledError:
                 store.dead = True
-                bury(engine, starting)
+                self.bury(engine, starting)
                 raise
             if not died.is_set() and starting.done() and self.random.random() < 0.5:
                 self.faults["graceful_stop"] += 1
@@ -185,8 +190,18 @@ class Story:
             else:
                 self.faults["kill"] += 1
             store.dead = True
-            bury(engine, starting)
+            self.bury(engine, starting)
             await pause(self.random.choice((0.0, 2.0, 15.0, 60.0)))
+
+    def bury(self, engine: Engine, starting: asyncio.Future[None]) -> None:
+        """End everything of an instance that has died: none of it can reach the store any more."""
+        self.alive.discard(engine)
+        starting.cancel()
+        for task in engine._tasks:
+            task.cancel()
+        for attempt in list(engine.launching.active.values()):
+            if attempt.task is not None:
+                attempt.task.cancel()
 
     async def person(self, request: Request) -> None:
         """Somebody who asks for something, again and again until there is an answer."""
@@ -241,6 +256,7 @@ class Story:
         await asyncio.gather(*people, setter)
         self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue="default")).result()
         await pause(REST_S if not self.faults["clock_step"] else REST_S + 3700)
+        self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)
@@ -257,6 +273,7 @@ class Story:
             now_ms,
             stepped,
             self.observer.finals,
+            self.held,
         )
         ledger = read_ledger(connection, told)
         violations = self.observer.violations + check(ledger)
@@ -275,16 +292,6 @@ def _end_of_start(died: asyncio.Event, starting: asyncio.Future[None]) -> None:
     """An instance that cannot even start ends, and somebody starts it again."""
     if not starting.cancelled() and starting.exception() is not None:
         died.set()
-
-
-def bury(engine: Engine, starting: asyncio.Future[None]) -> None:
-    """End everything of an instance that has died: none of it can reach the store any more."""
-    starting.cancel()
-    for task in engine._tasks:
-        task.cancel()
-    for attempt in list(engine.launching.active.values()):
-        if attempt.task is not None:
-            attempt.task.cancel()
 
 
 async def _waited(future: Future[Any]) -> Future[Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from foliot.engine.firing import NOTHING, Fired, launches_of, record_of
+from foliot.engine.firing import NOTHING, Fired, launches_of
 from foliot.engine.instance import Instance
 from foliot.model.backfill import BackfillRow
 from foliot.plan.backfill import ALL, step
-from foliot.plan.decide import Decision
+from foliot.plan.decide import Decision, record_of
 from foliot.plan.rule import Rule
 from foliot.store.base import Transaction
 
@@ -50,7 +50,7 @@ class Backfilling:
             decisions.append(moved.decision)
         recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
-        return Fired(len(decisions), launches, recorded.to_end)
+        return Fired(len(decisions), launches, recorded.to_end, now_ms)
 
     def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, str]:
         """What became of the next ticks the first time, if that matters."""

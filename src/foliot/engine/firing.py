@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.instance import Instance, Worlds
-from foliot.model.dial import Dial
-from foliot.model.record import Record
-from foliot.model.run import RunId, RunRow, RunState
-from foliot.plan.decide import Decision, decide
+from foliot.model.dial import Dial, DialRow, StepRow
+from foliot.model.run import RunId, RunRow, RunState, StartRow
+from foliot.plan.decide import Decision, decide, record_of
 from foliot.plan.edit import resumed
 from foliot.plan.rule import Rule
 from foliot.plan.settle import release
+from foliot.plan.start import start
 from foliot.store.base import Transaction
 
 BROKEN_RETRY_MS = 5 * 60_000
@@ -29,11 +29,24 @@ class Fired(NamedTuple):
     claimed: int
     launches: list[tuple[RunRow, Rule]]
     to_end: list[RunRow]
+    now_ms: int
     catchups: int = 0
     runs: int = 0
 
 
-NOTHING = Fired(0, [], [])
+NOTHING = Fired(0, [], [], 0)
+
+
+class Begun(NamedTuple):
+    """The ticks of a batch that simply start: what to launch, and how it is written."""
+
+    launches: list[tuple[RunRow, Rule]]
+    starts: list[StartRow]
+    steps: list[StepRow]
+
+    def without(self, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:
+        """Return the launches of runs that were not in the ledger already."""
+        return [each for each in self.launches if each[0].id not in duplicates] if duplicates else self.launches
 
 
 class Firing:
@@ -55,13 +68,14 @@ class Firing:
         edge = now_ms - self._instance.settings.misfire_grace_ms
         return self._fire(transaction, now_ms, transaction.claim_due(-1, edge - 1, limit), budget)
 
-    def _fire(self, transaction: Transaction, now_ms: int, dials: list[Dial], budget: int) -> Fired:
-        if not dials:
+    def _fire(self, transaction: Transaction, now_ms: int, claimed: list[DialRow], budget: int) -> Fired:
+        if not claimed:
             return NOTHING
         instance = self._instance
-        rules = instance.rules.of(transaction, dials)
+        rules = instance.rules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
         worlds = instance.worlds(now_ms, transaction.paused_targets())
-        dials, launches = self._prepared(transaction, dials, rules, worlds, now_ms)
+        begun, rest = _begun(claimed, rules, worlds)
+        dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms)
         decisions: list[Decision] = []
         written: list[Dial] = []
         catchups = 0
@@ -76,21 +90,12 @@ class Firing:
                 decisions.append(decision)
                 written.append(moved)
                 catchups += used
-        return self._recorded(transaction, now_ms, decisions, written, launches, catchups)
-
-    def _recorded(  # noqa: PLR0913 - the parts of one batch
-        self,
-        transaction: Transaction,
-        now_ms: int,
-        decisions: list[Decision],
-        dials: list[Dial],
-        launches: list[tuple[RunRow, Rule]],
-        catchups: int,
-    ) -> Fired:
-        recorded = transaction.record(record_of(now_ms, decisions, dials))
-        launches += launches_of(decisions, self._instance.number, recorded.duplicates)
-        runs = sum(len(decision.runs) for decision in decisions)
-        return Fired(len(dials), launches, recorded.to_end, catchups, runs)
+        record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
+        recorded = transaction.record(record)
+        launches += begun.without(recorded.duplicates)
+        launches += launches_of(decisions, instance.number, recorded.duplicates)
+        runs = len(begun.starts) + sum(len(decision.runs) for decision in decisions)
+        return Fired(len(claimed), launches, recorded.to_end, now_ms, catchups, runs)
 
     def _prepared(
         self, transaction: Transaction, dials: list[Dial], rules: dict[int, Rule], worlds: Worlds, now_ms: int
@@ -119,20 +124,21 @@ class Firing:
         return dial._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
 
 
-def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:
-    """Return everything that decisions want written."""
-    record = Record(now_ms, dials, [], [], [], [], [])
-    for decision in decisions:
-        record.runs.extend(decision.runs)
-        if decision.spans:
-            record.spans.extend(decision.spans)
-        if decision.supersede:
-            record.supersede.append(decision.rule.schedule_key)
-        if decision.cancel:
-            record.cancel.append(decision.rule.schedule_key)
-        if decision.terminate:
-            record.terminate.append(decision.rule.schedule_key)
-    return record
+def _begun(claimed: list[DialRow], rules: dict[int, Rule], worlds: Worlds) -> tuple[Begun, list[Dial]]:
+    """Take the ticks that simply start; return the dials about which there is more to decide."""
+    begun, rest = Begun([], [], []), []
+    launches, starts, steps = begun
+    for dial in claimed:
+        rule = rules.get(dial[0])
+        found = None if rule is None else start(dial, rule, worlds.of(rule))
+        if rule is None or found is None:
+            rest.append(Dial._make(dial))
+        else:
+            row, start_row, step_row = found
+            launches.append((row, rule))
+            starts.append(start_row)
+            steps.append(step_row)
+    return begun, rest
 
 
 def launches_of(decisions: Iterable[Decision], owner: int, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:

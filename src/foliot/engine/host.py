@@ -7,7 +7,8 @@ and cleans up.  Whatever a loop was doing when the store failed is done again: e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -16,9 +17,10 @@ from foliot import clock as time
 from foliot.clock import Clock
 from foliot.engine.backfilling import Backfilling
 from foliot.engine.budget import Budget
-from foliot.engine.firing import Fired, Firing
+from foliot.engine.firing import NOTHING, Fired, Firing
 from foliot.engine.instance import Instance
 from foliot.engine.launching import Launching
+from foliot.engine.membership import Membership, answer_of
 from foliot.engine.probe import Probe
 from foliot.engine.releasing import Releasing
 from foliot.engine.replanning import Replanning
@@ -42,6 +44,8 @@ RUSH_S = 0.5
 """How long outcomes wait at most while more ticks are due than one transaction takes."""
 PREPARE_MS = 5_000
 """How long before they are due the rules of schedules are looked up."""
+FIRES_AHEAD = 2
+"""How many batches are fired while one is launched, if the store works beside us."""
 CATCH_UP_PAUSE_S = 0.1
 CHECK_S = 1.0
 IDLE_CHECK_S = 5.0
@@ -71,8 +75,7 @@ class Engine:
         self._store = store
         self._executors = executors
         self._clock = clock
-        self._name = name
-        self._release = release
+        self._membership = Membership(store, self.instance, name, release, self.launching.lose_all)
         self._firing = Firing(self.instance)
         self._releasing = Releasing(self.instance)
         self._rescuing = Rescuing(self.instance)
@@ -83,7 +86,6 @@ class Engine:
         self._budget = Budget(self.settings.catchup_rate_per_s)
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._flushed = asyncio.Event()
         self._unsure = False
         self._rushing = False
         self._prepared_ms: int | None = None
@@ -96,9 +98,7 @@ class Engine:
     async def start(self) -> None:
         """Register this instance and begin."""
         loop = asyncio.get_running_loop()
-        self.instance.number = await self._write(
-            lambda transaction: transaction.insert_instance(self._name, self._release, transaction.now_ms())
-        )
+        await self._membership.join()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
         for task in (self._find(), self._settle(), self._keep()):
             self._tasks.append(loop.create_task(task))
@@ -149,7 +149,8 @@ class Engine:
             if held:
                 transaction.hand_back(held, transaction.now_ms())
                 transaction.notify()
-            transaction.stop_instance(self.instance.number, transaction.now_ms())
+            now_ms = transaction.now_ms()
+            transaction.stop_instance(self.instance.number, now_ms, now_ms if self._unsure else None)
 
         try:
             while self.launching.outcomes:
@@ -158,12 +159,6 @@ class Engine:
             await self._write(leave)
         except FoliotError as error:
             self.probe.warn(f"stopped without a goodbye, leases will run out by themselves: {error}")
-
-    async def wait_until_idle(self) -> None:
-        """Wait until nothing that this instance started is still running or unwritten."""
-        while self.launching.active or self.launching.outcomes:
-            self._flushed.clear()
-            await self._flushed.wait()
 
     # --- finding work ---------------------------------------------------------------------------------------------
 
@@ -185,9 +180,7 @@ class Engine:
     async def _pass(self) -> tuple[bool, float]:
         """Do what is due, the most urgent first; return whether there is more, and how long nothing will be."""
         if self._unsure:
-            held = self.launching.held()
-            self._unsure = False  # before the step: what fails meanwhile makes it unsure again
-            self._begin(await self._write(lambda transaction: self._rescuing.adopt(transaction, held)))
+            await self._adopt()
         now_ms, due = await self._read(self._look)
         if self._is_skewed(now_ms):
             return False, self.settings.tick_ms / 1000
@@ -204,6 +197,16 @@ class Engine:
         if due.next_ms is not None:
             delay = min(delay, max(0.0, (due.next_ms - now_ms) / 1000))
         return False, delay
+
+    async def _adopt(self) -> None:
+        """Look for what was committed although its answer was lost: the lease of a living instance never ends."""
+        async with self._membership.alone():
+            self._unsure = False  # before the steps: what fails meanwhile makes it unsure again
+            held = self.launching.held()
+            unknown = await self._read(lambda transaction: self._rescuing.unknown(transaction, held))
+            if unknown:
+                adopt = partial(self._rescuing.adopt, unknown=unknown)
+                self._begin(await self._membership.led(adopt))
 
     async def _prepare(self, now_ms: int, due: DueNow) -> None:
         """Learn the rules of what is due within moments, while there is time."""
@@ -227,10 +230,13 @@ class Engine:
         self._rushing = False
         done = 0
         if due.unleased:
-            held = self.launching.held()  # a worker that was frozen has not noticed that its leases are over
-            done += self._begin(await self._write(lambda transaction: self._rescuing.claim(transaction, limit, held)))
+            done += self._begin(
+                await self._membership.lead(lambda transaction: self._rescuing.claim(transaction, limit))
+            )
         if due.planned:
-            done += self._begin(await self._write(lambda transaction: self._releasing.due(transaction, limit)))
+            done += self._begin(
+                await self._membership.lead(lambda transaction: self._releasing.due(transaction, limit))
+            )
         catching_up = False
         if due.catch_up:
             caught_up = await self._catch_up(limit)
@@ -238,28 +244,49 @@ class Engine:
             catching_up = not caught_up
         if due.backfills and not done:
             size = min(limit, 100)
-            done += self._begin(await self._write(lambda transaction: self._backfilling.due(transaction, size)))
+            done += self._begin(
+                await self._membership.lead(lambda transaction: self._backfilling.due(transaction, size))
+            )
         return done > 0, catching_up
 
+    async def _take(self, step: Work[Fired]) -> int:
+        return self._begin(await self._membership.lead(step))
+
     async def _fire_on_time(self, limit: int) -> Fired:
-        """Fire one batch; while they are full, and the store works beside us, fire the next and launch this one."""
+        """Fire one batch; while they are full, and the store works beside us, fire more and launch this one."""
         fire = partial(self._firing.on_time, limit=limit)
-        fired = await self._write(fire)
+        fired = await self._membership.lead(fire)
         self._rushing = fired.claimed > 0
-        while fired.claimed == limit and self._store.works_beside and self._has_room(limit):
-            coming = self._store.write(fire)
-            self._begin(fired)
-            fired = await _answer(coming)
+        coming: deque[Future[Fired | None]] = deque()
+        try:
+            while fired.claimed == limit and self._store.works_beside:
+                while len(coming) < FIRES_AHEAD and self._has_room((len(coming) + 2) * limit):
+                    coming.append(self._store.write(self._membership.leading(fire)))
+                self._begin(fired)
+                if not coming:
+                    return fired
+                answer: Fired | None = await answer_of(coming.popleft())
+                fired = answer or NOTHING
+        finally:
+            await self._begin_late(coming)
         self._begin(fired)
         return fired
 
-    def _has_room(self, limit: int) -> bool:
-        active = len(self.launching.active) + 2 * limit
+    async def _begin_late(self, coming: Iterable[Future[Fired | None]]) -> None:
+        """Launch what was fired ahead: whatever has happened to the others, what these have decided is ours."""
+        for answer in await asyncio.gather(*map(answer_of, coming), return_exceptions=True):
+            if isinstance(answer, BaseException):
+                self._unsure = True
+            elif answer is not None:
+                self._begin(answer)
+
+    def _has_room(self, wanted: int) -> bool:
+        active = len(self.launching.active) + wanted
         return active <= self.settings.max_active_launches and not self._stopping.is_set()
 
     async def _catch_up(self, limit: int) -> int:
         budget = self._budget.available(asyncio.get_running_loop().time())
-        fired = await self._write(lambda transaction: self._firing.catch_up(transaction, limit, budget))
+        fired = await self._membership.lead(lambda transaction: self._firing.catch_up(transaction, limit, budget))
         self._budget.use(fired.catchups)
         self._begin(fired)
         return 0 if budget == 0 and not fired.runs else fired.claimed
@@ -269,7 +296,7 @@ class Engine:
         if fired.to_end:
             self.launching.end(fired.to_end)
         if fired.launches:
-            self.launching.start(fired.launches)
+            self.launching.start(fired.launches, fired.now_ms)
             self.probe.count("runs_emitted", len(fired.launches))
             self._tell_launches(fired)
         return fired.claimed
@@ -350,13 +377,12 @@ class Engine:
                 self.probe.unexpected(f"the outcome of {RunId(*outcome[:3])} cannot be written", error)
 
     async def _settle_these(self, outcomes: list[Outcome]) -> None:
-        settled = await self._write(lambda transaction: self._settling.settle(transaction, outcomes))
+        settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
         self.probe.count("runs_settled", len(settled.accepted))
         self.probe.count("stale_writes_rejected", settled.stale)
         if self.probe.listener is not None:
             self._tell_outcomes(outcomes, settled)
-        self._begin(Fired(0, settled.launches, []))
-        self._flushed.set()
+        self._begin(Fired(0, settled.launches, [], settled.now_ms))
         if settled.launches or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches:
             self._wake.set()
 
@@ -408,18 +434,7 @@ class Engine:
             await time.wait(self._stopping, min(pause_s, self.settings.heartbeat_ms / 1000))
 
     async def _beat(self) -> None:
-        held = list(self.launching.active)
-        settings = self.settings
-
-        def renew(transaction: Transaction) -> tuple[set[Any], int]:
-            now_ms = transaction.now_ms()
-            transaction.beat(self.instance.number, now_ms, self._skew_ms)
-            ours = transaction.renew_runs(held, now_ms + settings.lock_ttl_ms)
-            return set(ours), transaction.live_instances(now_ms - 3 * settings.heartbeat_ms)
-
-        ours, live = await self._write(renew)
-        self._budget.instances = max(1, live)
-        self.probe.count("leases_lost", self.launching.lost(ours, held))
+        self._budget.instances = max(1, await self._membership.beat(self._skew_ms))
 
     async def _check(self) -> None:
         """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
@@ -440,10 +455,11 @@ class Engine:
     async def _sweep(self) -> None:
         outcomes = await self._read(self._sweeping.zombies)
         if outcomes:
-            settled = await self._write(lambda transaction: self._settling.settle(transaction, outcomes))
+            settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
             self.probe.count("zombies_cleaned", len(settled.accepted))
-            self._begin(Fired(0, settled.launches, []))
+            self._begin(Fired(0, settled.launches, [], settled.now_ms))
         await self._write(self._sweeping.expire)
+        self._unsure = True  # whatever else may have gone wrong unseen is found at the latest now
 
     def _failed(self, what: str, error: Exception) -> None:
         """Count and say what went wrong; a mistake of our own comes with its traceback."""
@@ -464,15 +480,7 @@ class Engine:
         return None if row is None else document_of(row.document)
 
     async def _write(self, work: Work[T]) -> T:
-        return await _answer(self._store.write(work))
+        return await answer_of(self._store.write(work))
 
     async def _read(self, work: Work[T]) -> T:
-        return await _answer(self._store.read(work))
-
-
-async def _answer(future: Future[T]) -> T:
-    """Wait for a store's answer; where it is there already, the others still get their turn."""
-    if not future.done():
-        return await asyncio.wrap_future(future)
-    await time.pause(0)
-    return future.result()
+        return await answer_of(self._store.read(work))

@@ -45,7 +45,7 @@ class Worlds:
         settings = instance.settings
         self._instance = instance
         self._paused = paused_targets
-        self._ours = World(now_ms, instance.number, now_ms + settings.lock_ttl_ms, instance.limits, settings.max_buffer)
+        self._ours = World(now_ms, instance.number, instance.limits, settings.max_buffer)
         self._others = self._ours._replace(owner=None)
 
     def of(self, rule: Rule) -> World:

@@ -7,20 +7,17 @@ that could not be written stay; the lease stays with them.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from foliot.engine.instance import Instance
 from foliot.errors import FoliotError, LaunchError
 from foliot.launch.base import Ended, Executor, Launch
 from foliot.model.rows import HeldRun
-from foliot.model.run import Reason, RunId, RunRow, RunState, idempotency_key
+from foliot.model.run import Reason, RunId, RunRow, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Documents = Callable[[Rule], Awaitable[Any]]
 Pause = Callable[[float], Awaitable[None]]
 
@@ -28,16 +25,18 @@ Pause = Callable[[float], Awaitable[None]]
 class Attempt:
     """A run that this instance executes."""
 
-    __slots__ = ("cancelled", "held", "marked", "row", "rule", "task")
+    __slots__ = ("cancelled", "held", "lost", "marked", "row", "rule", "started_ms", "task")
 
-    def __init__(self, row: RunRow, rule: Rule) -> None:
-        """Take the run as it was leased."""
+    def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
+        """Take the run as it was leased, and when that was."""
         self.row = row
         self.rule = rule
+        self.started_ms = started_ms
         self.task: asyncio.Task[None] | None = None
         self.marked = False
+        self.lost = False
         self.cancelled: RunState | None = None
-        self.held = HeldRun(row.schedule_key, row.nominal_s, row.origin, row.attempt)
+        self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
 
 
 class Launching:
@@ -56,13 +55,13 @@ class Launching:
         self.idle = asyncio.Event()
         self.idle.set()
 
-    def start(self, launches: Iterable[tuple[RunRow, Rule]]) -> None:
-        """Begin to execute runs that the ledger says are ours."""
+    def start(self, launches: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
+        """Begin to execute runs that the ledger says are ours since a moment."""
         create_task = asyncio.get_running_loop().create_task
         pickups = self._instance.settings.max_pickups
         active, execute = self.active, self._execute
         for row, rule in launches:
-            attempt = Attempt(row, rule)
+            attempt = Attempt(row, rule, now_ms)
             if row.attempt - row.failures > pickups:
                 self._end(attempt, *_lost(row))
                 continue
@@ -74,7 +73,7 @@ class Launching:
     def end(self, rows: Iterable[RunRow]) -> None:
         """Cancel runs that are to end, where they are executed here."""
         for row in rows:
-            attempt = self.active.get(HeldRun(row.schedule_key, row.nominal_s, row.origin, row.attempt))
+            attempt = self.active.get((row.schedule_key, row.nominal_s, row.origin, row.attempt))
             if attempt is not None:
                 self.cancel(attempt)
 
@@ -119,6 +118,8 @@ class Launching:
                 async with asyncio.timeout(limit_ms / 1000):
                     ended = await self._try(attempt)
         except asyncio.CancelledError:
+            if attempt.lost:
+                return
             if attempt.cancelled is None:  # the instance itself is going down: the lease is what remains
                 raise
             ended, reason = Ended(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
@@ -168,7 +169,6 @@ class Launching:
 
     def _end(self, attempt: Attempt, ended: Ended, reason: Reason | None) -> None:
         row = attempt.row
-        started_ms = None if row.due_ms is None else row.due_ms - self._instance.settings.lock_ttl_ms
         self.outcomes.append(
             Outcome(
                 row.schedule_key,
@@ -178,7 +178,7 @@ class Launching:
                 ended.state,
                 reason,
                 row.failures,
-                started_ms,
+                attempt.started_ms,
                 _storable(ended.error),
                 _storable(ended.result),
                 _storable(ended.execution_id),
@@ -191,7 +191,7 @@ class Launching:
         ended = [*self._writing, *self.outcomes]
         return [
             *self.active,
-            *(HeldRun(each.schedule_key, each.nominal_s, each.origin, each.fence) for each in ended),
+            *((each.schedule_key, each.nominal_s, each.origin, each.fence) for each in ended),
         ]
 
     def unmarked(self) -> list[Attempt]:
@@ -200,27 +200,26 @@ class Launching:
 
     def lost(self, still_ours: set[RunId], asked: Iterable[HeldRun]) -> int:
         """Cancel the attempts among those asked about that are no longer ours; return how many."""
-        gone = [held for held in asked if RunId(*held[:3]) not in still_ours and held in self.active]
-        for held in gone:
-            self.cancel(self.active[held])
-        return len(gone)
+        return self.lose(held for held in asked if RunId(*held[:3]) not in still_ours)
+
+    def lose_all(self) -> int:
+        """End whatever is executed here: it is somebody else's now; return how much that was."""
+        return self.lose(list(self.active))
+
+    def lose(self, gone: Iterable[HeldRun]) -> int:
+        """End attempts that are somebody else's now, whoever that is: nothing is to be said about them from here."""
+        lost = [attempt for held in gone if (attempt := self.active.get(held)) is not None]
+        for attempt in lost:
+            attempt.lost = True
+            if attempt.task is not None:
+                attempt.task.cancel()
+        return len(lost)
 
 
 def _launch_of(attempt: Attempt, document: Any) -> Launch:
     row, rule = attempt.row, attempt.rule
     payload = row.payload if row.payload is not None else rule.payload
-    names = (rule.namespace, rule.schedule_id)
-    return Launch(
-        idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id),
-        str(row.id),
-        *names,
-        row.source,
-        _EPOCH + timedelta(seconds=row.nominal_s),
-        row.attempt,
-        None if payload is None else json.loads(payload),
-        rule.action,
-        document,
-    )
+    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, document)
 
 
 def _storable(text: str | None) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foliot.engine.firing import NOTHING, Fired, launches_of, record_of
+from foliot.engine.firing import NOTHING, Fired, launches_of
 from foliot.engine.instance import Instance
 from foliot.model.run import Reason, RunRow
-from foliot.plan.decide import Decision
+from foliot.plan.decide import Decision, record_of
 from foliot.plan.generate import Due
 from foliot.plan.settle import change_of
 from foliot.store.base import Transaction
@@ -47,7 +47,7 @@ class Releasing:
         record = record_of(now_ms, decisions, [decision.released() for decision in decisions])
         recorded = transaction.record(record._replace(runs=[]))
         transaction.release_runs([change_of(run, 0) for run in decided])
-        return Fired(claimed, launches_of(decisions, self._instance.number, set()), recorded.to_end)
+        return Fired(claimed, launches_of(decisions, self._instance.number, set()), recorded.to_end, now_ms)
 
 
 def _due(row: RunRow) -> Due:

@@ -1,6 +1,8 @@
 """Runs that nobody holds: born without a lease, handed back, to be tried again, or left behind by a worker that died.
 
-Whoever claims one raises its attempt, which is its fence: from then on the old owner's writes change nothing.
+Whoever claims one raises its attempt, which is its fence: from then on the old owner's writes change nothing.  An
+instance has one lease for everything that it holds.  Whoever finds that one is over looks for what it held, which takes
+a walk over all schedules that have runs in flight, and ends the lease in the same transaction.
 """
 
 from __future__ import annotations
@@ -21,25 +23,43 @@ class Rescuing:
         """Take the instance."""
         self._instance = instance
 
-    def claim(self, transaction: Transaction, limit: int, held: Sequence[HeldRun] = ()) -> Fired:
-        """Lease runs that nobody holds; what is held here and has expired unnoticed is renewed, not begun again."""
+    def claim(self, transaction: Transaction, limit: int) -> Fired:
+        """Take runs that nobody holds, or that somebody held whose lease is over."""
         now_ms = transaction.now_ms()
-        lease = now_ms + self._instance.settings.lock_ttl_ms
-        if held:
-            transaction.renew_runs(held, lease)
+        self._expose(transaction, now_ms)
         queues = sorted(self._instance.queues)
-        rows = transaction.claim_runs(self._instance.number, now_ms, lease, queues, limit)
-        return self._fired(transaction, rows)
+        return self._fired(transaction, transaction.claim_runs(self._instance.number, now_ms, queues, limit), now_ms)
 
-    def adopt(self, transaction: Transaction, held: Sequence[HeldRun]) -> Fired:
-        """Lease again what is ours by the ledger, though the answer that said so was lost on its way."""
-        lease = transaction.now_ms() + self._instance.settings.lock_ttl_ms
-        return self._fired(transaction, transaction.adopt_runs(self._instance.number, lease, held))
+    def unknown(self, transaction: Transaction, held: Sequence[HeldRun]) -> list[HeldRun]:
+        """Return what is ours by the ledger, though the answer that said so was lost on its way."""
+        known = set(held)
+        return [run for run in _held_by(transaction, {self._instance.number}) if run not in known]
 
-    def _fired(self, transaction: Transaction, rows: list[RunRow]) -> Fired:
+    def adopt(self, transaction: Transaction, unknown: Sequence[HeldRun]) -> Fired:
+        """Begin with what is ours and we did not know of."""
+        rows = transaction.adopt_runs(self._instance.number, unknown)
+        return self._fired(transaction, rows, transaction.now_ms())
+
+    def _expose(self, transaction: Transaction, now_ms: int) -> None:
+        """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
+        lapsed = set(transaction.lapsed_instances(now_ms)) - {self._instance.number}
+        if lapsed:
+            transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
+            transaction.end_leases(lapsed)
+
+    def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
         if not rows:
             return NOTHING
         rules = self._instance.rules.of_versions(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
         launches = [(row, rules[row.schedule_key]) for row in rows if row.schedule_key in rules]
         self._instance.probe.count("lock_expired", sum(row.attempt > 1 + row.failures for row in rows))
-        return Fired(len(rows), launches, [])
+        return Fired(len(rows), launches, [], now_ms)
+
+
+def _held_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:
+    """Return everything in flight that instances hold."""
+    return [
+        (*run.id, run.attempt)
+        for run in transaction.in_flight_of(transaction.busy_dials())
+        if run.owner in owners and run.due_ms is None
+    ]

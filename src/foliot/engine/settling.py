@@ -25,6 +25,7 @@ class Settled(NamedTuple):
     retried: set[RunId]
     paused: list[tuple[str, str]]
     stale: int
+    now_ms: int
 
 
 class Settling:
@@ -53,7 +54,7 @@ class Settling:
         transaction.save_dials([dials[key] for key in sorted(touched)])
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state not in FINAL} & accepted
-        return Settled(accepted, launches, retried, notes, len(outcomes) - len(accepted))
+        return Settled(accepted, launches, retried, notes, len(outcomes) - len(accepted), now_ms)
 
     def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:
         """A backfill whose own run has ended goes on at once; one that waits behind ticks looks again by itself."""

@@ -2,35 +2,84 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
 
-from foliot.model.run import RunState
+from foliot.model.run import RunRow, RunState, idempotency_key
 from foliot.model.schedule import Action
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-class Launch(NamedTuple):
+
+class Launch:
     """One attempt at a run, as its executor and the user's function see it.
 
-    ``key`` is the same for every attempt: whoever must not act twice remembers it.
+    What costs something is worked out when it is asked for: most functions want none of it.
     """
 
-    key: str
-    run_id: str
-    namespace: str
-    schedule_id: str
-    source: str
-    scheduled_for: datetime
-    attempt: int
-    payload: Any
-    action: Action
-    document: Any = None
+    __slots__ = ("_payload", "_read", "_row", "action", "document", "namespace", "schedule_id")
+
+    def __init__(  # noqa: PLR0913 - what a run is made of
+        self,
+        row: RunRow,
+        namespace: str,
+        schedule_id: str,
+        action: Action,
+        payload: str | None = None,
+        document: Any = None,
+    ) -> None:
+        """Take the run as the ledger has it, and the payload as JSON."""
+        self._row = row
+        self._payload: Any = payload
+        self._read = payload is None
+        self.namespace = namespace
+        self.schedule_id = schedule_id
+        self.action = action
+        self.document = document
+
+    @property
+    def key(self) -> str:
+        """Return the key that is the same for every attempt: whoever must not act twice remembers it."""
+        row = self._row
+        return idempotency_key(self.namespace, self.schedule_id, row.source, row.nominal_s, row.origin, row.request_id)
+
+    @property
+    def run_id(self) -> str:
+        """Return the id of the run, as operations show it."""
+        return str(self._row.id)
+
+    @property
+    def source(self) -> str:
+        """Return why the run exists: ``schedule``, ``trigger`` or ``backfill``."""
+        return self._row.source
+
+    @property
+    def scheduled_for(self) -> datetime:
+        """Return the nominal time of the run."""
+        return _EPOCH + timedelta(seconds=self._row.nominal_s)
+
+    @property
+    def attempt(self) -> int:
+        """Return which attempt this is; the first is 1."""
+        return self._row.attempt
+
+    @property
+    def payload(self) -> Any:
+        """Return what the schedule or the trigger passes on."""
+        if not self._read:
+            self._payload, self._read = json.loads(self._payload), True
+        return self._payload
 
     @property
     def user_id(self) -> str | None:
         """Return on whose behalf the run starts."""
         return self.action.user_id
+
+    def __repr__(self) -> str:
+        """Return which run it is, and which attempt."""
+        return f"<run {self.run_id} of {self.schedule_id!r}, attempt {self.attempt}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ and each control operation.  Whatever must be decided together is decided while 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 
 class Dial(NamedTuple):
@@ -39,6 +39,14 @@ class Dial(NamedTuple):
     failed: int
     skipped: int
     missed: int
+
+
+DialRow: TypeAlias = tuple[Any, ...]
+"""A dial as the store read it, not yet a :class:`Dial`: most are done with after one look."""
+
+StepRow: TypeAlias = tuple[int, int, int | None, int | None, int, int, int]
+STEP_COLUMNS = ("schedule_key", "cursor_s", "next_nominal_s", "next_fire_ms", "in_flight", "last_start_ms", "starts")
+"""What a tick that simply starts changes of a dial."""
 
 
 class Span(NamedTuple):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from foliot.model.dial import Dial, Span
-from foliot.model.run import RunId, RunRow
+from foliot.model.dial import Dial, Span, StepRow
+from foliot.model.run import RunId, RunRow, StartRow
 
 
 class Record(NamedTuple):
     """New rows of the ledger, and the dials that go with them.
 
-    ``supersede``, ``cancel`` and ``terminate`` are the schedules whose waiting runs give way, or whose runs in flight
-    are asked or forced to end.
+    Most ticks simply start: ``starts`` are their runs and ``steps``, in the same order, what becomes of their dials;
+    both are narrow.  ``runs`` and ``dials`` are for everything else.  ``supersede`` are the schedules whose waiting
+    runs give way; ``cancel`` and ``terminate`` those whose runs in flight, so many, are asked or forced to end.
     """
 
     now_ms: int
@@ -20,8 +22,10 @@ class Record(NamedTuple):
     runs: list[RunRow]
     spans: list[Span]
     supersede: list[int]
-    cancel: list[int]
-    terminate: list[int]
+    cancel: list[tuple[int, int]]
+    terminate: list[tuple[int, int]]
+    starts: Sequence[StartRow] = ()
+    steps: Sequence[StepRow] = ()
 
 
 class Recorded(NamedTuple):

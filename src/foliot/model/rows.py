@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 
 class ScheduleRow(NamedTuple):
@@ -112,15 +112,11 @@ class InstanceRow(NamedTuple):
     heartbeat_ms: int
     stopped_ms: int | None
     skew_ms: int
+    lease_until_ms: int | None
 
 
-class HeldRun(NamedTuple):
-    """A run that an instance executes, with the fence it holds."""
-
-    schedule_key: int
-    nominal_s: int
-    origin: int
-    fence: int
+HeldRun: TypeAlias = tuple[int, int, int, int]
+"""A run that an instance executes, with the fence it holds: schedule, nominal time, origin, attempt."""
 
 
 class ScheduleFilter(NamedTuple):

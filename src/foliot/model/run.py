@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 DEFAULT_NAMESPACE = "default"
 
@@ -102,7 +102,11 @@ class RunId(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """One row of the ledger."""
+    """One row of the ledger.
+
+    ``due_ms`` is when somebody must look at it: the fire time of a planned run, or since when a run in flight has been
+    anybody's.  One that is held has none: the lease of its ``owner`` is enough.  ``queued_ms`` is since when it waits.
+    """
 
     schedule_key: int
     nominal_s: int
@@ -128,11 +132,20 @@ class RunRow(NamedTuple):
     error: str | None
     result: str | None
     execution_id: str | None
+    queued_ms: int | None = None
 
     @property
     def id(self) -> RunId:
         """Return what makes the run unique."""
         return RunId(self.schedule_key, self.nominal_s, self.origin)
+
+
+StartRow: TypeAlias = tuple[int, int, int, int, int, int, int | None]
+START_COLUMNS = ("schedule_key", "nominal_s", "version", "fire_ms", "owner", "decided_ms", "local_s")
+"""A tick that simply starts, on time and leased to whoever decides it: what such runs do not have in common.
+
+There are many of these: a plain tuple is quicker to make and to bind, and nothing for the garbage collector to visit.
+"""
 
 
 class RunChange(NamedTuple):

@@ -8,7 +8,6 @@ from typing import Any
 from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
 from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
-from foliot.model.record import Record
 from foliot.model.run import Source
 from foliot.model.schedule import Backfill, Run, Schedule
 from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
@@ -19,7 +18,7 @@ from foliot.operations.session import Session
 from foliot.operations.views import at_ms, at_s, backfill_view, run_view
 from foliot.plan import edit
 from foliot.plan.backfill import ALL, ONLY, wanted
-from foliot.plan.decide import Decision, Origin
+from foliot.plan.decide import Decision, Origin, record_of
 from foliot.plan.definition import compact
 from foliot.plan.generate import Due, Limits
 from foliot.plan.world import World, is_target_paused
@@ -200,22 +199,11 @@ def _world(session: Session, opened: Opened) -> World:
     settings, now_ms = session.settings, session.now_ms
     limits = Limits(0, 0, 0, 0, 0)
     is_paused = is_target_paused(opened.rule, session.transaction.paused_targets())
-    return World(now_ms, None, now_ms, limits, settings.max_buffer, is_paused)
+    return World(now_ms, None, limits, settings.max_buffer, is_paused)
 
 
 def _record(session: Session, decision: Decision) -> None:
-    key = [decision.rule.schedule_key]
-    session.transaction.record(
-        Record(
-            session.now_ms,
-            [decision.standing()],
-            decision.runs,
-            [],
-            key if decision.supersede else [],
-            key if decision.cancel else [],
-            key if decision.terminate else [],
-        )
-    )
+    session.transaction.record(record_of(session.now_ms, [decision], [decision.standing()]))
     session.transaction.notify()
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.dial import Dial
 from foliot.model.page import Page
-from foliot.model.run import IN_FLIGHT, RunId, RunState, Source
+from foliot.model.run import IN_FLIGHT, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
 from foliot.operations.editing import current_version, find, rule_for
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
@@ -60,6 +60,13 @@ def run(session: Session, run_id: str) -> Run:
     return run_view(row, schedule)
 
 
+def _open_runs(session: Session, dial: Dial) -> list[RunRow]:
+    """The runs that are not over, the oldest first."""
+    most, key = session.settings.max_page, dial.schedule_key
+    running = session.transaction.in_flight_of([(key, min(dial.in_flight, most))])
+    return sorted([*running, *session.transaction.queued_of(key, most)], key=lambda run: run.id)
+
+
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
@@ -79,7 +86,7 @@ def describe(session: Session, schedule_id: str) -> Description:
     dial = transaction.read_dials([key])[key]
     version = current_version(session, row)
     rule = rule_for(session, row, version)
-    open_runs = transaction.open_of(key, session.settings.max_page)
+    open_runs = _open_runs(session, dial)
     missed = _would_run(session, dial, rule) if dial.paused else []
     upcoming = (
         []

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from foliot.model.dial import Dial, Span
 from foliot.model.policy import Overlap
-from foliot.model.run import OPEN, Reason, RunRow, RunState, Source
+from foliot.model.record import Record
+from foliot.model.run import OPEN, WAITING, Reason, RunRow, RunState, Source
 from foliot.plan.admit import START, Act, Verdict, admit
 from foliot.plan.generate import Due, Generated, generate
 from foliot.plan.rule import Rule
@@ -145,9 +147,9 @@ class Decision:
         if self.remaining == 0:
             return Reason.LIMIT_REACHED
         last = self.last_start_ms
-        if last is not None and self.world.now_ms - last < self.rule.policy.min_interval_ms:
-            return Reason.MIN_INTERVAL
-        return None
+        shortest = self.rule.policy.min_interval_ms
+        too_soon = shortest and last is not None and self.world.now_ms - last < shortest
+        return Reason.MIN_INTERVAL if too_soon else None
 
     def _judge(self, due: Due, verdict: Verdict) -> None:
         if verdict.supersede:
@@ -170,7 +172,7 @@ class Decision:
         for index, run in enumerate(self.runs):
             if run.state == RunState.BUFFERED and run.overlap is None:
                 self.runs[index] = run._replace(
-                    state=RunState.SKIPPED, reason=Reason.SUPERSEDED, finished_ms=self.world.now_ms
+                    state=RunState.SKIPPED, reason=Reason.SUPERSEDED, finished_ms=self.world.now_ms, queued_ms=None
                 )
                 self.waiting -= 1
                 self.skipped += 1
@@ -212,11 +214,8 @@ class Decision:
         if self.remaining is not None:
             self.remaining -= 1
         leased = world.owner is not None
-        self.runs.append(
-            self._row(
-                due, RunState.ENQUEUED, due.reason, 1 if leased else 0, world.lease_until_ms if leased else due.fire_ms
-            )
-        )
+        due_ms = None if leased else due.fire_ms
+        self.runs.append(self._row(due, RunState.ENQUEUED, due.reason, 1 if leased else 0, due_ms))
 
     def _wait(self, due: Due, reason: Reason | None) -> None:
         self.waiting += 1
@@ -229,10 +228,11 @@ class Decision:
     def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
         rule, now_ms = self.rule, self.world.now_ms
         local_s, moved = rule.wall_time(due.nominal_s)
+        queued_ms = now_ms if state in WAITING else None
         return RunRow(
             rule.schedule_key, due.nominal_s, 0, Source.SCHEDULE, state, reason, rule.version, attempt, 0, due.fire_ms,
             due_ms, self.world.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
-            now_ms if state is RunState.SKIPPED else None, False, None, None, None,
+            now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
         )  # fmt: skip
 
 
@@ -252,6 +252,23 @@ def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision,
         for lost in generated.dropped
     ]
     return decision, _after_delay(decision.moved(generated), decision, rule, world), generated.catchups
+
+
+def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:
+    """Return everything that decisions want written."""
+    record = Record(now_ms, dials, [], [], [], [], [])
+    for decision in decisions:
+        record.runs.extend(decision.runs)
+        if decision.spans:
+            record.spans.extend(decision.spans)
+        busy = (decision.rule.schedule_key, decision.dial.in_flight)
+        if decision.supersede:
+            record.supersede.append(busy[0])
+        if decision.cancel:
+            record.cancel.append(busy)
+        if decision.terminate:
+            record.terminate.append(busy)
+    return record
 
 
 def _after_delay(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:

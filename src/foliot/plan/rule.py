@@ -22,7 +22,10 @@ REMEMBERED_TICKS = 65_536
 
 
 class Rule(NamedTuple):
-    """What one version of one schedule says; with ``fixed_delay`` a tick follows the end of the run before it."""
+    """What one version of one schedule says; with ``fixed_delay`` a tick follows the end of the run before it.
+
+    ``simple`` says that nothing but overlap can keep a tick of it from starting.
+    """
 
     schedule_key: int
     version: int
@@ -35,6 +38,7 @@ class Rule(NamedTuple):
     payload: str | None
     start_s: int | None
     fixed_delay: bool = False
+    simple: bool = False
     degraded: str | None = None
 
     def next_after(self, cursor_s: int) -> int | None:
@@ -100,4 +104,5 @@ def compile_rule(  # noqa: PLR0913 - the parts of a version
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
     delayed = bool(spec.intervals) and spec.intervals[0].anchor == "completion"
     parts = (schedule_key, version, namespace, schedule_id, spec, ticks, policy, action, payload)
-    return Rule(*parts, start_of(spec), delayed)
+    simple = not (delayed or policy.shadow or policy.min_interval_ms)
+    return Rule(*parts, start_of(spec), delayed, simple)

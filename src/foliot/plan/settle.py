@@ -140,7 +140,8 @@ def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: 
         state=RunState.ENQUEUED,
         attempt=1 if leased else 0,
         owner=world.owner,
-        due_ms=world.lease_until_ms if leased else world.now_ms,
+        due_ms=None if leased else world.now_ms,
+        queued_ms=None,
     )
     changes.append(change_of(row, 0))
     started.append(row)
@@ -158,7 +159,7 @@ def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: 
 
 def _dropped(dial: Dial, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> Dial:
     waiting = dial.waiting - (row.state == RunState.BUFFERED)
-    row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, finished_ms=now_ms)
+    row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, queued_ms=None, finished_ms=now_ms)
     changes.append(change_of(row, 0))
     return dial._replace(waiting=waiting, skipped=dial.skipped + 1)
 

@@ -17,7 +17,6 @@ class World(NamedTuple):
 
     now_ms: int
     owner: int | None
-    lease_until_ms: int
     limits: Limits
     max_buffer: int
     target_paused: bool = False

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from foliot.model.dial import Dial
+from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
 from foliot.model.run import IN_FLIGHT, OPEN, RunId
@@ -42,15 +42,16 @@ class Transaction(Statements):
         dials = record.dials
         if record.supersede:
             dials = _without(dials, Counter(self.supersede_runs(record.supersede, record.now_ms)))
-        to_end = self.terminate_runs(record.terminate, record.now_ms) if record.terminate else []
-        if record.cancel:
-            to_end = to_end + self.cancel_runs(record.cancel)
+        to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
         duplicates = self.insert_runs(record.runs)
         if duplicates:
             dials = _uncounted(dials, record, duplicates)
+        started_before = self.insert_starts(record.starts)
+        steps = _unstarted(record, started_before) if started_before else record.steps
         self.insert_spans(record.spans)
         self.save_dials(dials)
-        return Recorded(duplicates, to_end)
+        self.step_dials(steps)
+        return Recorded(duplicates | started_before, to_end)
 
 
 def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
@@ -75,6 +76,16 @@ def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> lis
             waiting=dial.waiting - waiting[dial.schedule_key],
         )
         for dial in dials
+    ]
+
+
+def _unstarted(record: Record, duplicates: set[RunId]) -> list[StepRow]:
+    """The steps without counting the runs that were in the ledger already."""
+    return [
+        (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)
+        if RunId(key, cursor) in duplicates
+        else (key, cursor, nominal, fire, in_flight, last, starts)
+        for key, cursor, nominal, fire, in_flight, last, starts in record.steps
     ]
 
 

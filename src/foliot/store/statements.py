@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, Span
+from foliot.model.dial import Dial, DialRow, Span, StepRow
 from foliot.model.rows import (
     AuditRow,
     CalendarRow,
@@ -25,7 +25,7 @@ from foliot.model.rows import (
     VersionRow,
     WorkflowRow,
 )
-from foliot.model.run import RunChange, RunId, RunRow
+from foliot.model.run import RunChange, RunId, RunRow, StartRow
 
 Params = Mapping[str, Any]
 FAR_S = 1 << 40
@@ -67,10 +67,10 @@ class Statements(ABC):
 
     # --- dials ----------------------------------------------------------------------------------------------------
 
-    def claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[Dial]:
+    def claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[DialRow]:
         """Lock dials that are due between two moments, the oldest first, passing over those that others hold."""
         params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
-        return [Dial._make(row) for row in self.rows("claim_due", params)]
+        return self.rows("claim_due", params)
 
     def coming_dials(self, after_ms: int, until_ms: int, limit: int) -> list[tuple[int, int]]:
         """Return schedule and version of dials that will be due between two moments, without locking them."""
@@ -94,9 +94,18 @@ class Statements(ABC):
         if dials:
             self.many("save_dials", dials)
 
+    def step_dials(self, steps: Sequence[StepRow]) -> None:
+        """Move dials that are locked by this transaction past ticks that simply start."""
+        if steps:
+            self.many("step_dials", steps)
+
     def delete_dial(self, key: int) -> None:
         """Remove a dial."""
         self.rows("delete_dial", {"key": key})
+
+    def busy_dials(self) -> list[tuple[int, int]]:
+        """Return all schedules that have runs in flight, each with how many."""
+        return [(row[0], row[1]) for row in self.rows("busy_dials", {})]
 
     def due_now(self, now_ms: int, edge_ms: int) -> DueNow:
         """Return which kinds of work are due (missed ticks are those before ``edge_ms``), and when the next is."""
@@ -110,10 +119,18 @@ class Statements(ABC):
     def insert_runs(self, runs: Sequence[RunRow]) -> set[RunId]:
         """Add runs to the ledger; return those that were there already, which must not be launched."""
         inserted = self.many("insert_runs", runs) if runs else 0
-        if inserted == len(runs):
+        return self._there_already([run.id for run in runs], inserted) if inserted < len(runs) else set()
+
+    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
+        """Add runs of ticks that simply start; return those that were there already, which must not be launched."""
+        inserted = self.many("insert_starts", starts) if starts else 0
+        if inserted == len(starts):
             return set()
+        return self._there_already([RunId(start[0], start[1]) for start in starts], inserted)
+
+    def _there_already(self, runs: Sequence[RunId], inserted: int) -> set[RunId]:
         # The last column tells in which order the rows came: the newest are those that were just added.
-        found = sorted(self.many_rows("existing_runs", sorted({run.id for run in runs})), key=lambda row: row[3])
+        found = sorted(self.many_rows("existing_runs", sorted(set(runs))), key=lambda row: row[3])
         return {RunId._make(row[:3]) for row in found[: len(found) - inserted]}
 
     def settle_runs(self, changes: Sequence[RunChange]) -> set[RunId]:
@@ -128,9 +145,9 @@ class Statements(ABC):
         """Say that runs are executing; return those that are still ours."""
         return self._changed("mark_started", [(*run, now_ms) for run in held])
 
-    def renew_runs(self, held: Sequence[HeldRun], lease_until_ms: int) -> set[RunId]:
-        """Prolong leases; return the runs that are still ours."""
-        return self._changed("renew_runs", [(*run, lease_until_ms) for run in held])
+    def expose_runs(self, held: Sequence[HeldRun], now_ms: int) -> set[RunId]:
+        """Let anybody pick up runs whose owner's lease is over; return which they were."""
+        return self._changed("expose_runs", [(*run, now_ms) for run in held])
 
     def hand_back(self, held: Sequence[HeldRun], now_ms: int) -> set[RunId]:
         """End leases now, so that somebody else picks the runs up."""
@@ -142,16 +159,17 @@ class Statements(ABC):
             return {}
         return {RunId(*row[:3]): bool(row[3]) for row in self.many_rows("check_runs", held)}
 
-    def claim_runs(
-        self, owner: int, now_ms: int, lease_until_ms: int, queues: Sequence[str], limit: int
-    ) -> list[RunRow]:
-        """Lease runs that nobody holds; their attempt counts one more."""
-        params = {"owner": owner, "now_ms": now_ms, "lease_until_ms": lease_until_ms, "queues": list(queues)}
-        return self._runs("claim_runs", limit=limit, **params)
+    def claim_runs(self, owner: int, now_ms: int, queues: Sequence[str], limit: int) -> list[RunRow]:
+        """Take runs that nobody holds; their attempt counts one more."""
+        return self._runs("claim_runs", owner=owner, now_ms=now_ms, queues=list(queues), limit=limit)
 
-    def adopt_runs(self, owner: int, lease_until_ms: int, held: Sequence[HeldRun]) -> list[RunRow]:
-        """Lease again what the ledger says is ours and we do not know of; their attempt counts one more."""
-        return self._runs("adopt_runs", owner=owner, lease_until_ms=lease_until_ms, held=[list(run) for run in held])
+    def adopt_runs(self, owner: int, held: Sequence[HeldRun]) -> list[RunRow]:
+        """Begin anew with runs that are ours by the ledger; their attempt counts one more."""
+        return self._found("adopt_runs", [(*run, owner) for run in held])
+
+    def in_flight_of(self, busy: Sequence[tuple[int, int]]) -> list[RunRow]:
+        """Return the runs in flight of schedules, each with how many it has."""
+        return self._found("in_flight_of", busy)
 
     def due_planned(self, now_ms: int, limit: int) -> list[RunRow]:
         """Return planned runs whose time has come, without locking anything."""
@@ -165,9 +183,9 @@ class Statements(ABC):
         """Return the buffered runs of locked schedules in the order in which they may start, some of each."""
         return self._runs("waiting_of", keys=sorted(set(keys)), limit=limit)
 
-    def open_of(self, key: int, limit: int) -> list[RunRow]:
-        """Return the runs of a schedule that are not over."""
-        return self._runs("open_of", key=key, limit=limit)
+    def queued_of(self, key: int, limit: int) -> list[RunRow]:
+        """Return the runs of a schedule that wait."""
+        return self._runs("queued_of", key=key, limit=limit)
 
     def supersede_runs(self, keys: Iterable[int], now_ms: int) -> list[int]:
         """Skip what waits under the schedules' own policy; return the schedule of each run."""
@@ -177,13 +195,13 @@ class Statements(ABC):
         """Skip everything of a schedule that waits; return how much that was."""
         return len(self.rows("drop_waiting", {"key": key, "reason": reason, "now_ms": now_ms}))
 
-    def cancel_runs(self, keys: Iterable[int]) -> list[RunRow]:
-        """Ask for the cancellation of everything in flight."""
-        return self._runs("cancel_runs", keys=sorted(set(keys)))
+    def cancel_runs(self, busy: Sequence[tuple[int, int]]) -> list[RunRow]:
+        """Ask for the cancellation of everything in flight of schedules, each with how much that is."""
+        return self._found("cancel_runs", busy)
 
-    def terminate_runs(self, keys: Iterable[int], now_ms: int) -> list[RunRow]:
-        """End everything in flight by force."""
-        return self._runs("terminate_runs", keys=sorted(set(keys)), now_ms=now_ms)
+    def terminate_runs(self, busy: Sequence[tuple[int, int]], now_ms: int) -> list[RunRow]:
+        """End everything in flight by force, of schedules, each with how much that is."""
+        return self._found("terminate_runs", [(*each, now_ms) for each in busy])
 
     def hold_planned(self, keys: Iterable[int], now_ms: int) -> None:
         """Let due planned runs wait until their schedule is resumed."""
@@ -241,6 +259,9 @@ class Statements(ABC):
 
     def _runs(self, name: str, /, **params: Any) -> list[RunRow]:
         return [RunRow._make(row) for row in self.rows(name, params)]
+
+    def _found(self, name: str, rows: Sequence[Sequence[Any]]) -> list[RunRow]:
+        return [RunRow._make(row) for row in self.many_rows(name, rows)] if rows else []
 
     def _changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         return self.changed(name, rows) if rows else set()
@@ -426,19 +447,33 @@ class Statements(ABC):
         """Forget answers that were given before a moment."""
         self.rows("expire_requests", {"before_ms": before_ms})
 
-    def insert_instance(self, name: str, release: str, now_ms: int) -> int:
+    def insert_instance(self, name: str, release: str, now_ms: int, lease_until_ms: int) -> int:
         """Register an instance and return its number."""
-        found = self._one("insert_instance", name=name, release=release, now_ms=now_ms)
+        found = self._one("insert_instance", name=name, release=release, now_ms=now_ms, lease_until_ms=lease_until_ms)
         assert found is not None
         return int(found[0])
 
-    def beat(self, instance_id: int, now_ms: int, skew_ms: int) -> None:
-        """Say that an instance is alive."""
-        self.rows("beat", {"instance_id": instance_id, "now_ms": now_ms, "skew_ms": skew_ms})
+    def beat(self, instance_id: int, now_ms: int, skew_ms: int, lease_until_ms: int) -> bool:
+        """Say that an instance is alive, and prolong its lease; return whether it still had one."""
+        params = {"now_ms": now_ms, "skew_ms": skew_ms, "lease_until_ms": lease_until_ms}
+        return self._one("beat", instance_id=instance_id, **params) is not None
 
-    def stop_instance(self, instance_id: int, now_ms: int) -> None:
-        """Say that an instance has stopped."""
-        self.rows("stop_instance", {"instance_id": instance_id, "now_ms": now_ms})
+    def hold_lease(self, instance_id: int) -> bool:
+        """Return whether an instance has its lease still; nobody can take it away before this transaction is over."""
+        return self._one("hold_lease", instance_id=instance_id) is not None
+
+    def lapsed_instances(self, now_ms: int) -> list[int]:
+        """Return, and lock, the instances whose lease is over."""
+        return [row[0] for row in self.rows("lapsed_instances", {"now_ms": now_ms})]
+
+    def end_leases(self, instances: Iterable[int]) -> None:
+        """Say that instances hold nothing any more."""
+        self.rows("end_leases", {"instances": sorted(instances)})
+
+    def stop_instance(self, instance_id: int, now_ms: int, lease_until_ms: int | None) -> None:
+        """Say that an instance has stopped, and whether it may still hold something."""
+        params = {"now_ms": now_ms, "lease_until_ms": lease_until_ms}
+        self.rows("stop_instance", {"instance_id": instance_id, **params})
 
     def live_instances(self, since_ms: int) -> int:
         """Count the instances that have been heard of since a moment."""

@@ -178,7 +178,8 @@ class Worker:
         self.bench = bench
         self.probe = Probe()
         self.instance = Instance(settings, self.probe, frozenset(queues))
-        self.instance.number = bench.write(lambda t: t.insert_instance("test", "", t.now_ms()))
+        lease_ms = settings.lock_ttl_ms
+        self.instance.number = bench.write(lambda t: t.insert_instance("test", "", t.now_ms(), t.now_ms() + lease_ms))
         self.firing = Firing(self.instance)
         self.releasing = Releasing(self.instance)
         self.rescuing = Rescuing(self.instance)
@@ -201,6 +202,10 @@ class Worker:
 
     def rescue(self, limit: int = 100) -> Fired:
         return self._do(lambda t: self.rescuing.claim(t, limit))
+
+    def adopt(self) -> Fired:
+        """Take whatever is ours by the ledger, as if nothing were known of it."""
+        return self._do(lambda t: self.rescuing.adopt(t, self.rescuing.unknown(t, [])))
 
     def backfill(self, limit: int = 100) -> Fired:
         return self._do(lambda t: self.backfilling.due(t, limit))
@@ -230,11 +235,10 @@ class Worker:
         """The oldest run that this worker executes; it is its caller's from now on."""
         return self.launched.pop(0)[0]
 
-    def beat(self) -> int:
-        """Renew every lease; return how many are still ours."""
-        held = [held_of(row) for row, _ in self.launched]
-        lease = int(self.bench.clock.now() * 1000) + self.instance.settings.lock_ttl_ms
-        return len(self.bench.write(lambda t: t.renew_runs(held, lease)))
+    def beat(self) -> bool:
+        """Prolong the lease; return whether it is still there."""
+        lease_ms = int(self.bench.clock.now() * 1000) + self.instance.settings.lock_ttl_ms
+        return self.bench.write(lambda t: t.beat(self.instance.number, t.now_ms(), 0, lease_ms))
 
     def sweep(self) -> None:
         """Clean up as an engine does."""
@@ -246,7 +250,7 @@ class Worker:
     def launch(self, index: int = -1) -> Launch:
         """What the executor is told about a run that this worker has launched."""
         row, rule = self.launched[index]
-        return _launch_of(Attempt(row, rule), None)
+        return _launch_of(Attempt(row, rule, 0), None)
 
     def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
         fired = self.bench.write(step)
@@ -257,7 +261,7 @@ class Worker:
 
 def held_of(row: RunRow) -> HeldRun:
     """A run as its owner holds it."""
-    return HeldRun(*row.id, row.attempt)
+    return (*row.id, row.attempt)
 
 
 def _moment(row: RunRow) -> datetime:

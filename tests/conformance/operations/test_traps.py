@@ -135,7 +135,7 @@ def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
     stale = sleeper.take()
     settled = sleeper.settle(row=stale, error="late", result='"late"')
     assert (settled.accepted, settled.stale) == (set(), 1)
-    assert bench.write(lambda t: t.renew_runs([held_of(stale)], 2 << 40)) == set()
+    assert not sleeper.beat()
     assert bench.write(lambda t: t.hand_back([held_of(stale)], 1)) == set()
     assert bench.write(lambda t: t.mark_started([held_of(stale)], 1)) == set()
     after = bench.dump()
@@ -162,10 +162,12 @@ def test_a_long_run_is_not_taken_from_a_live_worker(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     worker, other = bench.worker(), bench.worker()
     bench.go("09:00")
+    assert other.beat()
     worker.tick()
     for minute in range(59):
         bench.go(f"09:{minute:02}:30")
-        assert worker.beat() == 1
+        assert worker.beat()
+        assert other.beat()
         assert other.rescue().claimed == 0
         other.sweep()
     worker.settle()
@@ -178,7 +180,12 @@ def test_a_run_that_nobody_picks_up_becomes_a_zombie(bench: Bench) -> None:
     bench.create(queue="gpu", cron="0 * * * *")
     dead, other = bench.worker("gpu"), bench.worker()
     bench.go("09:00")
+    assert other.beat()
     dead.tick()
+    bench.go("09:01:59.999")
+    assert (other.rescue().claimed, bench.get().in_flight) == (0, 1)
+    bench.go("09:02")
+    assert other.rescue().claimed == 0
     bench.go("09:11:59.999")
     other.sweep()
     assert bench.story() == ["09:00 ENQUEUED"]
@@ -424,13 +431,12 @@ def test_skip_twice_skips_two(bench: Bench) -> None:
 
 
 def test_two_attempts_of_one_run_end_together(bench: Bench) -> None:
-    """A worker lost its lease and got the same run again; both attempts end at once: one counts, the slot is one."""
+    """A worker adopts a run that it executes already; both attempts end at once: one counts, the slot is one."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    bench.go("08:03")
-    worker.rescue()
+    worker.adopt()
     attempts = [row for row, _ in worker.launched]
     assert [row.attempt for row in attempts] == [1, 2]
     outcomes = [Outcome(*row.id, row.attempt, RunState.SUCCESS) for row in attempts]

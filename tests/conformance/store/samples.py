@@ -7,7 +7,7 @@ from typing import Any
 from foliot.model.backfill import BackfillRow
 from foliot.model.dial import Dial, Span
 from foliot.model.rows import AuditRow, CalendarRow, HeldRun, ScheduleRow, VersionRow, WorkflowRow
-from foliot.model.run import RunChange, RunRow
+from foliot.model.run import WAITING, RunChange, RunRow
 
 NOW_MS = 1_800_000_000_000
 """What the clock of a store under test says."""
@@ -31,6 +31,8 @@ def run(key: int, nominal_s: int = 60, origin: int = 0, **other: Any) -> RunRow:
         decided_ms=NOW_MS, local_s=None, moved=None, overlap=None, payload=None, request_id=None, started_ms=None,
         finished_ms=None, cancel_requested=False, error=None, result=None, execution_id=None,
     )  # fmt: skip
+    if other.get("state") in WAITING:
+        made = made._replace(queued_ms=NOW_MS)
     return made._replace(**other)
 
 
@@ -46,7 +48,7 @@ def change(of: RunRow, **other: Any) -> RunChange:
 
 def held(of: RunRow, fence: int | None = None) -> HeldRun:
     """A run as its owner holds it."""
-    return HeldRun(of.schedule_key, of.nominal_s, of.origin, of.attempt if fence is None else fence)
+    return (of.schedule_key, of.nominal_s, of.origin, of.attempt if fence is None else fence)
 
 
 def schedule(schedule_id: str, **other: Any) -> ScheduleRow:

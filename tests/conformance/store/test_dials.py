@@ -12,7 +12,7 @@ def test_a_claim_takes_the_oldest_within_its_bounds_and_limit(write: Write) -> N
     write(lambda t: each(t.insert_dial, *(dial(key, fire) for key, fire in fires.items())))
 
     def claimed(after: int, until: int, limit: int) -> list[int]:
-        return [row.schedule_key for row in write(lambda t: t.claim_due(after, until, limit))]
+        return [row[0] for row in write(lambda t: t.claim_due(after, until, limit))]
 
     assert claimed(99, 300, 10) == [2, 4, 3, 1]
     assert claimed(99, 300, 3) == [2, 4, 3]

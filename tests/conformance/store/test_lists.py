@@ -21,29 +21,28 @@ def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
     lapsed = run(1, 7, due_ms=150, attempt=2, owner=OTHER, state="STARTED")
     write(lambda t: t.insert_runs([*rows, slow, planned, lapsed]))
 
-    claimed = write(lambda t: t.claim_runs(MINE, 900, 5_000, ["default", "fast"], 3))
+    claimed = write(lambda t: t.claim_runs(MINE, 900, ["default", "fast"], 3))
     assert sorted(times(claimed)) == [(1, 2, 0), (1, 3, 0), (1, 7, 0)]
     taken = {row.nominal_s: row for row in claimed}
-    assert taken[2] == rows[1]._replace(attempt=1, owner=MINE, due_ms=5_000)
-    assert taken[7] == lapsed._replace(attempt=3, owner=MINE, due_ms=5_000, state="ENQUEUED")
-    assert times(write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["default"], 10))) == [(1, 1, 0)]
-    assert write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["default"], 10)) == []
-    assert write(lambda t: t.claim_runs(OTHER, 900, 5_000, [], 10)) == []
-    assert times(write(lambda t: t.claim_runs(OTHER, 900, 5_000, ["slow"], 10))) == [(2, 5, 0)]
+    assert taken[2] == rows[1]._replace(attempt=1, owner=MINE, due_ms=None)
+    assert taken[7] == lapsed._replace(attempt=3, owner=MINE, due_ms=None, state="ENQUEUED")
+    assert times(write(lambda t: t.claim_runs(OTHER, 900, ["default"], 10))) == [(1, 1, 0)]
+    assert write(lambda t: t.claim_runs(OTHER, 900, ["default"], 10)) == []
+    assert write(lambda t: t.claim_runs(OTHER, 900, [], 10)) == []
+    assert times(write(lambda t: t.claim_runs(OTHER, 900, ["slow"], 10))) == [(2, 5, 0)]
 
 
-def test_what_is_ours_and_not_held_is_adopted(write: Write) -> None:
-    known, forgotten = run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=MINE, state="STARTED")
-    lost_fence = run(1, 3, attempt=2, owner=MINE)
-    foreign, unowned = run(1, 4, attempt=1, owner=OTHER), run(1, 5)
-    write(lambda t: t.insert_runs([known, forgotten, lost_fence, foreign, unowned]))
-    mine = [held(known), held(lost_fence, 1), held(foreign)]
-    adopted = write(lambda t: t.adopt_runs(MINE, 9_000, mine))
-    assert sorted(adopted) == [
-        forgotten._replace(attempt=2, due_ms=9_000, state="ENQUEUED"),
-        lost_fence._replace(attempt=3, due_ms=9_000),
-    ]
-    assert len(write(lambda t: t.adopt_runs(MINE, 9_000, []))) == 3
+def test_only_what_is_ours_is_adopted(write: Write) -> None:
+    ours, started = run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=MINE, state="STARTED")
+    ours, started = ours._replace(due_ms=None), started._replace(due_ms=None)
+    exposed = run(1, 3, attempt=2, owner=MINE)
+    foreign, unowned = run(1, 4, attempt=1, owner=OTHER, due_ms=None), run(1, 5)
+    write(lambda t: t.insert_runs([ours, started, exposed, foreign, unowned]))
+    asked = [held(ours), held(started), held(exposed), held(foreign), held(unowned)]
+    adopted = write(lambda t: t.adopt_runs(MINE, asked))
+    assert sorted(adopted) == [ours._replace(attempt=2), started._replace(attempt=2, state="ENQUEUED")]
+    assert write(lambda t: t.adopt_runs(MINE, asked)) == []
+    assert write(lambda t: t.adopt_runs(MINE, [])) == []
 
 
 def test_planned_runs_come_due_in_order(write: Write) -> None:
@@ -75,8 +74,8 @@ def test_what_is_open_is_listed_and_counted(write: Write) -> None:
         run(1, 1, state="SUCCESS", finished_ms=1), run(2, 1),
     ]  # fmt: skip
     write(lambda t: t.insert_runs(rows))
-    assert times(write(lambda t: t.open_of(1, 10))) == [(1, 2, 0), (1, 3, 0), (1, 4, 0), (1, 5, 0)]
-    assert times(write(lambda t: t.open_of(1, 1))) == [(1, 2, 0)]
+    assert times(write(lambda t: t.queued_of(1, 10))) == [(1, 2, 0), (1, 3, 0)]
+    assert times(write(lambda t: t.queued_of(1, 1))) == [(1, 2, 0)]
     assert write(lambda t: t.count_open(1)) == (2, 1)
     assert write(lambda t: t.count_open(9)) == (0, 0)
 

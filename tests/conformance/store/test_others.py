@@ -113,14 +113,36 @@ def test_a_request_is_answered_once(store: Store, write: Write) -> None:
 
 
 def test_instances_live_and_die(write: Write) -> None:
-    first, second = write(lambda t: [t.insert_instance(name, "1.0", 100) for name in ("a", "b")])
-    write(lambda t: t.beat(first, 200, -5))
+    first, second = write(lambda t: [t.insert_instance(name, "1.0", 100, 300) for name in ("a", "b")])
+    assert write(lambda t: t.beat(first, 200, -5, 400))
     assert write(lambda t: t.live_instances(99)) == 2
     assert write(lambda t: t.live_instances(100)) == 1
-    write(lambda t: t.stop_instance(first, 250))
+    write(lambda t: t.stop_instance(first, 250, None))
     assert write(lambda t: t.live_instances(0)) == 1
-    rows = [InstanceRow(second, "b", "1.0", 100, 100, None, 0), InstanceRow(first, "a", "1.0", 100, 200, 250, -5)]
+    rows = [
+        InstanceRow(second, "b", "1.0", 100, 100, None, 0, 300),
+        InstanceRow(first, "a", "1.0", 100, 200, 250, -5, None),
+    ]
     assert write(lambda t: t.instances(10)) == rows
     assert write(lambda t: t.instances(1)) == rows[:1]
     write(lambda t: t.expire_instances(250))
-    assert write(lambda t: t.instances(10)) == rows[1:]
+    assert write(lambda t: t.instances(10)) == rows
+    write(lambda t: t.expire_instances(251))
+    assert write(lambda t: t.instances(10)) == rows[:1]
+
+
+def test_a_lease_that_was_taken_away_stays_away(write: Write) -> None:
+    first, second = write(lambda t: [t.insert_instance(name, "1.0", 100, 300) for name in ("a", "b")])
+    assert write(lambda t: t.beat(second, 200, 0, 400))
+    assert write(lambda t: t.lapsed_instances(299)) == []
+    assert write(lambda t: t.lapsed_instances(300)) == [first]
+    assert write(lambda t: t.hold_lease(first))
+    assert write(lambda t: t.due_now(300, 0)).unleased
+    write(lambda t: t.end_leases([first]))
+    assert write(lambda t: t.lapsed_instances(300)) == []
+    assert not write(lambda t: t.hold_lease(first))
+    assert not write(lambda t: t.beat(first, 300, 0, 500))
+    write(lambda t: t.stop_instance(first, 310, 310))
+    assert write(lambda t: t.lapsed_instances(399)) == []
+    assert write(lambda t: t.hold_lease(second))
+    assert write(lambda t: t.due_now(300, 0))[3:] == (False, False, 400)

@@ -68,8 +68,8 @@ def wait_for_waiting(url: str, count: int = 1) -> None:
 def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore) -> None:
     do(postgres, lambda t: t.many("insert_dials", [dial(key, key) for key in range(1, 6)]))
     with opened(postgres, lambda t: t.claim_due(0, 9, 2)) as first:
-        assert [one.schedule_key for one in first.answer] == [1, 2]
-        assert [one.schedule_key for one in do(postgres, lambda t: t.claim_due(0, 9, 2))] == [3, 4]
+        assert [one[0] for one in first.answer] == [1, 2]
+        assert [one[0] for one in do(postgres, lambda t: t.claim_due(0, 9, 2))] == [3, 4]
         assert do(postgres, lambda t: t.claim_due(0, 2, 2)) == []
 
 
@@ -85,10 +85,10 @@ def test_a_dial_that_was_moved_meanwhile_is_seen_as_it_is(postgres: PostgresStor
 def test_a_run_is_claimed_by_one(postgres: PostgresStore) -> None:
     do(postgres, lambda t: t.insert_version(version(1)))
     do(postgres, lambda t: t.insert_runs([run(1, at, due_ms=at) for at in (1, 2, 3)]))
-    with opened(postgres, lambda t: t.claim_runs(MINE, 9, 100, ["default"], 2)) as first:
+    with opened(postgres, lambda t: t.claim_runs(MINE, 9, ["default"], 2)) as first:
         assert sorted(row.nominal_s for row in first.answer) == [1, 2]
-        assert [row.nominal_s for row in do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9))] == [3]
-    assert do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)) == []
+        assert [row.nominal_s for row in do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9))] == [3]
+    assert do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)) == []
 
 
 def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: PostgresStore) -> None:
@@ -96,22 +96,38 @@ def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: Postgres
     do(postgres, lambda t: t.insert_version(version(1)))
     do(postgres, lambda t: t.insert_runs([row]))
     with opened(postgres, lambda t: t.settle_runs([change(row)])):
-        assert do(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)) == []
-        assert do(postgres, lambda t: t.adopt_runs(MINE, 100, [])) == []
-    assert do(postgres, lambda t: t.adopt_runs(MINE, 100, [])) == []
+        assert do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)) == []
+    assert do(postgres, lambda t: t.adopt_runs(MINE, [held(row)])) == []
+
+
+def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: PostgresStore, migrated_url: str) -> None:
+    """Otherwise what it takes would be held by an instance that nobody looks after any more."""
+    number = do(postgres, lambda t: t.insert_instance("a", "", 1, 10))
+
+    def end_lapsed(t: Transaction) -> list[int]:
+        found = t.lapsed_instances(50)
+        t.end_leases(found)
+        return found
+
+    with opened(postgres, lambda t: t.hold_lease(number)) as holding:
+        assert holding.answer
+        lapsed = postgres.write(end_lapsed)
+        wait_for_waiting(migrated_url)
+    assert lapsed.result(SECONDS) == [number]
+    assert not do(postgres, lambda t: t.hold_lease(number))
 
 
 def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: PostgresStore, migrated_url: str) -> None:
     row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
     do(postgres, lambda t: t.insert_version(version(1)))
     do(postgres, lambda t: t.insert_runs([row]))
-    with opened(postgres, lambda t: t.claim_runs(OTHER, 9, 100, ["default"], 9)):
+    with opened(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)):
         settling = postgres.write(lambda t: t.settle_runs([change(row)]))
-        renewing = postgres.write(lambda t: t.renew_runs([held(row)], 500))
+        handing_back = postgres.write(lambda t: t.hand_back([held(row)], 500))
         wait_for_waiting(migrated_url, 2)
     assert settling.result(SECONDS) == set()
-    assert renewing.result(SECONDS) == set()
-    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=100)
+    assert handing_back.result(SECONDS) == set()
+    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None)
 
 
 def test_a_run_that_somebody_adds_meanwhile_exists(postgres: PostgresStore, migrated_url: str) -> None:

@@ -25,6 +25,7 @@ def test_runs_are_inserted_as_they_are(write: Write) -> None:
         1, 60, 3, source="trigger", state="STARTED", reason="retry", version=2, attempt=4, failures=5, fire_ms=6,
         due_ms=7, owner=8, decided_ms=9, local_s=10, moved="gap", overlap="skip", payload='{"ä":"😀"}',
         request_id="r", started_ms=11, finished_ms=None, cancel_requested=True, error="e", result="", execution_id="x",
+        queued_ms=12,
     )  # fmt: skip
     bare = run(1, 61, due_ms=None)
     assert write(lambda t: t.insert_runs([full, bare])) == set()
@@ -47,11 +48,20 @@ def test_a_run_that_this_transaction_has_added_or_changed_exists_too(write: Writ
     write(lambda t: t.insert_runs([run(1, 60)]))
 
     def twice(t: Transaction) -> set[RunId]:
-        t.terminate_runs([1], NOW_MS)
+        t.terminate_runs([(1, 1)], NOW_MS)
         t.insert_runs([run(1, 120)])
         return t.insert_runs([run(1, 60), run(1, 120), run(1, 180)])
 
     assert write(twice) == {RunId(1, 60), RunId(1, 120)}
+
+
+def test_a_tick_that_simply_starts_is_a_run_like_any_other(write: Write) -> None:
+    write(lambda t: t.insert_runs([run(1, 60)]))
+    starts = [(1, 60, 2, 60_000, MINE, NOW_MS, 3_660), (2, 60, 3, 60_500, MINE, NOW_MS, None)]
+    assert write(lambda t: t.insert_starts(starts)) == {RunId(1, 60)}
+    assert write(lambda t: t.insert_starts([])) == set()
+    assert stored(write, run(1, 60)) == run(1, 60)
+    assert stored(write, run(2, 60)) == run(2, 60, version=3, attempt=1, fire_ms=60_500, due_ms=None, owner=MINE)
 
 
 def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
@@ -94,13 +104,15 @@ def test_final_states_are_final(write: Write, state: str) -> None:
         lambda t: t.settle_runs([change(row, state="FAILED")]),
         lambda t: t.release_runs([change(row, state="ENQUEUED")]),
         lambda t: t.mark_started([held(row)], 5),
-        lambda t: t.renew_runs([held(row)], 5),
+        lambda t: t.expose_runs([held(row)], 5),
         lambda t: t.hand_back([held(row)], 5),
         lambda t: t.check_runs([held(row)]),
-        lambda t: t.claim_runs(OTHER, NOW_MS, NOW_MS, ["default"], 10),
-        lambda t: t.adopt_runs(MINE, NOW_MS, []),
-        lambda t: t.cancel_runs([1]),
-        lambda t: t.terminate_runs([1], 5),
+        lambda t: t.claim_runs(OTHER, NOW_MS, ["default"], 10),
+        lambda t: t.adopt_runs(MINE, [held(row)]),
+        lambda t: t.in_flight_of([(1, 9)]),
+        lambda t: t.queued_of(1, 9),
+        lambda t: t.cancel_runs([(1, 9)]),
+        lambda t: t.terminate_runs([(1, 9)], 5),
         lambda t: t.supersede_runs([1], 5),
         lambda t: t.drop_waiting(1, "deleted", 5),
         lambda t: t.zombie_runs(NOW_MS, 10),
@@ -118,33 +130,50 @@ def test_only_what_waits_is_released(write: Write) -> None:
     changes = [change(row, **start) for row in rows]
     assert write(lambda t: t.release_runs(changes)) == {rows[0].id, rows[1].id}
     assert write(lambda t: t.release_runs(changes)) == set()
-    assert stored(write, rows[1]) == rows[1]._replace(state="ENQUEUED", attempt=1, due_ms=9, owner=MINE)
+    assert stored(write, rows[1]) == rows[1]._replace(state="ENQUEUED", attempt=1, due_ms=9, owner=MINE, queued_ms=None)
     assert stored(write, rows[2]) == rows[2]
 
 
-def test_only_the_owner_with_the_last_fence_starts_renews_hands_back_and_hears_of_a_cancellation(write: Write) -> None:
-    row = run(1, attempt=3, owner=MINE, due_ms=100)
+def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_cancellation(write: Write) -> None:
+    row = run(1, attempt=3, owner=MINE, due_ms=None)
     write(lambda t: t.insert_runs([row]))
     stale = held(row, 2)
     for work in (
         lambda t: t.mark_started([stale], 5),
-        lambda t: t.renew_runs([stale], 5),
+        lambda t: t.expose_runs([stale], 5),
         lambda t: t.hand_back([stale], 5),
         lambda t: t.check_runs([stale]),
         lambda t: t.check_runs([]),
-        lambda t: t.renew_runs([], 5),
+        lambda t: t.expose_runs([], 5),
     ):
         assert not write(work)
     assert stored(write, row) == row
     assert write(lambda t: t.check_runs([held(row), stale])) == {row.id: False}
     assert write(lambda t: t.mark_started([held(row)], 5)) == {row.id}
     assert write(lambda t: t.mark_started([held(row)], 6)) == set()
-    assert write(lambda t: t.renew_runs([held(row), stale], 200)) == {row.id}
-    assert stored(write, row) == row._replace(state="STARTED", started_ms=5, due_ms=200)
-    write(lambda t: t.cancel_runs([1]))
+    assert stored(write, row) == row._replace(state="STARTED", started_ms=5)
+    write(lambda t: t.cancel_runs([(1, 1)]))
     assert write(lambda t: t.check_runs([held(row)])) == {row.id: True}
     assert write(lambda t: t.hand_back([held(row)], 50)) == {row.id}
     assert stored(write, row)[10:12] == (50, None)
+
+
+def test_what_a_lapsed_instance_held_is_anybodys(write: Write) -> None:
+    rows = [run(1, 1, attempt=2, owner=MINE, due_ms=None), run(1, 2, attempt=1, owner=MINE, due_ms=None)]
+    waiting = run(1, 3, attempt=1, due_ms=900)
+    write(lambda t: t.insert_runs([*rows, waiting]))
+    gone = [held(rows[0]), held(rows[1], 7), held(waiting)]
+    assert write(lambda t: t.expose_runs(gone, 500)) == {rows[0].id}
+    assert stored(write, rows[0]) == rows[0]._replace(due_ms=500)
+    assert [stored(write, each) for each in (rows[1], waiting)] == [rows[1], waiting]
+
+
+def test_as_many_as_are_in_flight_are_found_the_newest_first(write: Write) -> None:
+    rows = [run(1, at, state="STARTED" if at % 2 else "SUCCESS") for at in range(1, 9)]
+    write(lambda t: t.insert_runs([*rows, run(1, 7, 3), run(2, 1)]))
+    found = write(lambda t: t.in_flight_of([(1, 3), (2, 1), (3, 5)]))
+    assert sorted(row.id for row in found) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
+    assert write(lambda t: t.in_flight_of([])) == []
 
 
 def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
@@ -156,7 +185,8 @@ def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
     ]
     write(lambda t: t.insert_runs(rows + others))
     assert sorted(write(lambda t: t.supersede_runs([1, 2], 99))) == [1, 1, 2]
-    expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
+    expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99,
+                                "queued_ms": None}  # fmt: skip
     assert stored(write, rows[0]) == rows[0]._replace(**expected)
     assert [stored(write, each) for each in others] == others
 
@@ -167,7 +197,7 @@ def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
     write(lambda t: t.insert_runs(waiting + others))
     assert write(lambda t: t.drop_waiting(1, "deleted", 99)) == 2
     assert stored(write, waiting[0]) == waiting[0]._replace(
-        state="SKIPPED", reason="deleted", due_ms=None, finished_ms=99
+        state="SKIPPED", reason="deleted", due_ms=None, queued_ms=None, finished_ms=99
     )
     assert [stored(write, each) for each in others] == others
 
@@ -177,8 +207,8 @@ def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
     unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
     write(lambda t: t.insert_runs([*flying, unclaimed, waiting, foreign]))
     asked = [row._replace(cancel_requested=True) for row in flying]
-    assert sorted(write(lambda t: t.cancel_runs([1]))) == asked
-    ended = write(lambda t: t.terminate_runs([1], 99))
+    assert sorted(write(lambda t: t.cancel_runs([(1, 3)]))) == asked
+    ended = write(lambda t: t.terminate_runs([(1, 3), (3, 1)], 99))
     over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
     assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
     assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]

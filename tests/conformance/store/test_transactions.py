@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from foliot.errors import StoreError
+from foliot.model.dial import Dial
 from foliot.store.base import Store, Transaction
 from foliot.store.postgres.driver import PostgresStore, PostgresTransaction
 from foliot.store.sqlite.driver import SqliteStore
@@ -31,7 +32,7 @@ def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write:
 
     with pytest.raises(Wanted):
         store.write(work).result(SECONDS)
-    assert write(lambda t: (t.read_dials([1]), t.open_of(1, 9))) == ({}, [])
+    assert write(lambda t: (t.read_dials([1]), t.queued_of(1, 9))) == ({}, [])
 
 
 def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
@@ -121,9 +122,12 @@ def statements_for(store: PostgresStore, size: int) -> int:
         rows = [run(key, attempt=1, owner=1) for key in keys]
         t.insert_runs(rows)
         assert len(t.insert_runs(rows)) == size
-        t.save_dials([each._replace(next_fire_ms=None) for each in claimed])
+        t.save_dials([Dial._make(each)._replace(next_fire_ms=None) for each in claimed])
+        t.step_dials([(key, 60, None, None, 1, 5, 1) for key in keys])
         assert len(t.mark_started([held(row) for row in rows], 5)) == size
-        assert len(t.renew_runs([held(row) for row in rows], 5)) == size
+        starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]
+        assert (len(t.insert_starts(starts)), len(t.insert_starts(starts))) == (0, size)
+        assert len(t.expose_runs([held(row) for row in rows], 5)) == 0
         assert len(t.check_runs([held(row) for row in rows])) == size
         assert len(t.settle_runs([change(row) for row in rows])) == size
         assert len(t.lock_dials(keys)) == size
@@ -133,4 +137,4 @@ def statements_for(store: PostgresStore, size: int) -> int:
 
 
 def test_a_batch_takes_as_many_statements_whatever_its_size(postgres: PostgresStore) -> None:
-    assert statements_for(postgres, 10) == statements_for(postgres, 1000) == 11
+    assert statements_for(postgres, 10) == statements_for(postgres, 1000) == 15

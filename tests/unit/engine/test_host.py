@@ -380,20 +380,6 @@ def test_a_failed_run_is_tried_again_when_its_delay_is_over(world: World) -> Non
     assert 10 <= third - second < 11
 
 
-def test_wait_until_idle(world: World) -> None:
-    world.create(cron="1 8 * * *")
-    world.plan = lambda _: (20.0, Ended())
-
-    async def story() -> None:
-        engine = world.engine()
-        await engine.start()
-        await pause(31)
-        await engine.wait_until_idle()
-        assert world.states() == ["08:01 SUCCESS"]
-
-    world.run(story)
-
-
 def test_a_listener_that_fails_stops_nobody(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.create()
     world.plan = lambda _: (0.0, Ended(RunState.FAILED, error=""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from datetime import UTC, datetime
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -15,16 +14,19 @@ import pytest
 from foliot.errors import LaunchError
 from foliot.launch.base import Ended, Launch
 from foliot.launch.function import FunctionExecutor, add_import_path, resolve
-from foliot.model.run import RunState
+from foliot.model.run import RunRow, RunState
 from foliot.model.schedule import Action
 
 HERE = __name__
+RUN = RunRow(
+    1, 2, 0, "schedule", "ENQUEUED", None, 1, 1, 0, 2_000, None, 1, 2_000, None, None, None, None, None, None, None,
+    False, None, None, None,
+)  # fmt: skip
 
 
 def launch(function: str | None, document: Any = None) -> Launch:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
-    return Launch("key", "1-2-0", "default", "report", "schedule", datetime(2027, 1, 1, tzinfo=UTC), 1, {"a": 1},
-                  action, document)  # fmt: skip
+    return Launch(RUN, "default", "report", action, '{"a":1}', document)
 
 
 def run(name: str, *, limit: int = 1_000) -> Ended:
@@ -51,7 +53,7 @@ async def asynchronous(run: Launch) -> str:
 
 def synchronous(run: Launch) -> str:
     assert threading.current_thread() is not threading.main_thread()
-    return run.key
+    return run.run_id
 
 
 def without_argument() -> int:
@@ -130,7 +132,7 @@ not_callable = 5
     ("name", "result"),
     [
         ("asynchronous", '"report"'),
-        ("synchronous", '"key"'),
+        ("synchronous", '"1-2-0"'),
         ("without_argument", "5"),
         ("with_keywords_only", "false"),
         ("with_any", "1"),

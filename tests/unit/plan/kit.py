@@ -19,7 +19,6 @@ from foliot.plan.world import World
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000
 KEY, VERSION, OWNER = 7, 3, 42
-LEASE_MS = 120_000
 LIMITS = Limits(grace_ms=30_000, max_catchup=100, max_spread=1_000, max_span_ticks=10_000, lookahead_ms=60_000)
 MINUTELY = SpecDocument(intervals=(IntervalDocument(60),))
 DELAY = SpecDocument(intervals=(IntervalDocument(60, anchor="completion"),))
@@ -41,7 +40,7 @@ def dial_of(rule: Rule, cursor_s: int = NOON - 1, **changes: Any) -> Dial:
 
 
 def world_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> World:
-    return World(now_ms, owner, now_ms + LEASE_MS, LIMITS, 1_000)._replace(**changes)
+    return World(now_ms, owner, LIMITS, 1_000)._replace(**changes)
 
 
 def run_of(nominal_s: int = NOON, **changes: Any) -> RunRow:
@@ -116,7 +115,7 @@ def check_rows(decision: Decision) -> None:
             assert run.fire_ms <= world.now_ms
             leased = world.owner is not None
             assert (run.owner, run.attempt) == ((world.owner, 1) if leased else (None, 0))
-            assert run.due_ms == (world.lease_until_ms if leased else run.fire_ms)
+            assert run.due_ms == (None if leased else run.fire_ms)
         else:
             assert (run.owner, run.attempt) == (None, 0)
             assert run.due_ms == (run.fire_ms if run.state == RunState.PLANNED else None)

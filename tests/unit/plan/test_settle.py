@@ -192,7 +192,7 @@ def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[
     leased = world.owner is not None
     for change in started:
         assert (change.fence, change.owner, change.attempt) == (0, world.owner, 1 if leased else 0)
-        assert change.due_ms == (world.lease_until_ms if leased else world.now_ms)
+        assert change.due_ms == (None if leased else world.now_ms)
         assert change.finished_ms is None
     for change in dropped:
         assert (change.fence, change.owner, change.attempt, change.due_ms) == (0, None, 0, None)

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, Span
+from foliot.model.dial import STEP_COLUMNS, Dial, Span
 from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.model.run import RunChange
+from foliot.model.run import START_COLUMNS, RunChange
 from foliot.store.base import Params
 from foliot.store.postgres.arrays import ARRAYS, BinaryArray
 from foliot.store.queries import load_queries
@@ -24,6 +24,8 @@ _COLUMNS = {
     "{s.schedule}": tuple(f"s.{field}" for field in ScheduleRow._fields),
     "{version}": VersionRow._fields,
     "{span}": Span._fields,
+    "{start}": START_COLUMNS,
+    "{step}": STEP_COLUMNS,
     "{change}": RunChange._fields,
     # ONLY is a reserved word.
     "{backfill}": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),

@@ -100,17 +100,19 @@ CREATE TABLE schedule_runs (
     cancel_requested boolean NOT NULL,
     error          text,
     result         text,
-    execution_id   text
+    execution_id   text,
+    queued_ms      bigint
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
 CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
 
--- What somebody must look at: the fire time of a planned run, the end of a lease.
+-- What somebody must look at: the fire time of a planned run, a run in flight that nobody holds.  One that is held is
+-- not here: the lease of its owner is enough.
 CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
 
--- What is not over: the runs that wait or are in flight, by schedule.
-CREATE INDEX schedule_runs_open ON schedule_runs (schedule_key, nominal_s) WHERE finished_ms IS NULL;
+-- What waits, by schedule.  The life of a run that simply starts and ends touches none of the columns of an index.
+CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
 -- Ticks that were dropped together.
 CREATE TABLE tick_spans (
@@ -216,8 +218,10 @@ CREATE TABLE instances (
     started_ms     bigint NOT NULL,
     heartbeat_ms   bigint NOT NULL,
     stopped_ms     bigint,
-    skew_ms        bigint NOT NULL
+    skew_ms        bigint NOT NULL,
+    lease_until_ms bigint
 );
+CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 
 -- Numbers that are handed out once: triggers and backfills.
 CREATE SEQUENCE origin_numbers AS bigint;

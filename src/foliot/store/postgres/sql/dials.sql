@@ -42,8 +42,21 @@ FROM unnest(
 ) AS n ({dial})
 WHERE d.schedule_key = n.schedule_key;
 
+-- name: step_dials
+UPDATE dials d SET
+    cursor_s = n.cursor_s, next_nominal_s = n.next_nominal_s, next_fire_ms = n.next_fire_ms, in_flight = n.in_flight,
+    last_start_ms = n.last_start_ms, starts = n.starts
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+) AS n ({step})
+WHERE d.schedule_key = n.schedule_key;
+
 -- name: delete_dial
 DELETE FROM dials WHERE schedule_key = %(key)s;
+
+-- name: busy_dials
+-- All of them: somebody has died, or an answer was lost, and that is rare.
+SELECT schedule_key, in_flight FROM dials WHERE in_flight > 0;
 
 -- name: due_now
 -- What kinds of work are due, and when the next is; each is one look at a partial index.
@@ -51,10 +64,12 @@ SELECT
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= %(edge_ms)s AND next_fire_ms <= %(now_ms)s),
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < %(edge_ms)s),
     EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state = 'PLANNED'),
-    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED'))
+        OR EXISTS (SELECT 1 FROM instances WHERE lease_until_ms <= %(now_ms)s),
     EXISTS (SELECT 1 FROM backfills WHERE next_ms <= %(now_ms)s),
     least(
         (SELECT min(next_fire_ms) FROM dials WHERE next_fire_ms > %(now_ms)s),
         (SELECT min(due_ms) FROM schedule_runs WHERE due_ms > %(now_ms)s),
+        (SELECT min(lease_until_ms) FROM instances WHERE lease_until_ms > %(now_ms)s),
         (SELECT min(next_ms) FROM backfills WHERE next_ms > %(now_ms)s)
     );

@@ -107,22 +107,38 @@ INSERT INTO requests VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fin
 DELETE FROM requests WHERE created_ms < %(before_ms)s;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms)
-VALUES (%(name)s, %(release)s, %(now_ms)s, %(now_ms)s, NULL, 0)
+INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
+VALUES (%(name)s, %(release)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
 RETURNING instance_id;
 
 -- name: beat
-UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s WHERE instance_id = %(instance_id)s;
+-- One lease for everything that the instance holds.  One that was taken away stays away.
+UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s, lease_until_ms = %(lease_until_ms)s
+WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL
+RETURNING instance_id;
+
+-- name: hold_lease
+-- Whoever takes leases away waits until this transaction is over, and then sees what it wrote.
+SELECT instance_id FROM instances WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL FOR SHARE;
+
+-- name: lapsed_instances
+-- Index instances_lease.
+SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY instance_id FOR UPDATE;
+
+-- name: end_leases
+UPDATE instances SET lease_until_ms = NULL
+WHERE instance_id = ANY (%(instances)s::bigint[]);
 
 -- name: stop_instance
-UPDATE instances SET stopped_ms = %(now_ms)s WHERE instance_id = %(instance_id)s;
+UPDATE instances SET stopped_ms = %(now_ms)s, lease_until_ms = %(lease_until_ms)s
+WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
 
 -- name: live_instances
 SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s;
 
 -- name: instances_page
-SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms FROM instances
+SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
 ORDER BY instance_id DESC LIMIT %(limit)s;
 
 -- name: expire_instances
-DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < %(before_ms)s;
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < %(before_ms)s AND lease_until_ms IS NULL;

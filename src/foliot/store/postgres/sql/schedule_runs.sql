@@ -4,8 +4,21 @@ INSERT INTO schedule_runs ({run})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-    %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[], %s::text[]
+    %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[], %s::text[],
+    %s::bigint[]
 )
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: insert_starts
+-- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.
+INSERT INTO schedule_runs (
+    schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
+    local_s, cancel_requested
+)
+SELECT schedule_key, nominal_s, 0, 'schedule', 'ENQUEUED', version, 1, 0, fire_ms, owner, decided_ms, local_s, false
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+) AS n ({start})
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: existing_runs
@@ -37,7 +50,7 @@ RETURNING r.schedule_key, r.nominal_s, r.origin;
 UPDATE schedule_runs r SET
     state = n.state, reason = n.reason, attempt = n.attempt, failures = n.failures, due_ms = n.due_ms, owner = n.owner,
     started_ms = n.started_ms, finished_ms = n.finished_ms, error = n.error, result = n.result,
-    execution_id = n.execution_id
+    execution_id = n.execution_id, queued_ms = CASE WHEN n.state = 'BUFFERED' THEN r.queued_ms END
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
@@ -54,13 +67,13 @@ WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin
   AND r.state = 'ENQUEUED'
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
--- name: renew_runs
--- A run that waits for another try has no owner, and no lease that its old one could renew.
+-- name: expose_runs
+-- Index schedule_runs_once.  Their owner's lease is over: they are anybody's.
 UPDATE schedule_runs r SET due_ms = h.due_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence, due_ms)
 WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
-  AND r.state IN ('ENQUEUED', 'STARTED') AND r.owner IS NOT NULL
+  AND r.state IN ('ENQUEUED', 'STARTED') AND r.due_ms IS NULL
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: hand_back
@@ -79,7 +92,7 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedu
 WHERE r.state IN ('ENQUEUED', 'STARTED');
 
 -- name: claim_runs
--- Index schedule_runs_due.  Without a lease, or with one that has ended: the next attempt is ours.
+-- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
 WITH picked AS MATERIALIZED (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -89,30 +102,28 @@ WITH picked AS MATERIALIZED (
     FOR UPDATE OF r SKIP LOCKED
 )
 UPDATE schedule_runs SET
-    attempt = attempt + 1, owner = %(owner)s, due_ms = %(lease_until_ms)s, state = 'ENQUEUED'
+    attempt = attempt + 1, owner = %(owner)s, due_ms = NULL, state = 'ENQUEUED'
 FROM picked
 WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: adopt_runs
--- Index schedule_runs_due.  Ours by the ledger, though the answer that said so was lost.
-WITH picked AS MATERIALIZED (
-    SELECT r.run_number FROM schedule_runs r
-    WHERE r.due_ms IS NOT NULL AND r.owner = %(owner)s AND r.state IN ('ENQUEUED', 'STARTED')
-      AND NOT EXISTS (
-        SELECT 1
-        FROM unnest(%(held_1)s::bigint[], %(held_2)s::bigint[], %(held_3)s::bigint[], %(held_4)s::bigint[])
-          AS h (schedule_key, nominal_s, origin, fence)
-        WHERE h.schedule_key = r.schedule_key AND h.nominal_s = r.nominal_s AND h.origin = r.origin
-          AND h.fence = r.attempt
-      )
-    FOR UPDATE OF r SKIP LOCKED
-)
-UPDATE schedule_runs SET attempt = attempt + 1, due_ms = %(lease_until_ms)s, state = 'ENQUEUED'
-FROM picked
-WHERE schedule_runs.run_number = picked.run_number AND owner = %(owner)s AND due_ms IS NOT NULL
-  AND state IN ('ENQUEUED', 'STARTED')
+-- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
+UPDATE schedule_runs r SET attempt = r.attempt + 1, state = 'ENQUEUED'
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+  AS h (held_key, held_nominal_s, held_origin, fence, held_owner)
+WHERE r.schedule_key = held_key AND r.nominal_s = held_nominal_s AND r.origin = held_origin AND r.attempt = fence
+  AND r.owner = held_owner AND r.due_ms IS NULL AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
+
+-- name: in_flight_of
+-- Index schedule_runs_once, the newest first: no further back than the oldest that is in flight.
+SELECT {run} FROM unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)
+CROSS JOIN LATERAL (
+    SELECT * FROM schedule_runs
+    WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
+    ORDER BY nominal_s DESC, origin DESC LIMIT busy
+) AS found;
 
 -- name: due_planned
 -- Index schedule_runs_due.
@@ -120,73 +131,83 @@ SELECT {run} FROM schedule_runs
 WHERE due_ms <= %(now_ms)s AND state = 'PLANNED' ORDER BY due_ms, schedule_key, nominal_s LIMIT %(limit)s;
 
 -- name: planned_of
--- Index schedule_runs_open.
+-- Index schedule_runs_queued.
 SELECT {run} FROM schedule_runs
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
+WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[])
   AND state = 'PLANNED' AND due_ms <= %(now_ms)s
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: waiting_of
--- Index schedule_runs_open.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+-- Index schedule_runs_queued.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
         PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
     ) AS place
     FROM schedule_runs
-    WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'BUFFERED'
+    WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'BUFFERED'
 ) AS waiting
 WHERE place <= %(limit)s
 ORDER BY schedule_key, place;
 
--- name: open_of
--- Index schedule_runs_open.
+-- name: queued_of
+-- Index schedule_runs_queued.
 SELECT {run} FROM schedule_runs
-WHERE finished_ms IS NULL AND schedule_key = %(key)s ORDER BY nominal_s, origin LIMIT %(limit)s;
+WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s ORDER BY nominal_s, origin LIMIT %(limit)s;
 
 -- name: supersede_runs
--- Index schedule_runs_open.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, finished_ms = %(now_ms)s
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = %(now_ms)s
+WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[])
   AND state = 'BUFFERED' AND overlap IS NULL
 RETURNING schedule_key;
 
 -- name: drop_waiting
--- Index schedule_runs_open.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = %(reason)s, due_ms = NULL, finished_ms = %(now_ms)s
-WHERE finished_ms IS NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 'BUFFERED')
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = %(reason)s, due_ms = NULL, queued_ms = NULL, finished_ms = %(now_ms)s
+WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 'BUFFERED')
 RETURNING schedule_key;
 
 -- name: cancel_runs
--- Index schedule_runs_open.
-UPDATE schedule_runs SET cancel_requested = true
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[])
-  AND state IN ('ENQUEUED', 'STARTED') AND attempt > 0
+-- Index schedule_runs_once, the newest first.
+UPDATE schedule_runs r SET cancel_requested = true
+FROM unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)
+CROSS JOIN LATERAL (
+    SELECT run_number AS picked FROM schedule_runs
+    WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
+    ORDER BY nominal_s DESC, origin DESC LIMIT busy
+) AS found
+WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED') AND r.attempt > 0
 RETURNING {run};
 
 -- name: terminate_runs
--- Index schedule_runs_open.
-UPDATE schedule_runs SET
-    state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = %(now_ms)s
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state IN ('ENQUEUED', 'STARTED')
+-- Index schedule_runs_once, the newest first.
+UPDATE schedule_runs r SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ended_ms
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS of (busy_key, busy, ended_ms)
+CROSS JOIN LATERAL (
+    SELECT run_number AS picked FROM schedule_runs
+    WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
+    ORDER BY nominal_s DESC, origin DESC LIMIT busy
+) AS found
+WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: hold_planned
--- Index schedule_runs_open.  The schedule is paused: its planned runs wait for the resume.
+-- Index schedule_runs_queued.  The schedule is paused: its planned runs wait for the resume.
 UPDATE schedule_runs SET due_ms = NULL
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
+WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
   AND due_ms <= %(now_ms)s;
 
 -- name: unhold_planned
--- Index schedule_runs_open.
+-- Index schedule_runs_queued.
 UPDATE schedule_runs SET due_ms = greatest(fire_ms, %(now_ms)s)
-WHERE finished_ms IS NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
+WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
   AND due_ms IS NULL;
 
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key
 JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
-WHERE r.finished_ms IS NULL AND r.state = 'BUFFERED' AND s.namespace = %(namespace)s
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = %(namespace)s
   AND ((%(kind)s::text = 'workflow' AND v.action::json ->> 'workflow_id' = %(target)s)
     OR (%(kind)s::text = 'queue' AND v.action::json ->> 'queue' = %(target)s));
 
@@ -218,7 +239,7 @@ ORDER BY nominal_s LIMIT %(limit)s;
 SELECT
     count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
     count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
-FROM schedule_runs WHERE finished_ms IS NULL AND schedule_key = %(key)s;
+FROM schedule_runs WHERE schedule_key = %(key)s;
 
 -- name: purge_runs
 DELETE FROM schedule_runs WHERE schedule_key = %(key)s;

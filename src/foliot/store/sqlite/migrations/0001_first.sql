@@ -96,17 +96,19 @@ CREATE TABLE schedule_runs (
     cancel_requested INTEGER NOT NULL,
     error          TEXT,
     result         TEXT,
-    execution_id   TEXT
+    execution_id   TEXT,
+    queued_ms      INTEGER
 ) STRICT;
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
 CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
 
--- What somebody must look at: the fire time of a planned run, the end of a lease.
+-- What somebody must look at: the fire time of a planned run, a run in flight that nobody holds.  One that is held is
+-- not here: the lease of its owner is enough.
 CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
 
--- What is not over: the runs that wait or are in flight, by schedule.
-CREATE INDEX schedule_runs_open ON schedule_runs (schedule_key, nominal_s) WHERE finished_ms IS NULL;
+-- What waits, by schedule.  The life of a run that simply starts and ends touches none of the columns of an index.
+CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
 -- Ticks that were dropped together.
 CREATE TABLE tick_spans (
@@ -212,8 +214,10 @@ CREATE TABLE instances (
     started_ms     INTEGER NOT NULL,
     heartbeat_ms   INTEGER NOT NULL,
     stopped_ms     INTEGER,
-    skew_ms        INTEGER NOT NULL
+    skew_ms        INTEGER NOT NULL,
+    lease_until_ms INTEGER
 ) STRICT;
+CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 
 -- Numbers that are handed out once: triggers and backfills.
 CREATE TABLE numbers (

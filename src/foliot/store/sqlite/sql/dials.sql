@@ -28,8 +28,17 @@ UPDATE dials SET
     carry_until_s = ?15, skips = ?16, starts = ?17, successes = ?18, failed = ?19, skipped = ?20, missed = ?21
 WHERE schedule_key = ?1;
 
+-- name: step_dials
+UPDATE dials SET
+    cursor_s = ?2, next_nominal_s = ?3, next_fire_ms = ?4, in_flight = ?5, last_start_ms = ?6, starts = ?7
+WHERE schedule_key = ?1;
+
 -- name: delete_dial
 DELETE FROM dials WHERE schedule_key = :key;
+
+-- name: busy_dials
+-- All of them: somebody has died, or an answer was lost, and that is rare.
+SELECT schedule_key, in_flight FROM dials WHERE in_flight > 0;
 
 -- name: due_now
 -- What kinds of work are due, and when the next is; each is one look at a partial index.
@@ -37,12 +46,15 @@ SELECT
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= :edge_ms AND next_fire_ms <= :now_ms),
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < :edge_ms),
     EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state = 'PLANNED'),
-    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')),
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED'))
+        OR EXISTS (SELECT 1 FROM instances WHERE lease_until_ms <= :now_ms),
     EXISTS (SELECT 1 FROM backfills WHERE next_ms <= :now_ms),
     (SELECT min(due) FROM (
         SELECT min(next_fire_ms) AS due FROM dials WHERE next_fire_ms > :now_ms
         UNION ALL
         SELECT min(due_ms) FROM schedule_runs WHERE due_ms > :now_ms
+        UNION ALL
+        SELECT min(lease_until_ms) FROM instances WHERE lease_until_ms > :now_ms
         UNION ALL
         SELECT min(next_ms) FROM backfills WHERE next_ms > :now_ms
     ));

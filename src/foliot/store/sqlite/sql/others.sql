@@ -97,22 +97,38 @@ INSERT INTO requests VALUES (:namespace, :request_id, :operation, :fingerprint, 
 DELETE FROM requests WHERE created_ms < :before_ms;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms)
-VALUES (:name, :release, :now_ms, :now_ms, NULL, 0)
+INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
+VALUES (:name, :release, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
 RETURNING instance_id;
 
 -- name: beat
-UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms WHERE instance_id = :instance_id;
+-- One lease for everything that the instance holds.  One that was taken away stays away.
+UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms, lease_until_ms = :lease_until_ms
+WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL
+RETURNING instance_id;
+
+-- name: hold_lease
+-- Whoever takes leases away waits until this transaction is over, and then sees what it wrote.
+SELECT instance_id FROM instances WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
+
+-- name: lapsed_instances
+-- Index instances_lease.
+SELECT instance_id FROM instances WHERE lease_until_ms <= :now_ms ORDER BY instance_id;
+
+-- name: end_leases
+UPDATE instances SET lease_until_ms = NULL
+WHERE instance_id IN (SELECT value FROM json_each(:instances));
 
 -- name: stop_instance
-UPDATE instances SET stopped_ms = :now_ms WHERE instance_id = :instance_id;
+UPDATE instances SET stopped_ms = :now_ms, lease_until_ms = :lease_until_ms
+WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
 
 -- name: live_instances
 SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms;
 
 -- name: instances_page
-SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms FROM instances
+SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
 ORDER BY instance_id DESC LIMIT :limit;
 
 -- name: expire_instances
-DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < :before_ms;
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < :before_ms AND lease_until_ms IS NULL;

@@ -3,8 +3,16 @@
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
     decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
-    execution_id
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    execution_id, queued_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: insert_starts
+-- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.
+INSERT INTO schedule_runs (
+    schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
+    local_s, cancel_requested
+) VALUES (?1, ?2, 0, 'schedule', 'ENQUEUED', ?3, 1, 0, ?4, ?5, ?6, ?7, 0)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: settle_runs
@@ -20,7 +28,8 @@ RETURNING schedule_key, nominal_s, origin;
 -- Index schedule_runs_once.  Runs that wait: started, or skipped.
 UPDATE schedule_runs SET
     state = ?5, reason = ?6, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
-    started_ms = ?11, finished_ms = ?12, error = ?13, result = ?14, execution_id = ?15
+    started_ms = ?11, finished_ms = ?12, error = ?13, result = ?14, execution_id = ?15,
+    queued_ms = CASE WHEN ?5 = 'BUFFERED' THEN queued_ms END
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('PLANNED', 'BUFFERED')
 RETURNING schedule_key, nominal_s, origin;
 
@@ -34,11 +43,11 @@ UPDATE schedule_runs SET state = 'STARTED', started_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'ENQUEUED'
 RETURNING schedule_key, nominal_s, origin;
 
--- name: renew_runs
--- A run that waits for another try has no owner, and no lease that its old one could renew.
+-- name: expose_runs
+-- Index schedule_runs_once.  Their owner's lease is over: they are anybody's.
 UPDATE schedule_runs SET due_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
-  AND owner IS NOT NULL
+  AND due_ms IS NULL
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: check_runs
@@ -46,8 +55,8 @@ SELECT schedule_key, nominal_s, origin, cancel_requested FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED');
 
 -- name: claim_runs
--- Index schedule_runs_due.  Without a lease, or with one that has ended: the next attempt is ours.
-UPDATE schedule_runs SET attempt = attempt + 1, owner = :owner, due_ms = :lease_until_ms, state = 'ENQUEUED'
+-- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
+UPDATE schedule_runs SET attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
 WHERE run_number IN (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -58,15 +67,17 @@ WHERE run_number IN (
 RETURNING {run};
 
 -- name: adopt_runs
--- Index schedule_runs_due.  Ours by the ledger, though the answer that said so was lost.
-UPDATE schedule_runs SET attempt = attempt + 1, due_ms = :lease_until_ms, state = 'ENQUEUED'
-WHERE due_ms IS NOT NULL AND owner = :owner AND state IN ('ENQUEUED', 'STARTED')
-  AND run_number NOT IN (
-    SELECT r.run_number FROM schedule_runs r JOIN json_each(:held) h
-      ON r.schedule_key = h.value ->> 0 AND r.nominal_s = h.value ->> 1 AND r.origin = h.value ->> 2
-     AND r.attempt = h.value ->> 3
-  )
+-- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
+UPDATE schedule_runs SET attempt = attempt + 1, state = 'ENQUEUED'
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND owner = ?5
+  AND due_ms IS NULL AND state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
+
+-- name: in_flight_of
+-- Index schedule_runs_once, the newest first: no further back than the oldest that is in flight.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED')
+ORDER BY nominal_s DESC, origin DESC LIMIT ?2;
 
 -- name: due_planned
 -- Index schedule_runs_due.
@@ -74,73 +85,77 @@ SELECT {run} FROM schedule_runs
 WHERE due_ms <= :now_ms AND state = 'PLANNED' ORDER BY due_ms, schedule_key, nominal_s LIMIT :limit;
 
 -- name: planned_of
--- Index schedule_runs_open.
+-- Index schedule_runs_queued.
 SELECT {run} FROM schedule_runs
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
   AND state = 'PLANNED' AND due_ms <= :now_ms
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: waiting_of
--- Index schedule_runs_open.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+-- Index schedule_runs_queued.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
         PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
     ) AS place
     FROM schedule_runs
-    WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'BUFFERED'
+    WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'BUFFERED'
 )
 WHERE place <= :limit
 ORDER BY schedule_key, place;
 
--- name: open_of
--- Index schedule_runs_open.
+-- name: queued_of
+-- Index schedule_runs_queued.
 SELECT {run} FROM schedule_runs
-WHERE finished_ms IS NULL AND schedule_key = :key ORDER BY nominal_s, origin LIMIT :limit;
+WHERE queued_ms IS NOT NULL AND schedule_key = :key ORDER BY nominal_s, origin LIMIT :limit;
 
 -- name: supersede_runs
--- Index schedule_runs_open.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, finished_ms = :now_ms
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
   AND state = 'BUFFERED' AND overlap IS NULL
 RETURNING schedule_key;
 
 -- name: drop_waiting
--- Index schedule_runs_open.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = :reason, due_ms = NULL, finished_ms = :now_ms
-WHERE finished_ms IS NULL AND schedule_key = :key AND state IN ('PLANNED', 'BUFFERED')
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = :reason, due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
+WHERE queued_ms IS NOT NULL AND schedule_key = :key AND state IN ('PLANNED', 'BUFFERED')
 RETURNING schedule_key;
 
 -- name: cancel_runs
--- Index schedule_runs_open.
+-- Index schedule_runs_once, the newest first.
 UPDATE schedule_runs SET cancel_requested = 1
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
-  AND state IN ('ENQUEUED', 'STARTED') AND attempt > 0
+WHERE attempt > 0 AND run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
 RETURNING {run};
 
 -- name: terminate_runs
--- Index schedule_runs_open.
-UPDATE schedule_runs SET
-    state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = :now_ms
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state IN ('ENQUEUED', 'STARTED')
+-- Index schedule_runs_once, the newest first.
+UPDATE schedule_runs SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ?3
+WHERE run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
 RETURNING {run};
 
 -- name: hold_planned
--- Index schedule_runs_open.  The schedule is paused: its planned runs wait for the resume.
+-- Index schedule_runs_queued.  The schedule is paused: its planned runs wait for the resume.
 UPDATE schedule_runs SET due_ms = NULL
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
   AND due_ms <= :now_ms;
 
 -- name: unhold_planned
--- Index schedule_runs_open.
+-- Index schedule_runs_queued.
 UPDATE schedule_runs SET due_ms = max(fire_ms, :now_ms)
-WHERE finished_ms IS NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
   AND due_ms IS NULL;
 
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key
 JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
-WHERE r.finished_ms IS NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
   AND ((:kind = 'workflow' AND json_extract(v.action, '$.workflow_id') = :target)
     OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
 
@@ -178,7 +193,7 @@ ORDER BY nominal_s LIMIT :limit;
 SELECT
     count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
     count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
-FROM schedule_runs WHERE finished_ms IS NULL AND schedule_key = :key;
+FROM schedule_runs WHERE schedule_key = :key;
 
 -- name: purge_runs
 DELETE FROM schedule_runs WHERE schedule_key = :key;

@@ -1,0 +1,116 @@
+"""The common case against the general one: whatever the short way decides, the long way decides, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from foliot.model.dial import STEP_COLUMNS, Dial
+from foliot.model.policy import Overlap
+from foliot.model.run import START_COLUMNS, RunRow
+from foliot.model.spec import SpecDocument
+from foliot.plan.rule import Rule
+from foliot.plan.start import start
+from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
+
+SPECS = (
+    MINUTELY,
+    DELAY,
+    every(1),
+    every(60, jitter_ms=20_000),
+    SpecDocument(cron=("*/5 * * * *",), timezone="Europe/Berlin"),
+    SpecDocument(times=("2026-01-01T12:00:00Z",)),
+)
+
+
+@pytest.mark.parametrize("spec", [MINUTELY, every(60, jitter_ms=20_000), SPECS[4], SPECS[5]])
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap) -> None:
+    rule = rule_of(spec, overlap_policy=overlap)
+    dial = dial_of(rule)
+    assert dial.next_fire_ms is not None
+    assert check(dial, rule, now_ms=dial.next_fire_ms)
+    assert not check(dial, rule, now_ms=dial.next_fire_ms - 1)
+    assert not check(dial, rule, now_ms=dial.next_fire_ms + 30_001)
+
+
+@pytest.mark.parametrize(
+    ("policy", "dial", "world"),
+    [
+        ({"shadow": True}, {}, {}),
+        ({"min_interval_ms": 1}, {}, {}),
+        ({}, {"in_flight": 1}, {}),
+        ({}, {"remaining": 5}, {}),
+        ({}, {"skips": str(NOON)}, {}),
+        ({}, {"carry": "skip", "carry_until_s": NOON}, {}),
+        ({}, {"paused": True}, {}),
+        ({}, {"closed": True}, {}),
+        ({}, {"waiting": 1}, {}),
+        ({}, {}, {"target_paused": True}),
+        ({}, {}, {"owner": None}),
+    ],
+)
+def test_whatever_is_in_the_way_is_left_to_the_long_way(
+    policy: dict[str, Any], dial: dict[str, Any], world: dict[str, Any]
+) -> None:
+    rule = rule_of(MINUTELY, **policy)
+    assert start(tuple(dial_of(rule, **dial)), rule, world_at(**world)) is None
+
+
+@given(
+    spec=st.sampled_from(SPECS),
+    overlap=st.sampled_from(Overlap),
+    max_concurrent=st.integers(1, 3),
+    late_ms=st.integers(-5_000, 100_000),
+    dial=st.fixed_dictionaries(
+        {
+            "in_flight": st.integers(0, 4),
+            "waiting": st.sampled_from([0, 0, 0, 2]),
+            "remaining": st.sampled_from([None, None, None, 0, 1, 5]),
+            "last_start_ms": st.sampled_from([None, NOON_MS - 10, NOON_MS + 10]),
+            "skips": st.sampled_from([None, None, None, str(NOON), str(NOON + 60)]),
+            "starts": st.integers(0, 9),
+            "failures": st.integers(0, 3),
+        }
+    ),
+    target_paused=st.sampled_from([False, False, False, True]),
+)
+@settings(max_examples=500, deadline=None)
+def test_the_short_way_is_the_long_way(
+    spec: SpecDocument,
+    overlap: Overlap,
+    max_concurrent: int,
+    late_ms: int,
+    dial: dict[str, Any],
+    target_paused: bool,
+) -> None:
+    rule = rule_of(spec, overlap_policy=overlap, max_concurrent=max_concurrent)
+    event("short" if check(dial_of(rule, **dial), rule, NOON_MS + late_ms, target_paused=target_paused) else "long")
+
+
+def check(dial: Dial, rule: Rule, now_ms: int, **world: Any) -> bool:
+    """Compare the two ways; return whether there was a short one."""
+    found = start(tuple(dial), rule, world_at(now_ms, **world))
+    if found is None:
+        return False
+    row, start_row, step_row = found
+    decision, after = decided(dial, rule, world_at(now_ms, **world))
+    assert decision.runs == [row]
+    assert (decision.spans, decision.supersede, decision.cancel, decision.terminate) == ([], False, False, False)
+    step: dict[str, Any] = dict(zip(STEP_COLUMNS, step_row, strict=True))
+    assert dial._replace(**step) == after
+    assert start_row == tuple(getattr(row, column) for column in START_COLUMNS)
+    assert all(value is None for name, value in row._asdict().items() if name in UNSAID)
+    return True
+
+
+UNSAID = {*RunRow._fields} - {*START_COLUMNS, "origin", "source", "state", "attempt", "failures", "cancel_requested"}
+"""What the narrow statement leaves to be NULL."""
+
+
+def test_a_rule_says_whether_anything_but_overlap_can_be_in_the_way() -> None:
+    assert rule_of(MINUTELY).simple
+    assert not rule_of(DELAY).simple
