@@ -123,7 +123,7 @@ def _report(checks: Iterable[Verification], out: Console, status: Status | None)
     for found in checks:
         total.add(found)
         if not found.ok:
-            out.print(problem_line(found), soft_wrap=True, markup=False)
+            out.print(problem_line(found), soft_wrap=not out.is_terminal, markup=False)
         if status is not None:
             status.update(f"checked {_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')} …")
     return total
