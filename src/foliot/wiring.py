@@ -25,9 +25,12 @@ from foliot.store.migrate import Migrator
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from foliot.operations.proof import Proof
+
 EMBEDDED = "sqlite:"
-SERVER = ("postgresql:", "postgres:")
+SERVER = ("postgresql://", "postgres://")
 STORES = (EMBEDDED, *SERVER)
+MEMORY = ":memory:"
 
 
 def open_store(url: str, clock: Clock | None = None) -> Store:
@@ -67,25 +70,31 @@ def open_migrator(url: str, *, create: bool = False) -> Iterator[Migrator]:
 def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
     import sqlite3
 
-    from foliot.store.sqlite.driver import MEMORY, SqliteMigrator
+    from foliot.store.sqlite.driver import SqliteMigrator, refuse_foreign
 
     there = create or Path(path).exists()
     try:
         with closing(sqlite3.connect(path if there else MEMORY, isolation_level=None)) as connection:
+            refuse_foreign(connection, path)
             yield SqliteMigrator(connection)
     except sqlite3.Error as error:
         raise StoreError(f"cannot use the SQLite file {path}: {error}") from None
 
 
-def refuse_missing(url: str) -> None:
-    """Raise if a URL names an embedded file that is not there, for those who only read: opening would create it."""
-    if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != ":memory:" and not Path(path).exists():
+@contextmanager
+def open_proof(url: str, namespace: str) -> Iterator[Proof]:
+    """Give what checks the schedules of a namespace; an embedded file that is not there is refused, not created."""
+    from foliot.operations.proof import Proof
+
+    if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY and not Path(path).exists():
         raise InvalidField("store", f"there is no file {path}")
+    with closing(open_store(url)) as store:
+        yield Proof(store, namespace, Settings())
 
 
 def masked(url: str) -> str:
     """Return a store's URL as it may be shown: without its password, wherever that stands."""
-    url = re.sub(r"//([^:@/?]*):.*@", r"//\1:***@", url, count=1)
+    url = re.sub(r"(//[^:@/?]*|^[^:@/?]*):(?!//).*@", r"\1:***@", url, count=1)
     return re.sub(r"(?i)([?&][^=&]*pass[^=&]*=)[^&]*", r"\1***", url)
 
 
@@ -135,22 +144,32 @@ def build_service(host: str) -> FastAPI:
 
 
 def _sqlite_path(url: str) -> str:
-    path = url.removeprefix(EMBEDDED).removeprefix("//")
-    if not path or path == "/:memory:":
-        return ":memory:"
-    if not path.startswith("/") or len(path) < 2:
+    path = url.removeprefix(EMBEDDED)
+    if path in ("//", "///:memory:"):
+        return MEMORY
+    name = path.removeprefix("///")
+    if name == path or not name.strip("/"):
         raise unknown_store(url)
-    name = path.removeprefix("/")
-    return str(Path(name).expanduser()) if name else ":memory:"
+    return str(Path(name).expanduser())
 
 
 def unknown_store(url: str) -> InvalidField:
-    """Return the error that says what a store's URL looks like."""
-    shown = url.partition("@")[0].partition("//")[0]
+    """Return the error that says what a store's URL looks like, and what was probably meant."""
     return InvalidField(
         "store",
-        f"{shown!r} is not a store; expected sqlite:///file.db (four slashes for an absolute path) or postgresql://…",
+        f"{masked(url)!r} is not a store; expected {_meant(url)} (four slashes for an absolute path) or postgresql://…",
     )
+
+
+def _meant(url: str) -> str:
+    """The file that a URL seems to name, in the right form; a relative one, unless it says otherwise."""
+    name = url.removeprefix("file:").removeprefix(EMBEDDED)
+    absolute = name.startswith("/") and not name.startswith("//")
+    name = name.lstrip("/")
+    looks_like_one = url.startswith(EMBEDDED) or "//" not in url
+    if not name or "@" in name or not looks_like_one:
+        return "sqlite:///file.db"
+    return f"sqlite:///{'/' if absolute else ''}{name}"
 
 
 def _is_loopback(host: str) -> bool:

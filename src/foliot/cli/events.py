@@ -1,4 +1,8 @@
-"""What an engine does, one readable line for each event, as it happens."""
+"""What an engine does, one readable line for each event, as it happens.
+
+A terminal gets columns that fit it: long ids are shortened in the middle, long texts go on below.  A pipe gets every
+event whole, on one line.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from foliot.cli import render
@@ -19,6 +24,13 @@ if TYPE_CHECKING:
 WARNING = "warning"
 ERROR = "error"
 _STYLES = {ERROR: "bold red", WARNING: "yellow", "paused": "yellow", "retried": "yellow", "launched": "dim"}
+_MOMENT = len("2026-03-28 12:00:00Z ")
+_KIND = len("replanned ")
+_ID = 18
+"""The narrowest column of ids; a terminal wider than 80 gives what it has more to them, up to the widest."""
+_WIDEST_ID = 48
+_NARROW = 60
+"""A terminal narrower than this gets the lines of a pipe, wrapped by itself."""
 _MAX_KNOWN = 50_000
 """The most launches whose ends are awaited; beyond that the oldest are forgotten, and end without a duration."""
 
@@ -41,7 +53,7 @@ class EventLines:
             now = self._clock.now()
             text = self._text(event, now)
             if event.kind in (WARNING, ERROR) or not self._quiet:
-                self._print(_line(now, event, text), _style(event))
+                self._print(self._line(now, event, text), _style(event), _MOMENT)
 
     def say(self, text: str) -> None:
         """Print a line about the process itself, unless only warnings are wanted."""
@@ -73,10 +85,25 @@ class EventLines:
         if len(self._launched) > _MAX_KNOWN:
             del self._launched[next(iter(self._launched))]
 
-    def _print(self, line: str, style: str) -> None:
-        line = "".join(letter if letter.isprintable() else "?" for letter in line)
+    def _line(self, now: float, event: Event, text: str) -> str:
+        width = _ID
+        name = _printable(event.schedule_id)
+        if self._fits():
+            width = min(max(_ID, _ID + self._console.width - 80), _WIDEST_ID)
+            name = shortened(name, width)
+        padding = " " * (width - cell_len(name))
+        return f"{_moment(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND}}{text}".rstrip()
+
+    def _fits(self) -> bool:
+        return self._console.is_terminal and self._console.width >= _NARROW
+
+    def _print(self, line: str, style: str, indent: int = 4) -> None:
+        line = _printable(line)
         try:
-            if self._console.is_terminal:
+            if self._fits():
+                for part in wrapped(line, self._console.width, indent):
+                    self._console.print(Text(part, style=style), soft_wrap=True)
+            elif self._console.is_terminal:
                 self._console.print(Text(line, style=style), soft_wrap=True)
             else:
                 self._console.file.write(f"{line}\n")
@@ -109,8 +136,41 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60:02} min"
 
 
-def _line(now: float, event: Event, text: str) -> str:
-    return f"{_moment(now):%Y-%m-%d %H:%M:%SZ} {event.schedule_id:<18} {event.kind:<8} {text}".rstrip()
+def shortened(name: str, width: int) -> str:
+    """Return a name that fits so many columns: its two ends, which tell most names apart, and an ellipsis between."""
+    if cell_len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    head = set_cell_size(name, width - 1 - tail).rstrip()
+    return head + "…" + set_cell_size(name[::-1], tail).rstrip()[::-1]
+
+
+def wrapped(line: str, width: int, indent: int) -> list[str]:
+    """Return a line in parts that fit so many columns; all but the first are indented."""
+    parts: list[str] = []
+    space = ""
+    while cell_len(line) > width - len(space):
+        room = _room(line, width - len(space))
+        at = line.rfind(" ", indent if not parts else 1, room + 1)
+        at = room if at <= 0 else at
+        parts.append(space + line[:at].rstrip())
+        line, space = line[at:].lstrip(), " " * indent
+    return [*parts, space + line]
+
+
+def _printable(text: str) -> str:
+    """A text that can neither forge a line nor colour the terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _room(line: str, width: int) -> int:
+    """How many characters of a line fit so many columns; at least one."""
+    used = 0
+    for number, letter in enumerate(line):
+        used += cell_len(letter)
+        if used > width:
+            return max(number, 1)
+    return len(line)
 
 
 def _style(event: Event) -> str:

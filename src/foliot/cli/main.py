@@ -1,7 +1,8 @@
 """The ``foliot`` command.
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
-``verify``); 2 the input or the store is wrong, and one line on standard error says what and where; 130 interrupted.
+``verify``); 2 the input or the store is wrong or empty, and one line on standard error says what and where; 130
+interrupted.
 """
 
 from __future__ import annotations

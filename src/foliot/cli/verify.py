@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from foliot.cli import render
 from foliot.cli.options import DEFAULT_STORE, Store, instant
-from foliot.errors import NotFound
+from foliot.errors import InvalidTime, NotFound
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from foliot.embedded import SyncFoliot
     from foliot.model.verification import Problem, Verification
 
-PAGE = 200
 MANY = 100
 """A check stops listing the problems of one schedule here."""
+_WORDS = {
+    "missing": ("tick", "missing"),
+    "twice": ("tick", "twice"),
+    "early": ("run", "early"),
+    "invented": ("run", "invented"),
+    "beyond": ("entry", "beyond the cursor"),
+    "miscounted": ("span", "miscounted"),
+    "unreadable": ("run", "unreadable"),
+    "version": ("version", "missing or unreadable"),
+    "gap": ("gap", "between versions"),
+    "overlap": ("overlap", "between versions"),
+    "dial": ("dial", "missing or wrong"),
+    "counter": ("counter", "wrong"),
+}
+_PLURALS = {"entry": "entries"}
 
 Namespace = Annotated[str, typer.Option("--namespace", metavar="NAME", help="Whose schedules.")]
 OneSchedule = Annotated[
@@ -45,68 +57,80 @@ def verify_command(
     start: Start = None,
     end: End = None,
 ) -> None:
-    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not.
+    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 2 if there is nothing to verify.
 
     Example: foliot verify --store sqlite:///jobs.db --schedule report
     """
-    from foliot.embedded import SyncFoliot
-    from foliot.wiring import refuse_missing
+    from foliot.wiring import open_proof
 
     first, last = instant(start, "--start"), instant(end, "--end")
-    refuse_missing(store)
+    if first is not None and last is not None and last < first:
+        raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = render.console()
-    checked = ticks = wrong = 0
-    with SyncFoliot(store, engine=False, namespace=namespace) as foliot, _progress(out) as status:
-        for found in _checks(foliot, schedule, first, last):
-            checked, ticks = checked + 1, ticks + found.ticks
-            if not found.ok:
-                wrong += 1
-                out.print(problem_line(found), soft_wrap=True, markup=False)
-            if status is not None:
-                status.update(f"checked {_counted(checked, 'schedule')}, {_counted(ticks, 'tick')} …")
-    if wrong:
-        render.paragraph(f"{wrong:,} of {_counted(checked, 'schedule')} with problems; {_counted(ticks, 'tick')}")
+    with open_proof(store, namespace) as proof, _progress(out) as status:
+        checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
+        total = _report(checks, out, status)
+    if not total.schedules:
+        raise NotFound(f"nothing to verify: there is no schedule in namespace {namespace!r}")
+    render.paragraph(summary(total))
+    if total.wrong:
         raise typer.Exit(1)
-    each = "accounted" if ticks == 1 else "each accounted"
-    render.paragraph(f"{_counted(checked, 'schedule')}, {_counted(ticks, 'tick')}: {each} for exactly once")
+
+
+class Total:
+    """What was checked so far."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.schedules = self.ticks = self.wrong = self.unchecked = 0
+
+    def add(self, found: Verification) -> None:
+        """Count one schedule."""
+        self.schedules += 1
+        self.ticks += found.ticks
+        self.wrong += not found.ok
+        self.unchecked += found.unchecked > 0
+
+
+def summary(total: Total) -> str:
+    """Return the last line: how much there was, whether it is whole, and what nobody can tell."""
+    if total.wrong:
+        text = f"{total.wrong:,} of {_counted(total.schedules, 'schedule')} with problems; "
+        text += f"{_counted(total.ticks, 'tick')} checked"
+    elif total.ticks:
+        each = "accounted" if total.ticks == 1 else "each accounted"
+        text = f"{_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')}: {each} for exactly once"
+    else:
+        text = f"{_counted(total.schedules, 'schedule')}, no ticks to account for"
+    if total.unchecked:
+        text += f"; not checked: {_counted(total.unchecked, 'schedule')} with a fixed delay, "
+        text += "whose ticks follow the ends of runs and cannot be computed anew"
+    return text
 
 
 def problem_line(found: Verification) -> str:
     """Return what is wrong with one schedule: how much of which kind, and the first of it."""
     kinds = Counter(problem.kind for problem in found.problems)
-    counts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    counts = ", ".join(_counted(number, *_WORDS[kind]) for kind, number in kinds.items())
     least = "at least " if len(found.problems) >= MANY else ""
-    return f"{found.schedule_id}: {least}{counts} of {_counted(found.ticks, 'tick')}; first {_first(found.problems[0])}"
+    checked = f" ({_counted(found.ticks, 'tick')} checked)" if found.ticks else ""
+    return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
+
+
+def _report(checks: Iterable[Verification], out: Console, status: Status | None) -> Total:
+    """Print a line for each schedule with problems as it is found; return how much was checked."""
+    total = Total()
+    for found in checks:
+        total.add(found)
+        if not found.ok:
+            out.print(problem_line(found), soft_wrap=not out.is_terminal, markup=False)
+        if status is not None:
+            status.update(f"checked {_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')} …")
+    return total
 
 
 def _first(problem: Problem) -> str:
     return problem.text if problem.at is None else f"{problem.at:%Y-%m-%d %H:%M:%SZ}: {problem.text}"
-
-
-def _checks(
-    foliot: SyncFoliot, schedule: str | None, start: datetime | None, end: datetime | None
-) -> Iterator[Verification]:
-    if schedule is not None:
-        yield foliot.verify(schedule, start=start, end=end)
-        return
-    for schedule_id in _every_schedule(foliot):
-        try:
-            found = foliot.verify(schedule_id, start=start, end=end)
-        except NotFound:  # purged since it was listed
-            continue
-        yield found
-
-
-def _every_schedule(foliot: SyncFoliot) -> Iterator[str]:
-    """The ids of all schedules, those that have been deleted last."""
-    for state in (None, "closed"):
-        after: str | None = None
-        while True:
-            page = foliot.list_schedules(state=state, limit=PAGE, after=after)
-            yield from (each.schedule_id for each in page.items)
-            after = page.next_page
-            if after is None:
-                break
 
 
 @contextmanager
@@ -119,5 +143,6 @@ def _progress(out: Console) -> Iterator[Status | None]:
         yield status
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str, what: str = "") -> str:
+    many = _PLURALS.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else many} {what}".rstrip()

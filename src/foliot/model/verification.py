@@ -8,7 +8,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that does not add up: ``missing``, ``twice``, ``invented``, ``early``, ``miscounted``, ``counter``."""
+    """Something that does not add up.
+
+    About ticks: ``missing``, ``twice``, ``invented``, ``early``, ``beyond`` (the cursor), ``miscounted``.  About what
+    they are judged by: ``version`` (gone, or unreadable), ``gap`` and ``overlap`` (between versions), ``dial``,
+    ``counter``, ``unreadable``.
+    """
 
     kind: str
     at: datetime | None
@@ -17,7 +22,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked of one schedule, and what was found."""
+    """What was checked of one schedule, and what was found.
+
+    ``unchecked`` counts the versions with a fixed delay, whose ticks follow the ends of runs and cannot be computed.
+    """
 
     schedule_id: str
     after: datetime
@@ -26,6 +34,7 @@ class Verification:
     runs: int
     dropped: int
     problems: tuple[Problem, ...]
+    unchecked: int = 0
 
     @property
     def ok(self) -> bool:

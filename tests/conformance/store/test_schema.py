@@ -21,7 +21,7 @@ from foliot.model.run import RunRow
 from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
 from foliot.store.postgres.statements import load_statements
 from foliot.store.queries import load_queries
-from foliot.store.sqlite.driver import SqliteMigrator, SqliteStore
+from foliot.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial
 
@@ -156,11 +156,51 @@ def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
 def test_a_newer_sqlite_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
+    connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 99")
     with pytest.raises(SchemaTooNew):
         SqliteStore(path)
     assert connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
     connection.close()
+
+
+@pytest.mark.parametrize("script", ["CREATE TABLE schedules (name TEXT)", "PRAGMA user_version = 1"])
+def test_a_sqlite_file_of_another_program_is_refused_and_left_alone(script: str, tmp_path: Path) -> None:
+    """Not even its journal mode is changed."""
+    path = tmp_path / "x.db"
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is not a Foliot store"):
+        SqliteStore(path)
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
+
+
+def test_a_sqlite_file_says_whose_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    for _ in range(2):
+        SqliteStore(path).close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    connection.close()
+
+
+def test_a_new_sqlite_file_is_nobody_elses_while_others_create_it(tmp_path: Path) -> None:
+    """Whose a file is, its version and its tables are read at one moment: another may be creating it meanwhile."""
+    together = Barrier(4)
+
+    def migrate(path: Path) -> None:
+        connection = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
+        together.wait(SECONDS)
+        refuse_foreign(connection, str(path))
+        SqliteMigrator(connection).up()
+        refuse_foreign(connection, str(path))
+        connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(10):
+            for each in [threads.submit(migrate, tmp_path / f"{number}.db") for _ in range(4)]:
+                each.result(SECONDS)
 
 
 def test_migrators_at_once_do_it_once(postgres_url: str) -> None:

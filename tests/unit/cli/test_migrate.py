@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from foliot.cli.main import main
+from foliot.store.sqlite.driver import APPLICATION_ID
 
 
 class Result(NamedTuple):
@@ -99,7 +100,7 @@ def test_without_a_word_the_store_is_a_file_in_the_current_directory(
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
 def test_a_schema_of_a_newer_release_is_refused(command: str, migrate: Run, url: str, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 99")
     result = migrate(command, "--store", url)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
@@ -114,11 +115,59 @@ def test_a_file_that_is_no_database_is_one_line(command: str, migrate: Run, url:
     assert result.err == f"foliot: cannot use the SQLite file {file}: file is not a database\n"
 
 
-@pytest.mark.parametrize("store", ["mysql://me:hush@host/x", "jobs.db", "", "sqlite:jobs.db"])
-def test_a_url_of_no_store_is_refused_without_its_password(store: str, migrate: Run) -> None:
+@pytest.mark.parametrize("command", ["up", "status", "sql"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE schedules (name TEXT)",
+        "CREATE TABLE songs (name TEXT)",
+        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 99",
+        "PRAGMA application_id = 7",
+    ],
+)
+def test_a_file_of_another_program_is_refused_and_left_alone(
+    command: str, script: str, migrate: Run, url: str, file: Path
+) -> None:
+    """Its tables were mixed with ours, or its number taken for the number of our migrations."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(script)
+    before = file.read_bytes()
+    result = migrate(command, "--store", url)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"foliot: {file} is not a Foliot store")
+    assert result.err.count("\n") == 1
+    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+
+
+def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> None:
+    file.touch()
+    assert migrate("up", "--store", url).out.startswith("applied 0001_first\n")
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("mysql://me:hush@host/x", "'mysql://me:***@host/x' is not a store; expected sqlite:///file.db "),
+        ("postgresql:me:hush@host", "'postgresql:***@host' is not a store; expected sqlite:///file.db "),
+        ("jobs.db", "'jobs.db' is not a store; expected sqlite:///jobs.db "),
+        ("", "'' is not a store; expected sqlite:///file.db "),
+        ("sqlite:", "'sqlite:' is not a store; expected sqlite:///file.db "),
+        ("sqlite:///", "'sqlite:///' is not a store; expected sqlite:///file.db "),
+        ("sqlite:jobs.db", "'sqlite:jobs.db' is not a store; expected sqlite:///jobs.db "),
+        ("sqlite://jobs.db", "'sqlite://jobs.db' is not a store; expected sqlite:///jobs.db "),
+        ("sqlite://data/jobs.db", "'sqlite://data/jobs.db' is not a store; expected sqlite:///data/jobs.db "),
+        ("sqlite:/var/jobs.db", "'sqlite:/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
+        ("/var/jobs.db", "'/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
+    ],
+)
+def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
+    store: str, told: str, migrate: Run
+) -> None:
+    """Of ``sqlite://jobs.db`` only ``sqlite:`` was shown."""
     result = migrate("status", "--store", store)
     assert (result.code, result.out) == (2, "")
-    assert "expected sqlite:///file.db" in result.err
+    assert result.err.startswith(f"foliot: store: {told}")
     assert "hush" not in result.err
 
 

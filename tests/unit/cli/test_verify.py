@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -25,7 +26,6 @@ class Result(NamedTuple):
 
 
 Run = Callable[..., Result]
-WHOLE = "accounted for exactly once"
 
 
 @pytest.fixture
@@ -67,16 +67,22 @@ def damage(file: Path, name: str, seconds: int = 3) -> None:
         connection.execute("UPDATE dials SET cursor_s = cursor_s + ? WHERE schedule_key = ?", [seconds, key])
 
 
-def test_a_whole_ledger_is_one_line(verify: Run, schedules: None) -> None:
+def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) -> None:
+    damage(file, "b")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
+            "INSERT INTO tick_spans SELECT schedule_key, cursor_s - 3, cursor_s, 3, 'missed', 1, 0 FROM dials "
+            "WHERE schedule_key = 2"
+        )
     result = verify()
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("3 schedules, ")
-    assert result.out.endswith(f"{WHOLE}\n")
-    assert result.out.count("\n") == 1
+    assert re.fullmatch(r"3 schedules, \d+ ticks: each accounted for exactly once\n", result.out)
 
 
-def test_an_empty_namespace_is_whole(verify: Run, schedules: None) -> None:
-    assert verify("--namespace", "other") == Result(0, f"0 schedules, 0 ticks: each {WHOLE}\n", "")
+def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
+    """A mistyped name was answered by: each accounted for."""
+    told = "foliot: nothing to verify: there is no schedule in namespace 'other'\n"
+    assert verify("--namespace", "other") == Result(2, "", told)
 
 
 def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, file: Path) -> None:
@@ -84,9 +90,38 @@ def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, 
     result = verify()
     assert (result.code, result.err) == (1, "")
     line, summary = result.out.splitlines()
-    assert line.startswith("b: 3 missing of ")
+    assert line.startswith("b: 3 ticks missing (")
     assert line.endswith("Z: no run and no span")
     assert summary.startswith("1 of 3 schedules with problems; ")
+
+
+def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
+    verify: Run, schedules: None, file: Path
+) -> None:
+    """A spec that cannot be read was a traceback, and a schedule without its dial was passed over."""
+    with SyncFoliot(f"sqlite:///{file}", engine=False) as foliot:
+        foliot.create("c", cron="* * * * *", function="tasks:nothing")
+    key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE {key}", ["a"])
+        connection.execute(f"DELETE FROM dials WHERE {key}", ["b"])
+        connection.execute(f"DELETE FROM schedule_versions WHERE {key}", ["gone"])
+    result = verify()
+    assert (result.code, result.err) == (1, "")
+    first, gone, lost, summary = result.out.splitlines()
+    assert first.startswith("a: 1 version missing or unreadable; first version 1 cannot be read: ")
+    assert gone == "gone: 1 version missing or unreadable; first all its versions are missing"
+    assert lost.startswith("b: 1 dial missing or wrong; first it has no dial")
+    assert summary.startswith("3 of 4 schedules with problems; ")
+
+
+def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
+    with SyncFoliot(url, engine=False) as foliot:
+        for name in ("a", "b"):
+            foliot.create(name, intervals=[{"every": 60, "anchor": "completion"}], function="tasks:nothing")
+    result = verify()
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("2 schedules, no ticks to account for; not checked: 2 schedules with a fixed delay, ")
 
 
 def test_one_schedule_alone_can_be_asked_about(verify: Run, schedules: None, file: Path) -> None:
@@ -97,12 +132,12 @@ def test_one_schedule_alone_can_be_asked_about(verify: Run, schedules: None, fil
 
 def test_a_range_leaves_out_what_is_beyond_it(verify: Run, schedules: None, file: Path) -> None:
     damage(file, "b")
-    assert verify("--end", "2020-01-01T00:00Z") == Result(0, f"3 schedules, 0 ticks: each {WHOLE}\n", "")
+    assert verify("--end", "2020-01-01T00:00Z") == Result(0, "3 schedules, no ticks to account for\n", "")
     assert verify("--start", "2999-01-01T00:00Z").code == 0
 
 
 def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.cli.verify.PAGE", 1)
+    monkeypatch.setattr("foliot.operations.proof.PAGE", 1)
     damage(file, "b")
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
@@ -113,6 +148,11 @@ def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypa
         (("--schedule", "x"), "there is no schedule 'x'"),
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
+        (
+            ("--start", "2026-01-02T00:00Z", "--end", "2026-01-01T00:00Z"),
+            "--end: 2026-01-01T00:00Z is before --start, 2026-01-02T00:00Z",
+        ),
+        (("--namespace", ""), "namespace: '' is not a name"),
     ],
 )
 def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
@@ -127,12 +167,37 @@ def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> 
     assert not file.exists()
 
 
+def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE schedules (name TEXT)")
+    before = file.read_bytes()
+    result = verify()
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"foliot: {file} is not a Foliot store")
+    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+
+
 def test_many_problems_are_counted_by_kind() -> None:
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
     problems = (Problem("twice", when, "it is in 2 places"), *[Problem("missing", when, "no run")] * 99)
     found = Verification("report", when, when, 12_345, 0, 0, problems)
     assert problem_line(found) == (
-        "report: at least 1 twice, 99 missing of 12,345 ticks; first 2026-03-29 01:00:00Z: it is in 2 places"
+        "report: at least 1 tick twice, 99 ticks missing (12,345 ticks checked); "
+        "first 2026-03-29 01:00:00Z: it is in 2 places"
     )
-    found = Verification("report", when, when, 1, 0, 0, (Problem("counter", None, "the dial counts 2"),))
-    assert problem_line(found) == "report: 1 counter of 1 tick; first the dial counts 2"
+
+
+def test_a_counter_is_not_counted_among_ticks() -> None:
+    """It said: 1 counter of 0 ticks."""
+    when = datetime(2026, 3, 29, 1, tzinfo=UTC)
+    found = Verification("report", when, when, 0, 0, 0, (Problem("counter", None, "the dial counts 2"),))
+    assert problem_line(found) == "report: 1 counter wrong; first the dial counts 2"
+
+
+def test_every_kind_of_problem_has_its_words() -> None:
+    """As the documentation of a problem lists them."""
+    when = datetime(2026, 3, 29, 1, tzinfo=UTC)
+    kinds = re.findall(r"``(\w+)``", Problem.__doc__ or "")
+    assert len(kinds) > 10
+    for kind in kinds:
+        assert problem_line(Verification("x", when, when, 0, 0, 0, (Problem(kind, None, "so"),))).endswith("; first so")

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import pty
+import re
 import signal
 import sys
 import threading
@@ -16,9 +17,10 @@ from typing import NamedTuple
 
 import pytest
 import typer
+from rich.cells import cell_len
 
 from foliot.cli import stopping
-from foliot.cli.events import EventLines, duration
+from foliot.cli.events import EventLines, duration, shortened, wrapped
 from foliot.cli.main import main
 from foliot.cli.worker import first_line, leave
 from foliot.engine.probe import Event, Probe
@@ -72,8 +74,8 @@ def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, p
     clock.time += 1.25
     lines(Event("ended", "report", "SUCCESS", NOON))
     assert printed() == [
-        "2026-03-28 12:00:00Z report             launched 12:00:00Z",
-        "2026-03-28 12:00:01Z report             ended    SUCCESS in 1.250 s",
+        "2026-03-28 12:00:00Z report             launched  12:00:00Z",
+        "2026-03-28 12:00:01Z report             ended     SUCCESS in 1.250 s",
     ]
 
 
@@ -85,11 +87,11 @@ def test_each_kind_of_event_has_its_line(clock: Hand, printed: Printed) -> None:
     lines(Event("paused", "report", "paused after a failed run"))
     lines(Event("warning", "", "this clock is off"))
     assert printed() == [
-        "2026-03-28 12:00:00Z report             launched 2026-03-27 12:00:00Z catch_up",
-        "2026-03-28 12:00:00Z report             ended    FAILED in 0.000 s: OSError: a: b",
-        "2026-03-28 12:00:00Z other              ended    TIMED_OUT: too slow",
-        "2026-03-28 12:00:00Z report             paused   paused after a failed run",
-        "2026-03-28 12:00:00Z                    warning  this clock is off",
+        "2026-03-28 12:00:00Z report             launched  2026-03-27 12:00:00Z catch_up",
+        "2026-03-28 12:00:00Z report             ended     FAILED in 0.000 s: OSError: a: b",
+        "2026-03-28 12:00:00Z other              ended     TIMED_OUT: too slow",
+        "2026-03-28 12:00:00Z report             paused    paused after a failed run",
+        "2026-03-28 12:00:00Z                    warning   this clock is off",
     ]
 
 
@@ -128,12 +130,12 @@ def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
     lines(Event("launched", "report", "schedule", NOON))
     lines(Event("warning", "", "this clock is off"))
     lines.warn("left behind")
-    assert printed() == ["2026-03-28 12:00:00Z                    warning  this clock is off", "warning: left behind"]
+    assert printed() == ["2026-03-28 12:00:00Z                    warning   this clock is off", "warning: left behind"]
 
 
 def test_a_line_cannot_be_forged_or_colour_the_terminal(clock: Hand, printed: Printed) -> None:
     EventLines(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
-    assert printed() == ["2026-03-28 12:00:00Z report             ended    FAILED: x?2026 forged?[31m"]
+    assert printed() == ["2026-03-28 12:00:00Z report             ended     FAILED: x?2026 forged?[31m"]
 
 
 def test_a_warning_is_not_printed_a_second_time_by_logging(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +151,7 @@ def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standar
         _ = 1 // 0
     Probe(EventLines(clock, quiet=True)).unexpected("cannot fire", caught.value)
     out, err = capsys.readouterr()
-    assert out.startswith("2026-03-28 12:00:00Z                    error    cannot fire: ZeroDivisionError: ")
+    assert out.startswith("2026-03-28 12:00:00Z                    error     cannot fire: ZeroDivisionError: ")
     assert "Traceback" in err
 
 
@@ -171,17 +173,113 @@ def test_an_engine_goes_on_when_the_output_is_closed(clock: Hand, monkeypatch: p
     lines(Event("launched", "report", "schedule", NOON))
 
 
-def test_a_terminal_shows_failures_in_colour(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+Terminal = Callable[..., str]
+
+
+@pytest.fixture
+def terminal(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """What a terminal of some width is sent for some events."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    reader, writer = pty.openpty()
-    with os.fdopen(writer, "w") as terminal:
-        monkeypatch.setattr(sys, "stdout", terminal)
-        EventLines(clock)(Event("ended", "[b]report[/b]", "FAILED: x", NOON))
-        sent = os.read(reader, 10_000).decode()
-    os.close(reader)
-    assert "\x1b[31m2026-03-28 12:00:00Z [b]report[/b]" in sent
+
+    def show(*events: Event, columns: int = 80) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        reader, writer = pty.openpty()
+        with os.fdopen(writer, "w", encoding="utf-8") as stream:
+            monkeypatch.setattr(sys, "stdout", stream)
+            lines = EventLines(clock)
+            for event in events:
+                lines(event)
+        sent = b"".join(iter(lambda: _some_of(reader), b""))
+        os.close(reader)
+        return sent.decode()
+
+    return show
+
+
+def _some_of(reader: int) -> bytes:
+    try:
+        return os.read(reader, 100_000)
+    except OSError:  # the other end is closed, and everything has been read
+        return b""
+
+
+def plain(sent: str) -> list[str]:
+    """The lines of a terminal without their colours."""
+    return re.sub(r"\x1b\[[\d;]*m", "", sent).splitlines()
+
+
+def test_a_terminal_shows_failures_in_colour(terminal: Terminal) -> None:
+    assert "\x1b[31m2026-03-28 12:00:00Z [b]report[/b]" in terminal(Event("ended", "[b]report[/b]", "FAILED: x", NOON))
+
+
+LONG = "warehouse.eu-west-1.nightly-reconciliation-of-invoices"
+
+
+def test_a_long_id_keeps_its_column_on_a_terminal(terminal: Terminal) -> None:
+    """Everything after it was pushed to the right, and the terminal broke the line where it liked."""
+    shown = plain(
+        terminal(
+            Event("launched", LONG, "catch_up", NOON - 86_400),
+            Event("replanned", "kurz", "new time zone data", NOON),
+            Event("paused", "ある長い名前のスケジュール", "by hand"),
+        )
+    )
+    assert shown == [
+        "2026-03-28 12:00:00Z warehouse…invoices launched  2026-03-27 12:00:00Z catch_up",
+        "2026-03-28 12:00:00Z kurz               replanned new time zone data",
+        "2026-03-28 12:00:00Z ある長い…ジュール  paused    by hand",
+    ]
+    assert all(cell_len(line) <= 80 for line in shown)
+
+
+def test_a_letter_that_cannot_be_shown_has_its_column_too(terminal: Terminal) -> None:
+    (line,) = plain(terminal(Event("paused", "a\u200bb", "by hand")))
+    assert line == "2026-03-28 12:00:00Z a?b                paused    by hand"
+
+
+def test_a_wide_terminal_has_room_for_ids(terminal: Terminal) -> None:
+    (line,) = plain(terminal(Event("launched", LONG[-40:], "schedule", NOON), columns=120))
+    assert LONG[-40:] in line
+
+
+def test_a_long_text_goes_on_below_its_id(terminal: Terminal) -> None:
+    text = "FAILED: OSError: cannot reach warehouse.example.com at port 5432 after 3 attempts; " + "x" * 100
+    shown = plain(terminal(Event("ended", LONG, text, NOON)))
+    assert shown[0] == "2026-03-28 12:00:00Z warehouse…invoices ended     FAILED: OSError: cannot reach"
+    assert shown[1] == f"{'':21}warehouse.example.com at port 5432 after 3 attempts;"
+    assert [line.count("x") for line in shown[2:]] == [59, 41]
+    assert all(line.startswith(" " * 21) for line in shown[1:])
+    assert "".join(shown).replace(" ", "").endswith(text.replace(" ", "")[-100:])
+
+
+def test_a_pipe_is_sent_everything_on_one_line(clock: Hand, printed: Printed) -> None:
+    EventLines(clock)(Event("ended", LONG, f"FAILED: {'x ' * 200}end", NOON))
+    (line,) = printed()
+    assert line == f"2026-03-28 12:00:00Z {LONG} ended     FAILED: {'x ' * 200}end"
+
+
+def test_a_very_narrow_terminal_wraps_by_itself(terminal: Terminal) -> None:
+    assert plain(terminal(Event("launched", LONG, "schedule", NOON), columns=40)) == [
+        f"2026-03-28 12:00:00Z {LONG} launched  12:00:00Z"
+    ]
+
+
+@pytest.mark.parametrize("width", range(1, 30))
+def test_a_shortened_id_is_as_long_as_it_may_be(width: int) -> None:
+    short = shortened(LONG, width)
+    assert len(short) == width
+    assert shortened("x" * width, width) == "x" * width
+    assert cell_len(shortened("長" * 40, width)) <= width
+
+
+@pytest.mark.parametrize("width", [25, 40, 80])
+def test_nothing_is_lost_by_wrapping(width: int) -> None:
+    line = f"2026-03-28 12:00:00Z one {LONG * 3} 長長長 two{' three' * 20}"
+    parts = wrapped(line, width, 21)
+    assert all(cell_len(part) <= width for part in parts)
+    assert "".join("".join(parts).split()) == "".join(line.split())
 
 
 @pytest.mark.parametrize(

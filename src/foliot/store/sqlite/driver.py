@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +28,8 @@ MEMORY = ":memory:"
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
 MINIMUM = (3, 37, 0)
+APPLICATION_ID = 0x466F6C69
+"""What says in the header of a file whose it is: "Foli"."""
 
 
 class SqliteTransaction(Transaction):
@@ -88,7 +90,11 @@ class SqliteStore(Store):
         self._opened: list[sqlite3.Connection] = []
         self._closed = False
         self._writer = self._connect()
-        self._migrate()
+        try:
+            self._migrate()
+        except StoreError:
+            self._writer.close()
+            raise
         self._write_thread = None if inline else ThreadPoolExecutor(1, "foliot-sqlite-writer")
         shared = inline or self._path == MEMORY
         self._read_threads = None if shared else ThreadPoolExecutor(READERS, "foliot-sqlite-reader")
@@ -118,11 +124,15 @@ class SqliteStore(Store):
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(
-                self._path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
-            )
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            with ExitStack() as undo:
+                connection = sqlite3.connect(
+                    self._path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
+                )
+                undo.callback(connection.close)
+                refuse_foreign(connection, self._path)  # before WAL, which is a change of the file
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                undo.pop_all()
         except sqlite3.Error as error:
             raise StoreError(f"cannot open the SQLite file {self._path}: {error}") from None
         self._opened.append(connection)
@@ -183,9 +193,8 @@ class SqliteMigrator(Migrator):
         try:
             if self.version() >= number:  # another process was quicker
                 return False
-            for statement in _statements(script):
+            for statement in _statements(f"{script}\n{self.stamp(number)}"):
                 self._connection.execute(statement)
-            self._connection.execute(self.stamp(number))
             self._connection.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
@@ -193,7 +202,19 @@ class SqliteMigrator(Migrator):
         return True
 
     def stamp(self, number: int) -> str:
-        return f"PRAGMA user_version = {number};"
+        return f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"
+
+
+def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+    """Raise if a file belongs to another program; nothing is written to it, and an empty one belongs to nobody."""
+    found = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if found[0] != APPLICATION_ID and any(found):
+        raise StoreError(
+            f"{path} is not a Foliot store: it belongs to another program; choose another file; nothing was written"
+        )
 
 
 def _statements(script: str) -> list[str]:
