@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -10,10 +11,16 @@ from foliot.model.run import RunState
 from foliot.model.schedule import Action
 
 
+def nobody_asks(waits: bool) -> None:
+    """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
+
+
 class Launch(NamedTuple):
     """One attempt at a run, as its executor and the user's function see it.
 
-    ``key`` is the same for every attempt: whoever must not act twice remembers it.
+    ``key`` is the same for every attempt: whoever must not act twice remembers it.  An executor that has no room yet
+    calls ``waits(True)``, and ``waits(False)`` when the run really begins: ``max_execution_ms`` counts from then.  Both
+    are called on the event loop that runs the executor.
     """
 
     key: str
@@ -26,6 +33,7 @@ class Launch(NamedTuple):
     payload: Any
     action: Action
     document: Any = None
+    waits: Callable[[bool], None] = nobody_asks
 
     @property
     def user_id(self) -> str | None:
@@ -35,7 +43,7 @@ class Launch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended."""
+    """How an attempt ended; ``result`` is JSON."""
 
     state: RunState = RunState.SUCCESS
     result: str | None = None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import pickle
 import sys
 import threading
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from types import SimpleNamespace
@@ -18,7 +21,8 @@ from foliot.launch.function import FunctionExecutor, add_import_path, resolve
 from foliot.model.run import RunState
 from foliot.model.schedule import Action
 
-HERE = __name__
+SECONDS = 30
+"""After which a test gives up waiting."""
 
 
 def launch(function: str | None, document: Any = None) -> Launch:
@@ -74,8 +78,16 @@ def returns_nothing() -> None:
     return None
 
 
-def returns_object() -> object:
-    return {1}
+def returns_generator() -> Iterator[int]:
+    yield 1
+
+
+async def returns_async_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+def returns_a_made_generator() -> Iterator[int]:
+    return (each for each in [1])
 
 
 def returns_much() -> str:
@@ -102,12 +114,31 @@ async def leaves_asynchronously() -> None:
     sys.exit("enough")
 
 
+def runs_out() -> None:
+    next(iter([]))
+
+
+def fails_without_words() -> None:
+    raise Speechless
+
+
+async def fails_without_words_asynchronously() -> None:
+    raise Speechless
+
+
 async def cancels_itself() -> None:
     raise asyncio.CancelledError("somebody else's")
 
 
 async def times_out() -> None:
     raise TimeoutError("no answer")
+
+
+class Speechless(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise SystemExit("not even this")
 
 
 class Holder:
@@ -136,7 +167,6 @@ not_callable = 5
         ("with_any", "1"),
         ("returns_awaitable", '"report"'),
         ("returns_nothing", None),
-        ("returns_object", '"{1}"'),
         ("holder.inside", '"schedule"'),
         ("instance", '"default"'),
     ],
@@ -150,6 +180,9 @@ def test_a_function_that_goes_well(name: str, result: str | None) -> None:
     [
         ("fails", "ValueError: no luck"),
         ("fails_with_surrogate", "ValueError: file \\udc80"),
+        ("runs_out", "StopIteration: "),
+        ("fails_without_words", "Speechless: <a Speechless that cannot be shown: SystemExit>"),
+        ("fails_without_words_asynchronously", "Speechless: <a Speechless that cannot be shown: SystemExit>"),
         ("leaves", "SystemExit: 3"),
         ("leaves_asynchronously", "SystemExit: enough"),
         ("cancels_itself", "CancelledError: somebody else's"),
@@ -164,15 +197,28 @@ def test_whatever_a_function_raises_is_its_outcome(name: str, error: str) -> Non
     assert ended.error.splitlines()[0] == error
 
 
-def test_an_error_says_where_in_the_users_code() -> None:
-    assert 'raise ValueError("no luck")' in (run("fails").error or "")
-    assert "launch/function.py" not in (run("fails").error or "")
+@pytest.mark.parametrize("name", ["fails", "times_out"])
+def test_an_error_shows_the_users_frames_and_no_others(name: str) -> None:
+    """The text of a synchronous function's error began with frames of the thread pool."""
+    first, *where = (run(name).error or "").splitlines()
+    files = [line for line in where if line.lstrip().startswith("File ")]
+    assert len(files) == 1, where
+    assert files[0].endswith(f"in {name}")
+    assert "test_function.py" in files[0]
+    assert f"raise {first.split(':')[0]}(" in where[1]
+
+
+@pytest.mark.parametrize("name", ["returns_generator", "returns_async_generator", "returns_a_made_generator"])
+def test_a_generator_is_not_taken_for_work_that_was_done(name: str) -> None:
+    """Nothing of its body had run, and the run was a success with the generator's repr as its result."""
+    ended = run(name)
+    assert (ended.state, ended.result) == (RunState.FAILED, None)
+    assert "generator, and nothing of it was run" in (ended.error or "")
 
 
 def test_results_are_cut_to_the_limit() -> None:
-    result = run("returns_much", limit=100).result or ""
-    assert result.endswith("…")
-    assert len(result.encode()) <= 100 + len("…".encode())
+    result = json.loads(run("returns_much", limit=100).result or "")
+    assert result == {"truncated": True, "bytes": 1_002, "text": '"' + "ä" * 26}
     assert run("returns_surrogate").result == '"\\udc80"'
 
 
@@ -236,3 +282,51 @@ def test_a_workflow_names_its_function() -> None:
     assert asyncio.run(call({"function": "builtins:repr"})).state is RunState.SUCCESS
     with pytest.raises(LaunchError, match="names no function"):
         asyncio.run(call({"steps": []}))
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_waits_for_a_thread_says_so() -> None:
+    """Its deadline counted while it waited: with every thread taken, runs timed out that had never begun."""
+
+    async def story() -> None:
+        held, let_go, said = threading.Event(), threading.Event(), list[tuple[str, bool]]()
+        began = asyncio.Event()
+
+        def hold() -> None:
+            held.set()
+            assert let_go.wait(SECONDS)
+
+        def note(name: str, waits: bool) -> None:
+            said.append((name, waits))
+            if (name, waits) == ("second", False):
+                began.set()
+
+        sys.modules["waiting_tests"] = SimpleNamespace(hold=hold)  # type: ignore[assignment]  # a stand-in for a module
+        executor = FunctionExecutor(max_threads=1)
+        asked = launch("waiting_tests:hold")
+        first = asyncio.create_task(executor.run(asked._replace(waits=partial(note, "first"))))
+        await asyncio.to_thread(held.wait, SECONDS)
+        second = asyncio.create_task(executor.run(asked._replace(waits=partial(note, "second"))))
+        await asyncio.sleep(0)
+        assert said == [("first", True), ("first", False), ("second", True)]
+        let_go.set()
+        assert (await first).state is RunState.SUCCESS
+        await began.wait()
+        assert (await second).state is RunState.SUCCESS
+        executor.close()
+
+    asyncio.run(story())
+
+
+def test_the_function_itself_gets_nothing_but_data() -> None:
+    """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
+
+    async def story() -> Ended:
+        asked = launch("function_tests:pickles")._replace(waits=lambda waits: None)
+        return await FunctionExecutor().run(asked)
+
+    sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
+    resolve.cache_clear()
+    assert asyncio.run(story()).error is None
