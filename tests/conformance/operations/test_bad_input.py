@@ -42,7 +42,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     store: Store = SqliteStore(clock=clock, inline=True)
     if request.param == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        template: str = request.getfixturevalue("operations_template")
+        template: str = request.getfixturevalue("postgres_template")
         store.close()
         store = PostgresStore(server.create_database(f"test_{uuid.uuid4().hex}", template), clock=clock)
     bench = Bench(store, clock, Settings(max_backfill_ticks=100, max_backfills=2, max_payload_bytes=100))
