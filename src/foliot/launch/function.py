@@ -12,7 +12,7 @@ from typing import Any
 
 from foliot.errors import LaunchError
 from foliot.launch.base import Ended, Launch, nobody_asks
-from foliot.launch.outcome import raised, returned
+from foliot.launch.outcome import raised, returned, said
 from foliot.launch.threads import Threads
 
 
@@ -86,11 +86,11 @@ def resolve(path: str) -> tuple[Callable[..., Any], bool, bool]:
         for part in name.split("."):
             found = getattr(found, part)
     except ImportError as error:
-        raise LaunchError(f"{path!r} cannot be imported: {error}") from None
+        raise LaunchError(f"{path!r} cannot be imported: {said(str, error)}") from None
     except AttributeError as error:
-        raise LaunchError(f"{path!r} cannot be found: {error}") from None
-    except Exception as error:  # noqa: BLE001 - a module that raises while it is imported is a launch that fails
-        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from None
+        raise LaunchError(f"{path!r} cannot be found: {said(str, error)}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module that raises, or leaves, is a launch that fails
+        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {said(str, error)}") from None
     if not callable(found):
         raise LaunchError(f"{path!r} is not a function")
     return found, _takes_run(found), inspect.iscoroutinefunction(found)

@@ -28,7 +28,7 @@ def returned(value: object, limit: int) -> Ended:
 def raised(error: BaseException, limit: int) -> Ended:
     """Return how a run ended whose function raised an error: one line, and below it where in the user's code."""
     where = "".join(traceback.format_tb(_in_users_code(error.__traceback__)))
-    return Ended(RunState.FAILED, error=_cut(f"{type(error).__name__}: {_said(str, error)}\n{where}".rstrip(), limit))
+    return Ended(RunState.FAILED, error=_cut(f"{type(error).__name__}: {said(str, error)}\n{where}".rstrip(), limit))
 
 
 def as_json(value: object, limit: int) -> str:
@@ -41,11 +41,19 @@ def as_json(value: object, limit: int) -> str:
     try:
         text = whole = _dumped(value)
     except Exception as error:  # noqa: BLE001 - a value may have methods that raise anything
-        about["not_json"] = _cut(f"{type(error).__name__}: {_said(str, error)}", limit // 4)
-        text = _said(repr, value)
+        about["not_json"] = _cut(f"{type(error).__name__}: {said(str, error)}", limit // 4)
+        text = said(repr, value)
         whole = _dumped({**about, "text": text})
     size = _size(whole)
     return whole if size <= limit else _fitting({**about, "truncated": True, "bytes": size}, text, limit)
+
+
+def said(show: Callable[[object], str], value: object) -> str:
+    """Return what a value says of itself, if it can."""
+    try:
+        return show(value)
+    except BaseException as error:  # noqa: BLE001 - the user's method may raise anything, and we are only describing
+        return f"<a {type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def _dumped(value: object) -> str:
@@ -73,14 +81,6 @@ def _cut(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return encoded.decode()
     return encoded[:limit].decode(errors="ignore") + "…"
-
-
-def _said(show: Callable[[object], str], value: object) -> str:
-    """What a value says of itself, if it can."""
-    try:
-        return show(value)
-    except BaseException as error:  # noqa: BLE001 - the user's method may raise anything, and we are only describing
-        return f"<a {type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def _unfinished(value: object, limit: int) -> str:

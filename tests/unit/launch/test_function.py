@@ -275,6 +275,25 @@ def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
         sys.path.remove(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("class E(Exception):\n    __str__ = None\nraise E", "a E that cannot be shown"),
+        ("class E(ImportError):\n    __str__ = None\nraise E", "a E that cannot be shown"),
+    ],
+)
+def test_a_module_that_leaves_takes_nobody_along(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    """A script without a main guard left the process, and the engine with it, when it was imported."""
+    name = f"leaving_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(LaunchError, match=problem):
+        resolve(f"{name}:f")
+
+
 def test_a_workflow_names_its_function() -> None:
     async def call(document: Any) -> Ended:
         return await FunctionExecutor().run(launch(None, document))
