@@ -35,10 +35,8 @@ class Session:
         """Return the moment of the operation, by the database's clock."""
         return self.transaction.now_ms()
 
-    def once(self, operation: str, request_id: str | None, arguments: Any, kind: type[T], do: Callable[[], T]) -> T:
+    def once(self, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]) -> T:
         """Do something, unless the same request has been answered before: then answer the same again."""
-        if request_id is None:
-            return do()
         most = self.settings.max_name_chars
         # A number would pass as text in SQLite only.
         if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
