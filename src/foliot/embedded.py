@@ -65,6 +65,7 @@ class _Home:
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
         self._probe = Probe(listener)
+        self._opened = False
         self._store: Store | None = None
 
     @property
@@ -72,9 +73,13 @@ class _Home:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)
 
-    def _open(self) -> Store:
+    def _claim(self) -> None:
+        if self._opened:
+            raise FoliotError("open already: close it first, or make another one for another 'with'")
+        self._opened = True
+
+    def _open_store(self) -> None:
         self._store = wiring.open_store(self._url)
-        return self._store
 
     def _engine(self) -> Engine:
         assert self._store is not None
@@ -82,7 +87,7 @@ class _Home:
 
     def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
         if self._store is None:
-            raise FoliotError("not open: use it inside 'with' or 'async with'")
+            raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
 
         def work(transaction: Transaction) -> T:
             return operation(Session(transaction, self._settings, self._namespace, self._actor))
@@ -137,29 +142,41 @@ class Foliot(_Home):
 
     _running: Engine | None = None
 
-    async def __aenter__(self) -> Self:
-        """Open the store, migrating an embedded one, and start the engine."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, self._open)
+    async def open(self) -> Self:
+        """Open the store, migrating an embedded one, and start the engine; ``async with`` does it for you."""
+        self._claim()
         try:
+            await asyncio.get_running_loop().run_in_executor(None, self._open_store)
             if self._with_engine:
-                self._running = self._engine()
-                await self._running.start()
+                engine = self._engine()
+                await engine.start()
+                self._running = engine
         except BaseException:
-            self._running = None
-            await self.__aexit__(None, None, None)
+            await self.close()
             raise
         return self
+
+    async def close(self) -> None:
+        """Stop the engine gracefully and close the store; whoever is closed already stays so."""
+        engine, self._running = self._running, None
+        try:
+            if engine is not None:
+                await engine.stop()
+        finally:
+            store, self._store = self._store, None
+            if store is not None:
+                await asyncio.get_running_loop().run_in_executor(None, store.close)
+            self._opened = False
+
+    async def __aenter__(self) -> Self:
+        """Open."""
+        return await self.open()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the engine gracefully and close the store."""
-        if self._running is not None:
-            await self._running.stop()
-        if self._store is not None:
-            await asyncio.get_running_loop().run_in_executor(None, self._store.close)
-            self._store = None
+        """Close."""
+        await self.close()
 
     create = _Async(schedules.create)
     upsert = _Async(schedules.upsert)
@@ -201,26 +218,39 @@ class SyncFoliot(_Home):
 
     _thread: EngineThread | None = None
 
-    def __enter__(self) -> Self:
-        """Open the store, migrating an embedded one, and start the engine."""
-        self._open()
+    def open(self) -> Self:
+        """Open the store, migrating an embedded one, and start the engine; ``with`` does it for you."""
+        self._claim()
         try:
+            self._open_store()
             if self._with_engine:
                 self._thread = EngineThread(self._engine)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.close()
             raise
         return self
+
+    def close(self) -> None:
+        """Stop the engine gracefully and close the store; whoever is closed already stays so."""
+        thread, self._thread = self._thread, None
+        try:
+            if thread is not None:
+                thread.stop()
+        finally:
+            store, self._store = self._store, None
+            if store is not None:
+                store.close()
+            self._opened = False
+
+    def __enter__(self) -> Self:
+        """Open."""
+        return self.open()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the engine gracefully and close the store."""
-        if self._thread is not None:
-            self._thread.stop()
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        """Close."""
+        self.close()
 
     create = _Sync(schedules.create)
     upsert = _Sync(schedules.upsert)

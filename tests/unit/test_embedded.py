@@ -144,6 +144,48 @@ def test_nothing_works_before_it_is_open(url: str) -> None:
         pass
 
 
+def test_entering_twice_is_refused(url: str) -> None:
+    """The second 'with' opened the store again, and what the first had opened was never closed."""
+    foliot = SyncFoliot(url)
+    with foliot:
+        with pytest.raises(FoliotError, match="open already"):
+            foliot.open()
+        foliot.create("job", cron=YEARLY, function="a:b")  # the refusal closed nothing
+    with foliot:
+        assert foliot.get("job").token == 1
+
+    async def story() -> None:
+        twin = Foliot(url)
+        async with twin:
+            with pytest.raises(FoliotError, match="open already"):
+                await twin.open()
+            assert (await twin.get("job")).token == 1
+        async with twin:
+            assert (await twin.get("job")).token == 1
+
+    asyncio.run(story())
+
+
+def test_closing_twice_is_no_mistake(url: str) -> None:
+    foliot = SyncFoliot(url).open()
+    foliot.create("job", cron=YEARLY, function="a:b")
+    foliot.close()
+    foliot.close()
+    with pytest.raises(FoliotError, match="not open"):
+        foliot.get("job")
+    SyncFoliot(url).close()
+
+    async def story() -> None:
+        twin = await Foliot(url).open()
+        assert (await twin.get("job")).token == 1
+        await twin.close()
+        await twin.close()
+        with pytest.raises(FoliotError, match="not open"):
+            await twin.get("job")
+
+    asyncio.run(story())
+
+
 # --- real runs --------------------------------------------------------------------------------------------------------
 
 
@@ -287,6 +329,31 @@ def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
         made = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
         assert [manager.run(run.run_id).state for run in made] == ["SUCCESS"] * 5
+
+
+SLEEPER = """
+import sys, threading, types
+from foliot import Settings, SyncFoliot
+
+held = threading.Event()
+sleeper = types.ModuleType("sleeper")
+sleeper.work = lambda: (held.set(), threading.Event().wait())
+sys.modules["sleeper"] = sleeper
+
+with SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20, shutdown_grace_ms=10)) as foliot:
+    foliot.create("job", cron="0 0 1 1 *", function="sleeper:work")
+    foliot.trigger("job")
+    held.wait()
+print("closed", flush=True)
+"""
+
+
+def test_a_function_that_never_ends_does_not_keep_the_process(url: str) -> None:
+    """The process hung at its exit, because the thread of the function was joined there."""
+    child = subprocess.run(
+        [sys.executable, "-c", SLEEPER, url], stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False
+    )
+    assert (child.returncode, child.stdout) == (0, "closed\n")
 
 
 CHILD = """

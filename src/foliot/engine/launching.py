@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from foliot.engine.instance import Instance
 from foliot.errors import FoliotError, LaunchError
-from foliot.launch.base import Ended, Executor, Launch
+from foliot.launch.base import Ended, Executor, Launch, nobody_asks
 from foliot.model.rows import HeldRun
 from foliot.model.run import Reason, RunId, RunRow, RunState
 from foliot.plan.rule import Rule
@@ -25,7 +27,7 @@ Pause = Callable[[float], Awaitable[None]]
 class Attempt:
     """A run that this instance executes."""
 
-    __slots__ = ("cancelled", "held", "lost", "marked", "row", "rule", "started_ms", "task")
+    __slots__ = ("cancelled", "held", "lost", "marked", "row", "rule", "started_ms", "task", "waits")
 
     def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
         """Take the run as it was leased, and when that was."""
@@ -35,6 +37,7 @@ class Attempt:
         self.task: asyncio.Task[None] | None = None
         self.marked = False
         self.lost = False
+        self.waits: Callable[[bool], None] = nobody_asks
         self.cancelled: RunState | None = None
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
 
@@ -115,7 +118,8 @@ class Launching:
             if limit_ms is None:
                 ended = await self._try(attempt)
             else:
-                async with asyncio.timeout(limit_ms / 1000):
+                async with asyncio.timeout(limit_ms / 1000) as deadline:
+                    attempt.waits = partial(_wait, deadline, limit_ms / 1000)
                     ended = await self._try(attempt)
         except asyncio.CancelledError:
             if attempt.lost:
@@ -219,7 +223,13 @@ class Launching:
 def _launch_of(attempt: Attempt, document: Any) -> Launch:
     row, rule = attempt.row, attempt.rule
     payload = row.payload if row.payload is not None else rule.payload
-    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, document)
+    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, document, attempt.waits)
+
+
+def _wait(deadline: asyncio.Timeout, limit_s: float, waits: bool) -> None:
+    """Stop the deadline of an attempt while it waits for room, and let it begin when the attempt does."""
+    with suppress(RuntimeError):  # it is over meanwhile
+        deadline.reschedule(None if waits else asyncio.get_running_loop().time() + limit_s)
 
 
 def _storable(text: str | None) -> str | None:

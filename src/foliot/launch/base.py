@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -11,15 +12,22 @@ from foliot.model.run import RunRow, RunState, idempotency_key
 from foliot.model.schedule import Action
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNREAD = object()
+
+
+def nobody_asks(waits: bool) -> None:
+    """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
 
 
 class Launch:
     """One attempt at a run, as its executor and the user's function see it.
 
-    What costs something is worked out when it is asked for: most functions want none of it.
+    What costs something is worked out when it is asked for: most functions want none of it.  An executor that has no
+    room yet calls ``waits(True)``, and ``waits(False)`` when the run really begins: ``max_execution_ms`` counts from
+    then.  Both are called on the event loop that runs the executor.
     """
 
-    __slots__ = ("_payload", "_read", "_row", "action", "document", "namespace", "schedule_id")
+    __slots__ = ("_payload", "_row", "_text", "action", "document", "namespace", "schedule_id", "waits")
 
     def __init__(  # noqa: PLR0913 - what a run is made of
         self,
@@ -29,11 +37,13 @@ class Launch:
         action: Action,
         payload: str | None = None,
         document: Any = None,
+        waits: Callable[[bool], None] = nobody_asks,
     ) -> None:
         """Take the run as the ledger has it, and the payload as JSON."""
         self._row = row
-        self._payload: Any = payload
-        self._read = payload is None
+        self._text = payload
+        self._payload: Any = UNREAD
+        self.waits = waits
         self.namespace = namespace
         self.schedule_id = schedule_id
         self.action = action
@@ -68,14 +78,18 @@ class Launch:
     @property
     def payload(self) -> Any:
         """Return what the schedule or the trigger passes on."""
-        if not self._read:
-            self._payload, self._read = json.loads(self._payload), True
+        if self._payload is UNREAD:
+            self._payload = None if self._text is None else json.loads(self._text)
         return self._payload
 
     @property
     def user_id(self) -> str | None:
         """Return on whose behalf the run starts."""
         return self.action.user_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a function pass it on to another process, which is not asked about waiting."""
+        return Launch, (self._row, self.namespace, self.schedule_id, self.action, self._text, self.document)
 
     def __repr__(self) -> str:
         """Return which run it is, and which attempt."""
@@ -84,7 +98,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended."""
+    """How an attempt ended; ``result`` is JSON."""
 
     state: RunState = RunState.SUCCESS
     result: str | None = None

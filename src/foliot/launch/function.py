@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import sys
-import traceback
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
 from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch
-from foliot.model.run import RunState
+from foliot.launch.base import Ended, Launch, nobody_asks
+from foliot.launch.outcome import raised, returned, said
+from foliot.launch.threads import Threads
 
 
 class FunctionExecutor:
     """Calls functions in this process.
 
     A function that takes no argument is called without the run.  A thread cannot be stopped: a synchronous function
-    that is cancelled, or too slow, counts as ended and goes on in vain.
+    that is cancelled, or too slow, counts as ended and goes on in vain, and its thread is taken until it ends.
     """
 
     def __init__(self, max_threads: int = 32, max_result_bytes: int = 16 * 1024) -> None:
         """Take the number of threads for synchronous functions."""
-        self._threads: ThreadPoolExecutor | None = None
-        self._max_threads = max_threads
+        self._threads = Threads(max_threads, "foliot-function")
         self._max_result_bytes = max_result_bytes
 
     async def run(self, launch: Launch) -> Ended:
@@ -37,38 +34,45 @@ class FunctionExecutor:
         if not isinstance(path, str):
             raise LaunchError(f"the workflow {launch.action.workflow_id!r} names no function")
         function, takes_run, is_coroutine = resolve(path)
-        arguments = (launch,) if takes_run else ()
+        call = partial(function, launch) if takes_run else function
         try:
-            if is_coroutine:
-                value = await function(*arguments)
-            else:
-                value = await asyncio.get_running_loop().run_in_executor(self._pool(), function, *arguments)
-                if inspect.isawaitable(value):
-                    value = await value
-        except asyncio.CancelledError as error:
+            value, error = (await call(), None) if is_coroutine else await self._in_thread(call, launch)
+            if error is not None:
+                return raised(error, self._max_result_bytes)
+            if inspect.isawaitable(value):
+                value = await value
+        except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()
             if task is None or task.cancelling():  # it is we who are cancelled, not something that the function awaited
                 raise
-            return Ended(RunState.FAILED, error=self._shortened(_described(error)))
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it raises is its outcome
-            return Ended(RunState.FAILED, error=self._shortened(_described(error)))
-        return Ended(result=None if value is None else self._shortened(_as_json(value)))
+            return raised(cancelled, self._max_result_bytes)
+        except (Exception, SystemExit, KeyboardInterrupt) as raising:  # noqa: BLE001 - whatever it raises is its outcome
+            return raised(raising, self._max_result_bytes)
+        return returned(value, self._max_result_bytes)
 
     def close(self) -> None:
-        """Start nothing more; threads that are running end by themselves."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+        """Start nothing more; threads that are running end by themselves, or with the process."""
+        self._threads.close()
 
-    def _pool(self) -> ThreadPoolExecutor:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._max_threads, "foliot-function")
-        return self._threads
+    async def _in_thread(self, call: Callable[[], Any], launch: Launch) -> tuple[Any, BaseException | None]:
+        """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
+        if launch.waits is not nobody_asks:
+            launch.waits(True)
+            call = partial(_begin, asyncio.get_running_loop(), launch, call)
+        return await asyncio.wrap_future(self._threads.submit(partial(_attempt, call)))
 
-    def _shortened(self, text: str) -> str:
-        encoded = text.encode(errors="backslashreplace")
-        if len(encoded) <= self._max_result_bytes:
-            return encoded.decode()
-        return encoded[: self._max_result_bytes].decode(errors="ignore") + "…"
+
+def _begin(loop: asyncio.AbstractEventLoop, launch: Launch, call: Callable[[], Any]) -> Any:
+    loop.call_soon_threadsafe(launch.waits, False)
+    return call()
+
+
+def _attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """What a call returns, or raises; not raised again, because a future cannot carry every kind of error."""
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is its outcome
+        return None, error
 
 
 @lru_cache(maxsize=4_096)
@@ -82,11 +86,11 @@ def resolve(path: str) -> tuple[Callable[..., Any], bool, bool]:
         for part in name.split("."):
             found = getattr(found, part)
     except ImportError as error:
-        raise LaunchError(f"{path!r} cannot be imported: {error}") from None
+        raise LaunchError(f"{path!r} cannot be imported: {said(str, error)}") from None
     except AttributeError as error:
-        raise LaunchError(f"{path!r} cannot be found: {error}") from None
-    except Exception as error:  # noqa: BLE001 - a module that raises while it is imported is a launch that fails
-        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from None
+        raise LaunchError(f"{path!r} cannot be found: {said(str, error)}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module that raises, or leaves, is a launch that fails
+        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {said(str, error)}") from None
     if not callable(found):
         raise LaunchError(f"{path!r} is not a function")
     return found, _takes_run(found), inspect.iscoroutinefunction(found)
@@ -103,19 +107,6 @@ def _takes_run(function: Callable[..., Any]) -> bool:
         inspect.Parameter.VAR_POSITIONAL,
     )
     return any(parameter.kind in kinds for parameter in parameters)
-
-
-def _described(error: BaseException) -> str:
-    """The error in one line, and below it where in the user's code it was raised."""
-    where = "".join(traceback.format_tb(error.__traceback__)[1:]) if error.__traceback__ else ""
-    return f"{type(error).__name__}: {error}\n{where}".rstrip()
-
-
-def _as_json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return json.dumps(repr(value), ensure_ascii=False)
 
 
 def add_import_path(directory: str) -> None:

@@ -165,13 +165,17 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Everything about one schedule on one page."""
+    """Everything about one schedule on one page.
+
+    ``skipped_ticks`` are those to come that somebody asked to skip; they are not among ``next_ticks``.
+    """
 
     schedule: Schedule
     recent: tuple[Run, ...]
     running: tuple[Run, ...]
     waiting: tuple[Run, ...]
     next_ticks: tuple[datetime, ...]
+    skipped_ticks: tuple[datetime, ...]
     would_run_on_resume: tuple[datetime, ...]
     would_run_count: int
     backfills: tuple[Backfill, ...]

@@ -14,7 +14,7 @@ from foliot.operations.drafting import UNSET, check_name, check_note, choice, pa
 from foliot.operations.editing import Note, Opened, audit, find, open_schedule, save
 from foliot.operations.moments import When, epoch_ms, epoch_s
 from foliot.operations.schedules import page_limit
-from foliot.operations.session import Session
+from foliot.operations.session import Session, once
 from foliot.operations.views import at_ms, at_s, backfill_view, run_view
 from foliot.plan import edit
 from foliot.plan.backfill import ALL, ONLY, wanted
@@ -27,6 +27,7 @@ MAX_SKIPS = 1_000
 MAX_NUMBER = 1 << 62
 
 
+@once(Schedule)
 def pause(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -38,21 +39,18 @@ def pause(  # noqa: PLR0913 - the parts of the request
     request_id: str | None = None,
 ) -> Schedule:
     """Pause a schedule: no tick starts, its cursor stands still.  Pausing again refreshes note, author and end."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token)
-        until_ms = None if until is None else epoch_ms("until", until)
-        if until_ms is not None and until_ms <= session.now_ms:
-            raise InvalidField("until", f"{at_ms(until_ms).isoformat()} is over already")
-        who = session.actor if paused_by is None else check_name("paused_by", paused_by, session.settings)
-        row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=session.now_ms)
-        after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
-        changed = opened._replace(row=row, dial=edit.paused(opened.dial, until_ms))
-        return save(session, changed, Note("pause", request_id, {"state": opened.row.state}, after))
-
-    return session.once("pause", request_id, [schedule_id, note, until, paused_by, token], Schedule, do)
+    opened = open_schedule(session, schedule_id, token)
+    until_ms = None if until is None else epoch_ms("until", until)
+    if until_ms is not None and until_ms <= session.now_ms:
+        raise InvalidField("until", f"{at_ms(until_ms).isoformat()} is over already")
+    who = session.actor if paused_by is None else check_name("paused_by", paused_by, session.settings)
+    row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=session.now_ms)
+    after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
+    changed = opened._replace(row=row, dial=edit.paused(opened.dial, until_ms))
+    return save(session, changed, Note("pause", request_id, {"state": opened.row.state}, after))
 
 
+@once(Schedule)
 def resume(
     session: Session,
     schedule_id: str,
@@ -62,19 +60,16 @@ def resume(
     request_id: str | None = None,
 ) -> Schedule:
     """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token)
-        chosen = opened.rule.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
-        row = opened.row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
-        dial = edit.resumed(opened.dial, opened.rule, session.now_ms, chosen)
-        session.transaction.unhold_planned([row.schedule_key], session.now_ms)
-        note = Note("resume", request_id, {"state": opened.row.state}, {"state": "active", "on_resume": chosen})
-        return save(session, opened._replace(row=row, dial=dial), note)
-
-    return session.once("resume", request_id, [schedule_id, on_resume, token], Schedule, do)
+    opened = open_schedule(session, schedule_id, token)
+    chosen = opened.rule.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
+    row = opened.row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
+    dial = edit.resumed(opened.dial, opened.rule, session.now_ms, chosen)
+    session.transaction.unhold_planned([row.schedule_key], session.now_ms)
+    note = Note("resume", request_id, {"state": opened.row.state}, {"state": "active", "on_resume": chosen})
+    return save(session, opened._replace(row=row, dial=dial), note)
 
 
+@once(Run)
 def trigger(
     session: Session,
     schedule_id: str,
@@ -85,23 +80,19 @@ def trigger(
 ) -> Run:
     """Run a schedule now, whether or not it is paused; its cursor does not move."""
     asked = request_id or f"t-{token_hex(8)}"
-
-    def do() -> Run:
-        opened = open_schedule(session, schedule_id)
-        chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
-        text = None if payload is UNSET else compact(payload_of(payload, session.settings))
-        origin = Origin(Source.TRIGGER, session.transaction.next_number(), chosen, text, asked)
-        decision = Decision(opened.dial, opened.rule, _world(session, opened))
-        decision.request(Due(session.now_ms // 1000, session.now_ms), origin)
-        _record(session, decision)
-        row = decision.runs[-1]
-        _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
-        return run_view(row, opened.row)
-
-    shown_payload = None if payload is UNSET else payload
-    return session.once("trigger", request_id, [schedule_id, overlap, shown_payload], Run, do)
+    opened = open_schedule(session, schedule_id)
+    chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+    text = None if payload is UNSET else compact(payload_of(payload, session.settings))
+    origin = Origin(Source.TRIGGER, session.transaction.next_number(), chosen, text, asked)
+    decision = Decision(opened.dial, opened.rule, _world(session, opened))
+    decision.request(Due(session.now_ms // 1000, session.now_ms), origin)
+    _record(session, decision)
+    row = decision.runs[-1]
+    _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
+    return run_view(row, opened.row)
 
 
+@once(Schedule)
 def skip(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -112,23 +103,18 @@ def skip(  # noqa: PLR0913 - the parts of the request
     request_id: str | None = None,
 ) -> Schedule:
     """Skip the next tick, or the ticks at given times; each is recorded as skipped on request."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token)
-        if at is not None and not isinstance(at, list | tuple):
-            raise InvalidField("at", f"{shown(at)}; expected a list of times")
-        ticks = [_tick_at(opened, when) for when in at] if at else [_next_unskipped(opened)]
-        dial = edit.skipping(opened.dial, ticks)
-        if len((dial.skips or "").split(",")) > MAX_SKIPS:
-            raise LimitExceeded(
-                f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better"
-            )
-        after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
-        return save(session, opened._replace(dial=dial), Note("skip", request_id, None, after))
-
-    return session.once("skip", request_id, [schedule_id, at, note, token], Schedule, do)
+    opened = open_schedule(session, schedule_id, token)
+    if at is not None and (not at or not isinstance(at, list | tuple)):
+        raise InvalidField("at", f"{shown(at)}; expected a list of times, or nothing at all for the next tick")
+    ticks = [_next_unskipped(opened)] if at is None else [_tick_at(opened, when) for when in at]
+    dial = edit.skipping(opened.dial, ticks)
+    if len((dial.skips or "").split(",")) > MAX_SKIPS:
+        raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
+    after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
+    return save(session, opened._replace(dial=dial), Note("skip", request_id, None, after))
 
 
+@once(tuple[Backfill, ...])
 def backfill(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -141,48 +127,38 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
     """Run the ticks of the past again: from ``start`` to ``end``, both included, or of several ranges."""
-
-    def do() -> tuple[Backfill, ...]:
-        opened = open_schedule(session, schedule_id)
-        chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
-        if only not in ONLY:
-            raise InvalidField("only", f"{shown(only)}; expected one of {', '.join(ONLY)}")
-        asked = [(start, end)] if ranges is None else _pairs(ranges)
-        rows = [_backfill_row(session, opened, first, last, chosen, only) for first, last in asked]
-        _check_backfills(session, opened, rows)
-        for row in rows:
-            session.transaction.insert_backfill(row)
-        views = tuple(backfill_view(row, schedule_id) for row in rows)
-        after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
-        _audit_request(session, opened, Note("backfill", request_id, None, after))
-        session.transaction.notify()
-        return views
-
-    arguments = [schedule_id, start, end, ranges, overlap, only]
-    return session.once("backfill", request_id, arguments, tuple[Backfill, ...], do)
+    opened = open_schedule(session, schedule_id)
+    chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+    if only not in ONLY:
+        raise InvalidField("only", f"{shown(only)}; expected one of {', '.join(ONLY)}")
+    asked = [(start, end)] if ranges is None else _pairs(ranges)
+    rows = [_backfill_row(session, opened, first, last, chosen, only) for first, last in asked]
+    _check_backfills(session, opened, rows)
+    for row in rows:
+        session.transaction.insert_backfill(row)
+    views = tuple(backfill_view(row, schedule_id) for row in rows)
+    after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
+    _audit_request(session, opened, Note("backfill", request_id, None, after))
+    session.transaction.notify()
+    return views
 
 
+@once(Backfill)
 def cancel_backfill(session: Session, backfill_id: int, *, request_id: str | None = None) -> Backfill:
     """Stop a backfill where it is; what it has started goes on."""
-
-    def do() -> Backfill:
-        known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
-        row = session.transaction.backfill_by_id(backfill_id) if known else None
-        schedule = (
-            None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
-        )
-        if row is None or schedule is None or schedule.namespace != session.namespace:
-            raise NotFound(f"there is no backfill {shown(backfill_id)}")
-        opened = open_schedule(session, schedule.schedule_id, closed=True)
-        row = session.transaction.backfill_by_id(backfill_id)
-        assert row is not None
-        if row.state == RUNNING:
-            row = row._replace(state=CANCELLED, next_ms=None, finished_ms=session.now_ms)
-            session.transaction.save_backfill(row)
-            _audit_request(session, opened, Note("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
-        return backfill_view(row, schedule.schedule_id)
-
-    return session.once("cancel_backfill", request_id, [backfill_id], Backfill, do)
+    known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
+    row = session.transaction.backfill_by_id(backfill_id) if known else None
+    schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
+    if row is None or schedule is None or schedule.namespace != session.namespace:
+        raise NotFound(f"there is no backfill {shown(backfill_id)}")
+    opened = open_schedule(session, schedule.schedule_id, closed=True)
+    row = session.transaction.backfill_by_id(backfill_id)
+    assert row is not None
+    if row.state == RUNNING:
+        row = row._replace(state=CANCELLED, next_ms=None, finished_ms=session.now_ms)
+        session.transaction.save_backfill(row)
+        _audit_request(session, opened, Note("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
+    return backfill_view(row, schedule.schedule_id)
 
 
 def backfills(session: Session, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:
@@ -224,10 +200,7 @@ def _tick_at(opened: Opened, when: When) -> int:
 
 
 def _next_unskipped(opened: Opened) -> int:
-    skipped = {int(text) for text in opened.dial.skips.split(",")} if opened.dial.skips else set()
-    tick = opened.dial.next_nominal_s
-    while tick is not None and tick in skipped:
-        tick = opened.rule.next_after(tick)
+    tick = edit.next_unskipped(opened.dial, opened.rule)
     if tick is None:
         raise InvalidField("at", "there is no tick left to skip")
     return tick

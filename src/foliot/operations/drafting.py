@@ -162,6 +162,8 @@ def _action(given: Mapping[str, Any], base: Definition | None, settings: Setting
     if changes.get("workflow_id") and "function" not in changes:
         changes["function"] = None
     action = replace(action, **changes)
+    if action.function is not None and given.get("workflow_version") is not None:
+        raise InvalidField("workflow_version", "a function has no versions; give workflow_id instead of function")
     if (action.function is None) == (action.workflow_id is None):
         raise InvalidField("function", "what should it run? give either function='package.module:name' or workflow_id")
     if action.function is not None and not _is_path(action.function):
@@ -222,13 +224,26 @@ def payload_of(value: object, settings: Settings, field: str = "payload") -> Any
     """Return a document that can be stored: JSON as every reader understands it, and not too large."""
     try:
         json.dumps(value, allow_nan=False)
-        text = compact(value)
+        odd_keys = _odd_keys(value)
+        text = "" if odd_keys else compact(value)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField(field, f"not JSON: {error}") from None
+    if odd_keys:
+        raise InvalidField(field, f"the key {shown(odd_keys[0])} is not text; JSON has no other keys")
     if size > settings.max_payload_bytes:
         raise InvalidField(field, f"{size} bytes, more than max_payload_bytes ({settings.max_payload_bytes})")
     return json.loads(text)
+
+
+def _odd_keys(value: object) -> list[object]:
+    """The keys that are not text: they would be stored as text, and read back as something else than was given."""
+    if isinstance(value, dict):
+        odd = [key for key in value if not isinstance(key, str)]
+        return odd or [key for each in value.values() for key in _odd_keys(each)]
+    if isinstance(value, list | tuple):
+        return [key for each in value for key in _odd_keys(each)]
+    return []
 
 
 def _description(value: Any, base: Definition | None) -> str:

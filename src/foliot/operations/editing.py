@@ -15,6 +15,9 @@ from foliot.operations.views import schedule_view
 from foliot.plan.definition import compact, definition_row, rule_of, stored_calendar
 from foliot.plan.rule import Rule
 
+NO_SCHEDULE = ""
+"""Under which id the audit keeps changes of workflows, calendars and targets."""
+
 
 class Opened(NamedTuple):
     """A schedule whose dial this transaction has locked."""
@@ -83,21 +86,30 @@ def save(session: Session, opened: Opened, note: Note, spans: list[Span] | None 
     transaction.record(Record(now_ms, [opened.dial], [], spans or [], [], [], []))
     audit(session, row, note)
     transaction.notify()
-    return schedule_view(row, opened.dial, opened.version, opened.rule.degraded)
+    return schedule_view(row, opened.dial, opened.version, opened.rule)
 
 
 def audit(session: Session, row: ScheduleRow, note: Note) -> None:
-    """Write who did what."""
+    """Write who did what to a schedule."""
+    _audit(session, row.schedule_id, row.token, row.version, note)
+
+
+def audit_other(session: Session, note: Note, version: int = 0) -> None:
+    """Write who did what to something that is not a schedule; ``note.after`` says what it is."""
+    _audit(session, NO_SCHEDULE, 0, version, note)
+
+
+def _audit(session: Session, schedule_id: str, token: int, version: int, note: Note) -> None:
     session.transaction.insert_audit(
         AuditRow(
             audit_number=0,
             at_ms=session.now_ms,
-            namespace=row.namespace,
-            schedule_id=row.schedule_id,
+            namespace=session.namespace,
+            schedule_id=schedule_id,
             actor=session.actor,
             operation=note.operation,
-            token=row.token,
-            version=row.version,
+            token=token,
+            version=version,
             request_id=note.request_id,
             before=None if note.before is None else compact(note.before),
             after=None if note.after is None else compact(note.after),

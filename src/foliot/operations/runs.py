@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.dial import Dial
 from foliot.model.page import Page
-from foliot.model.run import IN_FLIGHT, RunId, RunRow, RunState, Source
+from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
 from foliot.operations.editing import current_version, find, rule_for
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
 from foliot.operations.views import at_s, backfill_view, run_view, schedule_view, span_view
 from foliot.plan import edit
-from foliot.plan.generate import Limits, generate
+from foliot.plan.decide import decide
+from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
+from foliot.plan.settle import release
+from foliot.plan.world import World, is_target_paused
 from foliot.store.base import FAR_S
 
+SOURCES = (Source.SCHEDULE, Source.TRIGGER, Source.BACKFILL)
+"""Where runs come from so far."""
 RECENT = 10
 NEXT_TICKS = 10
 WOULD_RUN = 100
 MOST, PASSES = 10_000, 20
-"""How many held-up ticks a description looks at, in each pass, and how many passes it takes."""
+"""How many held-up ticks a description judges, and how many passes it takes to find them."""
 
 
 def runs(  # noqa: PLR0913 - what a list can be about
@@ -37,8 +43,8 @@ def runs(  # noqa: PLR0913 - what a list can be about
     """Return the runs of a schedule, the newest first."""
     if state is not None and state not in list(RunState):
         raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
-    if source is not None and source not in list(Source):
-        raise InvalidField("source", f"{shown(source)}; expected one of {', '.join(Source)}")
+    if source is not None and source not in SOURCES:
+        raise InvalidField("source", f"{shown(source)}; expected one of {', '.join(SOURCES)}")
     row, limit = find(session, schedule_id), page_limit(session, limit)
     start = (FAR_S, 0)
     if before is not None:
@@ -87,35 +93,45 @@ def describe(session: Session, schedule_id: str) -> Description:
     version = current_version(session, row)
     rule = rule_for(session, row, version)
     open_runs = _open_runs(session, dial)
-    missed = _would_run(session, dial, rule) if dial.paused else []
-    upcoming = (
-        []
-        if dial.closed or rule.fixed_delay
-        else islice(rule.ticks.between_epochs(max(dial.cursor_s, session.now_ms // 1000) + 1, FAR_S), NEXT_TICKS)
-    )
+    held_up = _would_run(session, dial, rule) if dial.paused else []
+    skips = edit.skips_of(dial)
     return Description(
-        schedule=schedule_view(row, dial, version, rule.degraded),
+        schedule=schedule_view(row, dial, version, rule),
         recent=tuple(run_view(run, row) for run in transaction.runs_page(key, (FAR_S, 0), RECENT)),
         running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
         waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),
-        next_ticks=tuple(at_s(tick) for tick in upcoming),
-        would_run_on_resume=tuple(at_s(tick) for tick in missed[:WOULD_RUN]),
-        would_run_count=len(missed),
+        next_ticks=tuple(at_s(tick) for tick in islice(_upcoming(session, dial, rule, skips), NEXT_TICKS)),
+        skipped_ticks=tuple(at_s(tick) for tick in sorted(skips)),
+        would_run_on_resume=tuple(at_s(tick) for tick in held_up[:WOULD_RUN]),
+        would_run_count=len(held_up),
         backfills=tuple(backfill_view(each, schedule_id) for each in transaction.backfills_of(key, RECENT)),
         spans=tuple(span_view(span) for span in transaction.spans_of(key, 0, FAR_S, RECENT)),
     )
 
 
+def _upcoming(session: Session, dial: Dial, rule: Rule, skips: set[int]) -> Iterator[int]:
+    """The ticks from now on that will run, as far as can be known."""
+    if dial.closed or dial.remaining == 0 or rule.fixed_delay:
+        return iter(())
+    after_s = max(dial.cursor_s, session.now_ms // 1000)
+    return (tick for tick in rule.ticks.between_epochs(after_s + 1, FAR_S) if tick not in skips)
+
+
 def _would_run(session: Session, dial: Dial, rule: Rule) -> list[int]:
-    """The ticks of a pause that a resume would start now, by the schedule's own settings: as the planner decides."""
+    """The ticks of a pause that a resume would start, or let wait: as the planner would decide, if no run ended."""
     settings, now_ms = session.settings, session.now_ms
     limits = Limits(settings.misfire_grace_ms, MOST, MOST, MOST, settings.lookahead_ms)
+    is_paused = is_target_paused(rule, session.transaction.paused_targets())
+    world = World(now_ms, None, limits, settings.max_buffer, is_paused)
+    most = MOST if dial.remaining is None else min(MOST, dial.remaining)
     dial = edit.resumed(dial, rule, now_ms, rule.policy.on_resume)
-    found: list[int] = []
+    if dial.waiting:
+        waiting = session.transaction.waiting_of([dial.schedule_key], settings.max_page)
+        dial = release(dial, rule, waiting, world).dial
+    judged: list[RunRow] = []
     for _ in range(PASSES):
-        passed = generate(dial, rule, now_ms, limits, MOST)
-        found += [due.nominal_s for due in passed.due]
-        dial = dial._replace(cursor_s=passed.cursor_s, next_nominal_s=passed.next_nominal_s)
-        if len(found) >= MOST or passed.next_fire_ms is None or passed.next_fire_ms > now_ms:
+        decision, dial, _ = decide(dial, rule, world, MOST)
+        judged += decision.runs
+        if len(judged) >= MOST or dial.next_fire_ms is None or dial.next_fire_ms > now_ms:
             break
-    return found[:MOST] if dial.remaining is None else found[: min(MOST, dial.remaining)]
+    return [run.nominal_s for run in judged if run.state in OPEN][:most]

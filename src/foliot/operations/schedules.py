@@ -6,7 +6,7 @@ from secrets import token_hex
 from typing import Any
 
 from foliot.errors import AlreadyExists, InvalidField, NotFound, shown
-from foliot.model.dial import Span
+from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
 from foliot.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
@@ -14,6 +14,7 @@ from foliot.model.run import Reason
 from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
 from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
 from foliot.operations.editing import (
+    NO_SCHEDULE,
     Note,
     Opened,
     audit,
@@ -23,7 +24,7 @@ from foliot.operations.editing import (
     rule_for,
     save,
 )
-from foliot.operations.session import Session
+from foliot.operations.session import Session, once
 from foliot.operations.views import change_view, schedule_view, version_view
 from foliot.plan import edit
 from foliot.plan.definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
@@ -33,43 +34,39 @@ DEFAULT_PAGE = 50
 MAX_FILTER_CHARS = 1_000
 
 
+@once(Schedule)
 def create(
     session: Session, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Schedule:
     """Create a schedule.  Raises :class:`~foliot.errors.AlreadyExists` if the id is taken."""
-
-    def do() -> Schedule:
-        chosen = _chosen_id(session, schedule_id)
-        known = session.transaction.schedule_by_id(session.namespace, chosen)
-        if known is not None and known.state != "closed":
-            raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-        return _put(session, chosen, draft(given, session.settings), Note("create", request_id))
-
-    return session.once("create", request_id, [schedule_id, given], Schedule, do)
+    chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, session.settings)
+    known = session.transaction.schedule_by_id(session.namespace, chosen)
+    if known is not None and known.state != "closed":
+        raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
+    return _put(session, chosen, draft(given, session.settings), Note("create", request_id))
 
 
+@once(Schedule)
 def upsert(
     session: Session,
     /,
-    schedule_id: str | None = None,
+    schedule_id: str,
     *,
     token: int | None = None,
     request_id: str | None = None,
     **given: Any,
 ) -> Schedule:
     """Create a schedule, or replace its definition; pause, cursor and counters stay unless they are named."""
-
-    def do() -> Schedule:
-        chosen = _chosen_id(session, schedule_id)
-        drafted = draft(given, session.settings)
-        known = session.transaction.schedule_by_id(session.namespace, chosen)
-        if known is None and token is not None:
-            raise NotFound(f"there is no schedule {chosen!r} that token {token} could be about")
-        return _put(session, chosen, drafted, Note("upsert", request_id), token)
-
-    return session.once("upsert", request_id, [schedule_id, token, given], Schedule, do)
+    if schedule_id is None:
+        raise InvalidField("schedule_id", "upsert needs an id: without one there is nothing that it could replace")
+    check_name("schedule_id", schedule_id, session.settings)
+    drafted = draft(given, session.settings)
+    if token is not None and session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
+        raise NotFound(f"there is no schedule {schedule_id!r} that token {token} could be about")
+    return _put(session, schedule_id, drafted, Note("upsert", request_id), token)
 
 
+@once(Schedule)
 def update(
     session: Session,
     /,
@@ -80,14 +77,11 @@ def update(
     **given: Any,
 ) -> Schedule:
     """Replace the definition of a schedule that exists."""
-
-    def do() -> Schedule:
-        open_schedule(session, schedule_id, token)
-        return _put(session, schedule_id, draft(given, session.settings), Note("update", request_id), token)
-
-    return session.once("update", request_id, [schedule_id, token, given], Schedule, do)
+    opened = open_schedule(session, schedule_id, token)
+    return _replace(session, opened, draft(given, session.settings), Note("update", request_id))
 
 
+@once(Schedule)
 def patch(
     session: Session,
     /,
@@ -97,22 +91,23 @@ def patch(
     request_id: str | None = None,
     **given: Any,
 ) -> Schedule:
-    """Change some fields of a schedule and leave the others as they are."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token)
-        drafted = draft(given, session.settings, stored_definition(opened.version))
-        return _put(session, schedule_id, drafted, Note("patch", request_id), token)
-
-    return session.once("patch", request_id, [schedule_id, token, given], Schedule, do)
+    """Change some fields of a schedule and leave the others as they are; without a field, nothing changes."""
+    opened = open_schedule(session, schedule_id, token)
+    if not given:
+        return schedule_view(*opened)
+    drafted = draft(given, session.settings, stored_definition(opened.version))
+    return _replace(session, opened, drafted, Note("patch", request_id))
 
 
 def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     row = find(session, schedule_id)
-    dial = session.transaction.read_dials([row.schedule_key])[row.schedule_key]
+    return _view(session, row, session.transaction.read_dials([row.schedule_key])[row.schedule_key])
+
+
+def _view(session: Session, row: ScheduleRow, dial: Dial) -> Schedule:
     version = current_version(session, row)
-    return schedule_view(row, dial, version, rule_for(session, row, version).degraded)
+    return schedule_view(row, dial, version, rule_for(session, row, version))
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
@@ -140,10 +135,11 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
     shown_rows = rows[:limit]
     dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
-    items = tuple(schedule_view(row, dials[row.schedule_key], current_version(session, row)) for row in shown_rows)
+    items = tuple(_view(session, row, dials[row.schedule_key]) for row in shown_rows)
     return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
 
 
+@once(Schedule)
 def delete(
     session: Session,
     schedule_id: str,
@@ -153,36 +149,33 @@ def delete(
     request_id: str | None = None,
 ) -> Schedule:
     """Close a schedule: no more ticks.  Its history stays until its retention ends, or goes with ``purge``."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
-        transaction, now_ms = session.transaction, session.now_ms
-        key = opened.row.schedule_key
-        closed = edit.closed(opened.dial, opened.rule, now_ms)
-        gone = transaction.drop_waiting(key, Reason.DELETED, now_ms)
-        dial = closed.dial._replace(waiting=0, skipped=closed.dial.skipped + gone)
-        transaction.end_version(key, opened.row.version, dial.cursor_s)
-        for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
-            transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
-        row = opened.row._replace(state="closed", purge=purge)
-        note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
-        answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
-        if purge and not dial.in_flight and dial.cursor_s < now_ms // 1000:
-            transaction.purge(key)
-        return answer
-
-    return session.once("delete", request_id, [schedule_id, purge, token], Schedule, do)
+    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
+    transaction, now_ms = session.transaction, session.now_ms
+    key = opened.row.schedule_key
+    closed = edit.closed(opened.dial, opened.rule, now_ms)
+    gone = transaction.drop_waiting(key, Reason.DELETED, now_ms)
+    dial = closed.dial._replace(waiting=0, skipped=closed.dial.skipped + gone)
+    transaction.end_version(key, opened.row.version, dial.cursor_s)
+    for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
+        transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
+    row = opened.row._replace(state="closed", purge=purge)
+    note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
+    answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
+    if purge and not dial.in_flight and dial.cursor_s < now_ms // 1000:
+        transaction.purge(key)
+    return answer
 
 
 def history(
-    session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE, before: str | None = None
+    session: Session, schedule_id: str | None = None, *, limit: int = DEFAULT_PAGE, before: str | None = None
 ) -> Page[Change]:
-    """Return who changed a schedule, the newest first."""
-    check_name("schedule_id", schedule_id, session.settings)
+    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule."""
+    if schedule_id is not None:
+        check_name("schedule_id", schedule_id, session.settings)
     limit = page_limit(session, limit)
     start = page_number("before", before, 1 << 60)
-    rows = session.transaction.audit_page(session.namespace, schedule_id, start, limit + 1)
-    if not rows and before is None:
+    rows = session.transaction.audit_page(session.namespace, schedule_id or NO_SCHEDULE, start, limit + 1)
+    if not rows and before is None and schedule_id is not None:
         find(session, schedule_id)
     more = str(rows[limit - 1].audit_number) if len(rows) > limit else None
     return Page(tuple(change_view(row) for row in rows[:limit]), more)
@@ -195,6 +188,7 @@ def versions(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -
     return tuple(version_view(version) for version in found)
 
 
+@once(Schedule)
 def restore(
     session: Session,
     schedule_id: str,
@@ -204,16 +198,12 @@ def restore(
     request_id: str | None = None,
 ) -> Schedule:
     """Make an old version the newest again."""
-
-    def do() -> Schedule:
-        opened = open_schedule(session, schedule_id, token)
-        known = type(version) is int and 0 < version <= opened.row.version
-        old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
-        if old is None:
-            raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
-        return _put(session, schedule_id, Draft(stored_definition(old)), Note("restore", request_id), token)
-
-    return session.once("restore", request_id, [schedule_id, version, token], Schedule, do)
+    opened = open_schedule(session, schedule_id, token)
+    known = type(version) is int and 0 < version <= opened.row.version
+    old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
+    if old is None:
+        raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
+    return _replace(session, opened, Draft(stored_definition(old)), Note("restore", request_id))
 
 
 # --- the one way in -------------------------------------------------------------------------------------------------
@@ -248,7 +238,7 @@ def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> S
         transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
     audit(session, row, note._replace(after=to_plain(drafted.definition)))
     transaction.notify()
-    return schedule_view(row, dial, version, rule.degraded)
+    return schedule_view(row, dial, version, rule)
 
 
 def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:
@@ -281,8 +271,8 @@ def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Sc
 
 
 def _paused_as_named(
-    session: Session, row: ScheduleRow, dial: Any, rule: Rule, drafted: Draft
-) -> tuple[ScheduleRow, Any]:
+    session: Session, row: ScheduleRow, dial: Dial, rule: Rule, drafted: Draft
+) -> tuple[ScheduleRow, Dial]:
     """Pause or resume, if the document says so."""
     if drafted.paused is True and not dial.paused:
         row = row._replace(state="paused", paused_by=session.actor, paused_ms=session.now_ms)
@@ -342,12 +332,6 @@ def _refuse_silent(rule: Rule, first: int | None, now_ms: int) -> None:
     end = rule.spec.end_at
     if first is None and end is not None and rule.ticks.prev_epoch(now_ms // 1000 + 1) is not None:
         raise InvalidField("end_at", f"{end} is over: there is no tick left")
-
-
-def _chosen_id(session: Session, schedule_id: str | None) -> str:
-    if schedule_id is None:
-        return f"s-{token_hex(8)}"
-    return check_name("schedule_id", schedule_id, session.settings)
 
 
 def page_limit(session: Session, limit: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, wraps
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from foliot.errors import InvalidField, RequestReused
 from foliot.model.plain import from_plain, to_plain
@@ -16,6 +17,7 @@ from foliot.plan.definition import compact
 from foliot.settings import Settings
 from foliot.store.base import Transaction
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -33,10 +35,8 @@ class Session:
         """Return the moment of the operation, by the database's clock."""
         return self.transaction.now_ms()
 
-    def once(self, operation: str, request_id: str | None, arguments: Any, kind: type[T], do: Callable[[], T]) -> T:
+    def once(self, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]) -> T:
         """Do something, unless the same request has been answered before: then answer the same again."""
-        if request_id is None:
-            return do()
         most = self.settings.max_name_chars
         # A number would pass as text in SQLite only.
         if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
@@ -54,6 +54,39 @@ class Session:
         row = RequestRow(operation, fingerprint, compact(to_plain(answer)))
         self.transaction.insert_request(self.namespace, request_id, row, self.now_ms)
         return answer
+
+
+def once(
+    kind: type[T],
+) -> Callable[[Callable[Concatenate[Session, P], T]], Callable[Concatenate[Session, P], T]]:
+    """Make a change one that is done once for each ``request_id`` it is given; ``kind`` is what it answers with."""
+
+    def decorate(operation: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+        signature = inspect.signature(operation)
+        assert "request_id" in signature.parameters, "a change takes a request id"
+
+        @wraps(operation)
+        def call(session: Session, /, *args: P.args, **given: P.kwargs) -> T:
+            request_id: Any = given.get("request_id")
+            if request_id is None:
+                return operation(session, *args, **given)
+            bound = signature.bind(session, *args, **given)
+            do = partial(operation, session, *args, **given)
+            return session.once(operation.__name__, request_id, _asked(bound), kind, do)
+
+        return call
+
+    return decorate
+
+
+def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """What a request asks for: the same however its arguments are passed, and whether or not defaults are spelt out."""
+    parameters = bound.signature.parameters
+    return {
+        name: value
+        for name, value in bound.arguments.items()
+        if name not in ("session", "request_id") and value is not parameters[name].default
+    }
 
 
 def _fingerprint(operation: str, arguments: Any) -> str:

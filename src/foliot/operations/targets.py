@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,9 @@ from foliot.model.rows import CalendarRow, WorkflowRow
 from foliot.model.schedule import Workflow
 from foliot.model.spec import NamedCalendar, SpecDocument
 from foliot.operations.drafting import check_name, check_note, check_version, payload_of
-from foliot.operations.editing import Note, open_schedule, rule_for, save
+from foliot.operations.editing import Note, audit_other, open_schedule, rule_for, save
 from foliot.operations.schedules import DEFAULT_PAGE, new_version, page_limit, page_name
-from foliot.operations.session import Session
+from foliot.operations.session import Session, once
 from foliot.operations.views import at_ms
 from foliot.plan import edit
 from foliot.plan.definition import calendar_text, compact, stored_calendar, stored_definition
@@ -22,22 +23,21 @@ from foliot.spec.compiled import compile_spec
 from foliot.spec.document import read_spec
 
 
+@once(Workflow)
 def put_workflow(session: Session, workflow_id: str, document: Any, *, request_id: str | None = None) -> Workflow:
     """Store a workflow document; each change is a new version."""
-
-    def do() -> Workflow:
-        check_name("workflow_id", workflow_id, session.settings)
-        if not isinstance(document, Mapping):
-            raise InvalidField("document", f"{shown(document)} is not an object")
-        text = compact(payload_of(document, session.settings, "document"))
-        newest = session.transaction.workflow(session.namespace, workflow_id)
-        if newest is None or newest.document != text:
-            number = 1 if newest is None else newest.version + 1
-            newest = WorkflowRow(session.namespace, workflow_id, number, text, session.now_ms)
-            session.transaction.insert_workflow(newest)
-        return _workflow_view(session, newest)
-
-    return session.once("put_workflow", request_id, [workflow_id, document], Workflow, do)
+    check_name("workflow_id", workflow_id, session.settings)
+    if not isinstance(document, Mapping):
+        raise InvalidField("document", f"{shown(document)} is not an object")
+    text = compact(payload_of(document, session.settings, "document"))
+    newest = session.transaction.workflow(session.namespace, workflow_id)
+    if newest is None or newest.document != text:
+        number = 1 if newest is None else newest.version + 1
+        newest = WorkflowRow(session.namespace, workflow_id, number, text, session.now_ms)
+        session.transaction.insert_workflow(newest)
+        note = Note("put_workflow", request_id, _before(number), {"workflow_id": workflow_id, "version": number})
+        audit_other(session, note, number)
+    return _workflow_view(session, newest)
 
 
 def get_workflow(session: Session, workflow_id: str, *, version: int | None = None) -> Workflow:
@@ -49,11 +49,18 @@ def get_workflow(session: Session, workflow_id: str, *, version: int | None = No
     return _workflow_view(session, row)
 
 
+@once(type(None))
 def pause_target(
-    session: Session, *, workflow_id: str | None = None, queue: str | None = None, note: str | None = None
+    session: Session,
+    *,
+    workflow_id: str | None = None,
+    queue: str | None = None,
+    note: str | None = None,
+    request_id: str | None = None,
 ) -> None:
     """Pause a workflow or a queue by itself: ticks are still recorded, and wait."""
     kind, target = _target(session, workflow_id, queue)
+    before = {"paused": (session.namespace, kind, target) in session.transaction.paused_targets()}
     session.transaction.pause_target(
         namespace=session.namespace,
         kind=kind,
@@ -62,9 +69,13 @@ def pause_target(
         note=check_note(note),
         paused_ms=session.now_ms,
     )
+    audit_other(session, Note("pause_target", request_id, before, {kind: target, "paused": True, "note": note}))
 
 
-def resume_target(session: Session, *, workflow_id: str | None = None, queue: str | None = None) -> bool:
+@once(bool)
+def resume_target(
+    session: Session, *, workflow_id: str | None = None, queue: str | None = None, request_id: str | None = None
+) -> bool:
     """Resume a workflow or a queue: what waited for it starts, one after another.  Return whether it was paused."""
     kind, target = _target(session, workflow_id, queue)
     was_paused = session.transaction.resume_target(session.namespace, kind, target)
@@ -76,28 +87,29 @@ def resume_target(session: Session, *, workflow_id: str | None = None, queue: st
         if not dial.paused and not dial.closed
     ]
     session.transaction.save_dials(ready)
+    note = Note("resume_target", request_id, {"paused": was_paused}, {kind: target, "paused": False})
+    audit_other(session, note)
     session.transaction.notify()
     return was_paused
 
 
+@once(NamedCalendar)
 def put_calendar(
     session: Session, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
     """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
-
-    def do() -> NamedCalendar:
-        given = _calendar(session, calendar)
-        newest = session.transaction.calendar(session.namespace, given.name)
-        number = 1 if newest is None else newest.version + 1
-        stored = replace(given, version=number)
-        if newest is not None and stored_calendar(newest.document) == replace(given, version=newest.version):
-            return stored_calendar(newest.document)
-        text = calendar_text(stored)
-        session.transaction.insert_calendar(CalendarRow(session.namespace, given.name, number, text, session.now_ms))
-        _replan(session, given.name)
-        return stored
-
-    return session.once("put_calendar", request_id, [calendar], NamedCalendar, do)
+    given = _calendar(session, calendar)
+    newest = session.transaction.calendar(session.namespace, given.name)
+    number = 1 if newest is None else newest.version + 1
+    stored = replace(given, version=number)
+    if newest is not None and stored_calendar(newest.document) == replace(given, version=newest.version):
+        return stored_calendar(newest.document)
+    text = calendar_text(stored)
+    session.transaction.insert_calendar(CalendarRow(session.namespace, given.name, number, text, session.now_ms))
+    note = Note("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
+    audit_other(session, note, number)
+    _replan(session, given.name, request_id)
+    return stored
 
 
 def get_calendar(session: Session, name: str, *, version: int | None = None) -> NamedCalendar:
@@ -117,7 +129,12 @@ def list_calendars(session: Session, *, limit: int = DEFAULT_PAGE, after: str | 
     return Page(items, rows[limit - 1].name if len(rows) > limit else None)
 
 
-def _replan(session: Session, name: str) -> None:
+def _before(number: int) -> dict[str, int] | None:
+    """What the audit says of the version before one."""
+    return None if number == 1 else {"version": number - 1}
+
+
+def _replan(session: Session, name: str, request_id: str | None) -> None:
     """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
     most = session.settings.max_schedules_per_calendar
     keys = session.transaction.users_of_calendar(session.namespace, name, most + 1)
@@ -136,7 +153,7 @@ def _replan(session: Session, name: str) -> None:
         session.transaction.end_version(key, opened.version.version, edited.dial.cursor_s)
         session.transaction.insert_version(version)
         changed = opened._replace(row=row, dial=edited.dial, version=version, rule=rule)
-        save(session, changed, Note("calendar", None, None, {"calendar": name}), edited.spans)
+        save(session, changed, Note("calendar", request_id, None, {"calendar": name}), edited.spans)
 
 
 def _calendar(session: Session, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
@@ -165,8 +182,6 @@ def _target(session: Session, workflow_id: str | None, queue: str | None) -> tup
 
 
 def _workflow_view(session: Session, row: WorkflowRow) -> Workflow:
-    import json
-
     paused = (row.namespace, "workflow", row.workflow_id) in session.transaction.paused_targets()
     return Workflow(
         row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, at_ms(row.created_ms)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from foliot.model.backfill import BackfillRow
 from foliot.model.dial import Dial, Span
 from foliot.model.rows import AuditRow, ScheduleRow, VersionRow
-from foliot.model.run import RunRow, RunState, idempotency_key
+from foliot.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from foliot.model.schedule import (
     Backfill,
     Change,
@@ -19,8 +20,12 @@ from foliot.model.schedule import (
     SpanRecord,
     Version,
 )
+from foliot.plan import edit
 from foliot.plan.definition import stored_definition
+from foliot.plan.rule import Rule
 
+TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
+"""Reasons that hold only while a run is in certain states; the others are true for ever."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
 
@@ -39,8 +44,9 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else at_ms(milliseconds)
 
 
-def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, degraded: str | None = None) -> Schedule:
+def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule) -> Schedule:
     """Return a schedule as it is now."""
+    next_s, fire_ms = _coming(dial, rule)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
@@ -49,8 +55,8 @@ def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, degraded: s
         token=row.token,
         definition=stored_definition(version),
         cursor=at_s(dial.cursor_s),
-        next_run_at=None if dial.next_nominal_s is None or dial.closed else at_s(dial.next_nominal_s),
-        next_fire_at=None if dial.paused else _maybe_ms(dial.next_fire_ms),
+        next_run_at=None if next_s is None else at_s(next_s),
+        next_fire_at=None if dial.paused else _maybe_ms(fire_ms),
         in_flight=dial.in_flight,
         waiting=dial.waiting,
         remaining_actions=dial.remaining,
@@ -62,8 +68,18 @@ def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, degraded: s
         paused_until=_maybe_ms(dial.pause_until_ms),
         created_at=at_ms(row.created_ms),
         updated_at=at_ms(row.updated_ms),
-        degraded=degraded,
+        degraded=rule.degraded,
     )
+
+
+def _coming(dial: Dial, rule: Rule) -> tuple[int | None, int | None]:
+    """The next tick that will run, and when: the engine also looks at those that it will only skip."""
+    if dial.closed or dial.remaining == 0:
+        return None, None
+    tick = edit.next_unskipped(dial, rule)
+    if tick == dial.next_nominal_s:
+        return tick, dial.next_fire_ms
+    return tick, None if tick is None or dial.next_fire_ms is None else rule.fire_ms(tick)
 
 
 def _state(row: ScheduleRow, dial: Dial) -> ScheduleState:
@@ -81,9 +97,9 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         key=idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id),
         namespace=schedule.namespace,
         schedule_id=schedule.schedule_id,
-        source=row.source,
+        source=str(row.source),
         state=RunState(row.state),
-        reason=row.reason,
+        reason=_reason(row),
         scheduled_for=at_s(row.nominal_s),
         local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
         moved=row.moved,
@@ -99,10 +115,17 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
     )
 
 
+def _reason(row: RunRow) -> str | None:
+    """Why a run is as it is; the ledger keeps the last reason, which may have been about something that is over."""
+    if row.reason is None or row.state not in TRUE_WHILE.get(row.reason, (row.state,)):
+        return None
+    return str(row.reason)
+
+
 def _loaded(text: str) -> object:
     try:
         loaded: object = json.loads(text)
-    except ValueError:  # it was cut to the limit
+    except ValueError:  # an executor that does not keep to JSON
         return text
     return loaded
 
@@ -119,7 +142,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         schedule_id=schedule_id,
         start=at_s(row.start_s),
         end=at_s(row.end_s),
-        overlap=row.overlap,
+        overlap=str(row.overlap),
         only=row.only,
         state=row.state,
         total=row.total,

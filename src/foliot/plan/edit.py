@@ -159,5 +159,18 @@ def closed(dial: Dial, rule: Rule, now_ms: int) -> Edited:
 
 def skipping(dial: Dial, ticks: list[int]) -> Dial:
     """Return the dial with dated exceptions added."""
-    known = {int(text) for text in dial.skips.split(",")} if dial.skips else set()
-    return dial._replace(skips=",".join(map(str, sorted(known | set(ticks)))) or None)
+    known = skips_of(dial) | set(ticks)
+    return dial._replace(skips=",".join(map(str, sorted(known))) or None)
+
+
+def skips_of(dial: Dial) -> set[int]:
+    """Return the ticks that somebody asked to skip, and that are still to come."""
+    return {int(text) for text in dial.skips.split(",")} if dial.skips else set()
+
+
+def next_unskipped(dial: Dial, rule: Rule) -> int | None:
+    """Return the next tick that nobody asked to skip."""
+    skipped, tick = skips_of(dial), dial.next_nominal_s
+    while tick is not None and tick in skipped:
+        tick = rule.next_after(tick)
+    return tick

@@ -42,7 +42,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     store: Store = SqliteStore(clock=clock, inline=True)
     if request.param == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        template: str = request.getfixturevalue("operations_template")
+        template: str = request.getfixturevalue("postgres_template")
         store.close()
         store = PostgresStore(server.create_database(f"test_{uuid.uuid4().hex}", template), clock=clock)
     bench = Bench(store, clock, Settings(max_backfill_ticks=100, max_backfills=2, max_payload_bytes=100))
@@ -99,13 +99,16 @@ WRONG_TYPES: dict[str, list[object]] = {
     "pause_on_failure": [1, "yes", None],
     "shadow": [0, "no", None],
     "catchup_window": [-1, "soon", [], "-5m"],
-    "payload": [object(), {1, 2}, "x" * 100, float("nan"), [float("inf")], "\ud800", b"x"],
+    "payload": [
+        object(), {1, 2}, "x" * 100, float("nan"), [float("inf")], "\ud800", b"x", {1: 2}, [{"a": ({None: 1},)}],
+        {True: 1, "a": 2}, {(1, 2): 3},
+    ],
     "description": [5, "x" * 2_001, ["a"], "a\x00b", "\ud800"],
     "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{each}": "x" for each in range(65)}],
     "remaining_actions": [-1, "5", 1.5, True, HUGE],
     "paused": [1, "yes", None],
     "spec": [5, "x", {}, []],
-}
+}  # fmt: skip
 FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value in values]
 
 
@@ -153,6 +156,11 @@ DEFINITIONS: list[tuple[dict[str, Any], type[FoliotError], list[str]]] = [
     ({"cron": "* * * * *"}, InvalidField, ["function", "workflow_id"]),
     ({"cron": "* * * * *", "function": FUNCTION, "workflow_id": "flow"}, InvalidField, ["function", "workflow_id"]),
     ({"function": FUNCTION}, InvalidField, ["spec", "cron"]),
+    (
+        {"cron": "* * * * *", "function": FUNCTION, "workflow_version": 2},
+        InvalidField,
+        ["workflow_version", "workflow_id"],
+    ),
     ({"spec": {"cron": "* * * * *"}, "cron": "* * * * *", "function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
         {"cron": "* * * * *", "exclude": {"named": ["nowhere"]}, "function": FUNCTION},
@@ -236,6 +244,27 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
     ("payload", lambda b: b.trigger("there", payload=object()), InvalidField, ["payload"]),
     ("payload once", lambda b: b.trigger("there", payload={1}, request_id="p"), InvalidField, ["payload"]),
     ("payload size", lambda b: b.trigger("there", payload="x" * 200), InvalidField, ["payload"]),
+    ("payload keys", lambda b: b.trigger("there", payload={1: 2}), InvalidField, ["payload", "1", "not text"]),
+    (
+        "document keys",
+        lambda b: b.ask(targets.put_workflow, "flow", {"steps": [{5: 1}]}),
+        InvalidField,
+        ["document", "5"],
+    ),
+    (
+        "version of a function",
+        lambda b: b.ask(schedules.patch, "there", workflow_version=2),
+        InvalidField,
+        ["workflow_version"],
+    ),
+    (
+        "upsert without id",
+        lambda b: b.ask(schedules.upsert, None, cron="* * * * *", function=FUNCTION),
+        InvalidField,
+        ["schedule_id", "upsert needs an id"],
+    ),
+    ("skip nothing", lambda b: b.ask(control.skip, "there", at=[]), InvalidField, ["at", "list of times"]),
+    ("pause once", lambda b: b.ask(targets.pause_target, queue="a", request_id=""), InvalidField, ["request_id"]),
     ("skip where", lambda b: b.ask(control.skip, "there", at=[when("08:00:31")]), InvalidField, ["at", "08:01"]),
     ("skip over", lambda b: b.ask(control.skip, "there", at=[when("07:59")]), InvalidField, ["at"]),
     ("skip type", lambda b: b.ask(control.skip, "there", at=5), InvalidField, ["at"]),
@@ -326,6 +355,7 @@ READS: list[tuple[str, Call, list[str]]] = [
     ("after nul", lambda b: b.ask(schedules.list_schedules, after="\x00"), ["after"]),
     ("after calendars", lambda b: b.ask(targets.list_calendars, after=5), ["after"]),
     ("run state", lambda b: b.ask(runs.runs, "there", state="LATE"), ["state", "SUCCESS"]),
+    ("run hint", lambda b: b.ask(runs.runs, "there", source="hint"), ["source", "schedule, trigger, backfill"]),
     ("run source", lambda b: b.ask(runs.runs, "there", source="me"), ["source", "trigger"]),
     *(
         (f"page {token!r}", lambda b, token=token: b.ask(runs.runs, "there", before=token), ["before"])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
+from foliot import Foliot
+from foliot.embedded import _Async
 from foliot.errors import RequestReused, ScheduleClosed, StaleToken
 from foliot.operations import control, schedules, targets
 from foliot.operations.session import Session
@@ -140,6 +143,74 @@ def test_a_deleted_schedule_takes_no_change(bench: Bench, change: Change) -> Non
     assert bench.dump() == before
 
 
+@each_change
+def test_the_same_request_however_it_is_written(bench: Bench, change: Change) -> None:
+    """Arguments by position or by name, defaults spelt out or not: what is asked for is the same."""
+    bench.create()
+    names = [name for name in inspect.signature(change.call).parameters if name != "session"]
+    first = change.send(bench, request_id="once")
+    named = dict(zip(names, change.args, strict=False))
+    spelt = {"token": None} if change.token else {}
+    before = bench.dump()
+    assert bench.ask(change.call, **{**named, **change.given, **spelt}, request_id="once") == first
+    assert bench.dump() == before
+
+
+# --- what is not a schedule -------------------------------------------------------------------------------------------
+
+OTHERS: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
+    ("pause_target", targets.pause_target, {"queue": "q", "note": "why"},
+     {"queue": "q", "paused": True, "note": "why"}),
+    ("resume_target", targets.resume_target, {"workflow_id": "w"}, {"workflow": "w", "paused": False}),
+    ("put_workflow", targets.put_workflow, {"workflow_id": "w", "document": {}}, {"workflow_id": "w", "version": 1}),
+    ("put_calendar", targets.put_calendar, {"calendar": {"name": "c"}}, {"calendar": "c", "version": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "call", "given", "after"), OTHERS, ids=[each[0] for each in OTHERS])
+def test_a_change_of_something_else_is_on_record_and_done_once(
+    bench: Bench, name: str, call: Callable[..., Any], given: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Somebody paused a queue, and nobody could say who: these changes left no trace."""
+    first = bench.ask(call, **given, request_id="r-1", actor="bob")
+    before = bench.dump()
+    assert bench.ask(call, **given, request_id="r-1") == first
+    assert bench.dump() == before
+    (change,) = bench.ask(schedules.history).items
+    assert (change.operation, change.actor, change.request_id, change.schedule_id) == (name, "bob", "r-1", "")
+    assert (change.after, change.version) == (after, after.get("version", 0))
+    assert bench.ask(schedules.history, namespace="other").items == ()
+    with pytest.raises(RequestReused):
+        bench.ask(schedules.create, "another", request_id="r-1", **BASE)
+
+
+def test_a_change_of_something_else_says_how_it_was_before(bench: Bench) -> None:
+    for document in ({"function": "a:b"}, {"function": "a:b"}, {"function": "a:c"}):
+        bench.ask(targets.put_workflow, "etl", document)
+    for dates in ([], ["2027-12-24"]):
+        bench.ask(targets.put_calendar, {"name": "c", "dates": dates})
+    for call in (targets.pause_target, targets.pause_target, targets.resume_target, targets.resume_target):
+        bench.ask(call, workflow_id="etl")
+    changes = reversed(bench.ask(schedules.history).items)
+    assert [(change.operation, change.before) for change in changes] == [
+        ("put_workflow", None),
+        ("put_workflow", {"version": 1}),
+        ("put_calendar", None),
+        ("put_calendar", {"version": 1}),
+        ("pause_target", {"paused": False}),
+        ("pause_target", {"paused": True}),
+        ("resume_target", {"paused": True}),
+        ("resume_target", {"paused": False}),
+    ]
+
+
+def test_every_change_takes_a_request_id() -> None:
+    """So that no answer that is lost on the way leads to a second change."""
+    changes = [member.operation for member in vars(Foliot).values() if isinstance(member, _Async) and member.writes]
+    assert len(changes) == 16
+    assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == []
+
+
 # --- create, upsert, update, patch ------------------------------------------------------------------------------------
 
 
@@ -201,6 +272,18 @@ def test_patch_leaves_the_rest(bench: Bench) -> None:
     assert (found.description, found.labels, found.payload) == ("daily", (("a", "b"),), [1])
     assert (found.policy.max_attempts, found.policy.overlap_policy) == (3, "queue")
     assert (found.spec.cron, found.spec.timezone) == (("* * * * *",), "Europe/Berlin")
+
+
+def test_a_patch_without_fields_changes_nothing(bench: Bench) -> None:
+    """It took a token, and whoever had read the schedule before was told that it was stale."""
+    made = bench.create()
+    before = bench.dump()
+    bench.go("08:00:45")
+    assert bench.ask(schedules.patch, "report") == made
+    assert bench.ask(schedules.patch, "report", token=made.token) == made
+    with pytest.raises(StaleToken):
+        bench.ask(schedules.patch, "report", token=made.token + 1)
+    assert bench.dump() == before
 
 
 def test_patch_changes_the_kind_of_action(bench: Bench) -> None:

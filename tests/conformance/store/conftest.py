@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,17 +9,15 @@ from typing import Any, TypeVar
 import pytest
 
 from foliot.store.base import Store, Transaction
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.store.postgres.driver import PostgresStore
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
 from tests.conformance.store.samples import NOW_MS
-from tests.servers.postgres import PostgresServer
 
 SECONDS = 30
 """After which a test gives up waiting."""
 
 Write = Callable[[Callable[[Transaction], Any]], Any]
-TEMPLATE = "foliot_migrated"
 Row = TypeVar("Row")
 
 
@@ -28,21 +25,6 @@ def each(method: Callable[[Row], object], *rows: Row) -> None:
     """Call a method of a transaction with each of some rows."""
     for row in rows:
         method(row)
-
-
-@pytest.fixture(scope="session")
-def postgres_template(postgres_server: PostgresServer) -> str:
-    """A migrated database that nobody uses; copying it is quicker than migrating another."""
-    PostgresMigrator(postgres_server.create_database(TEMPLATE)).up()
-    return TEMPLATE
-
-
-@pytest.fixture
-def migrated_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
-    """A migrated PostgreSQL database of the test's own."""
-    name = f"test_{uuid.uuid4().hex}"
-    yield postgres_server.create_database(name, postgres_template)
-    postgres_server.drop_database(name)
 
 
 @pytest.fixture

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import pickle
 import sys
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -12,21 +15,23 @@ from typing import Any
 import pytest
 
 from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch
+from foliot.launch.base import Ended, Launch, nobody_asks
 from foliot.launch.function import FunctionExecutor, add_import_path, resolve
 from foliot.model.run import RunRow, RunState
 from foliot.model.schedule import Action
 
-HERE = __name__
+SECONDS = 30
+"""After which a test gives up waiting."""
+
 RUN = RunRow(
     1, 2, 0, "schedule", "ENQUEUED", None, 1, 1, 0, 2_000, None, 1, 2_000, None, None, None, None, None, None, None,
     False, None, None, None,
 )  # fmt: skip
 
 
-def launch(function: str | None, document: Any = None) -> Launch:
+def launch(function: str | None, document: Any = None, waits: Callable[[bool], None] = nobody_asks) -> Launch:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
-    return Launch(RUN, "default", "report", action, '{"a":1}', document)
+    return Launch(RUN, "default", "report", action, '{"a":1}', document, waits)
 
 
 def run(name: str, *, limit: int = 1_000) -> Ended:
@@ -76,8 +81,16 @@ def returns_nothing() -> None:
     return None
 
 
-def returns_object() -> object:
-    return {1}
+def returns_generator() -> Iterator[int]:
+    yield 1
+
+
+async def returns_async_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+def returns_a_made_generator() -> Iterator[int]:
+    return (each for each in [1])
 
 
 def returns_much() -> str:
@@ -104,12 +117,31 @@ async def leaves_asynchronously() -> None:
     sys.exit("enough")
 
 
+def runs_out() -> None:
+    next(iter([]))
+
+
+def fails_without_words() -> None:
+    raise Speechless
+
+
+async def fails_without_words_asynchronously() -> None:
+    raise Speechless
+
+
 async def cancels_itself() -> None:
     raise asyncio.CancelledError("somebody else's")
 
 
 async def times_out() -> None:
     raise TimeoutError("no answer")
+
+
+class Speechless(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise SystemExit("not even this")
 
 
 class Holder:
@@ -138,7 +170,6 @@ not_callable = 5
         ("with_any", "1"),
         ("returns_awaitable", '"report"'),
         ("returns_nothing", None),
-        ("returns_object", '"{1}"'),
         ("holder.inside", '"schedule"'),
         ("instance", '"default"'),
     ],
@@ -152,6 +183,9 @@ def test_a_function_that_goes_well(name: str, result: str | None) -> None:
     [
         ("fails", "ValueError: no luck"),
         ("fails_with_surrogate", "ValueError: file \\udc80"),
+        ("runs_out", "StopIteration: "),
+        ("fails_without_words", "Speechless: <a Speechless that cannot be shown: SystemExit>"),
+        ("fails_without_words_asynchronously", "Speechless: <a Speechless that cannot be shown: SystemExit>"),
         ("leaves", "SystemExit: 3"),
         ("leaves_asynchronously", "SystemExit: enough"),
         ("cancels_itself", "CancelledError: somebody else's"),
@@ -166,15 +200,28 @@ def test_whatever_a_function_raises_is_its_outcome(name: str, error: str) -> Non
     assert ended.error.splitlines()[0] == error
 
 
-def test_an_error_says_where_in_the_users_code() -> None:
-    assert 'raise ValueError("no luck")' in (run("fails").error or "")
-    assert "launch/function.py" not in (run("fails").error or "")
+@pytest.mark.parametrize("name", ["fails", "times_out"])
+def test_an_error_shows_the_users_frames_and_no_others(name: str) -> None:
+    """The text of a synchronous function's error began with frames of the thread pool."""
+    first, *where = (run(name).error or "").splitlines()
+    files = [line for line in where if line.lstrip().startswith("File ")]
+    assert len(files) == 1, where
+    assert files[0].endswith(f"in {name}")
+    assert "test_function.py" in files[0]
+    assert f"raise {first.split(':')[0]}(" in where[1]
+
+
+@pytest.mark.parametrize("name", ["returns_generator", "returns_async_generator", "returns_a_made_generator"])
+def test_a_generator_is_not_taken_for_work_that_was_done(name: str) -> None:
+    """Nothing of its body had run, and the run was a success with the generator's repr as its result."""
+    ended = run(name)
+    assert (ended.state, ended.result) == (RunState.FAILED, None)
+    assert "generator, and nothing of it was run" in (ended.error or "")
 
 
 def test_results_are_cut_to_the_limit() -> None:
-    result = run("returns_much", limit=100).result or ""
-    assert result.endswith("…")
-    assert len(result.encode()) <= 100 + len("…".encode())
+    result = json.loads(run("returns_much", limit=100).result or "")
+    assert result == {"truncated": True, "bytes": 1_002, "text": '"' + "ä" * 26}
     assert run("returns_surrogate").result == '"\\udc80"'
 
 
@@ -231,6 +278,25 @@ def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
         sys.path.remove(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("class E(Exception):\n    __str__ = None\nraise E", "a E that cannot be shown"),
+        ("class E(ImportError):\n    __str__ = None\nraise E", "a E that cannot be shown"),
+    ],
+)
+def test_a_module_that_leaves_takes_nobody_along(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    """A script without a main guard left the process, and the engine with it, when it was imported."""
+    name = f"leaving_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(LaunchError, match=problem):
+        resolve(f"{name}:f")
+
+
 def test_a_workflow_names_its_function() -> None:
     async def call(document: Any) -> Ended:
         return await FunctionExecutor().run(launch(None, document))
@@ -238,3 +304,50 @@ def test_a_workflow_names_its_function() -> None:
     assert asyncio.run(call({"function": "builtins:repr"})).state is RunState.SUCCESS
     with pytest.raises(LaunchError, match="names no function"):
         asyncio.run(call({"steps": []}))
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_waits_for_a_thread_says_so() -> None:
+    """Its deadline counted while it waited: with every thread taken, runs timed out that had never begun."""
+
+    async def story() -> None:
+        held, let_go, said = threading.Event(), threading.Event(), list[tuple[str, bool]]()
+        began = asyncio.Event()
+
+        def hold() -> None:
+            held.set()
+            assert let_go.wait(SECONDS)
+
+        def note(name: str, waits: bool) -> None:
+            said.append((name, waits))
+            if (name, waits) == ("second", False):
+                began.set()
+
+        sys.modules["waiting_tests"] = SimpleNamespace(hold=hold)  # type: ignore[assignment]  # a stand-in for a module
+        executor = FunctionExecutor(max_threads=1)
+        first = asyncio.create_task(executor.run(launch("waiting_tests:hold", waits=partial(note, "first"))))
+        await asyncio.to_thread(held.wait, SECONDS)
+        second = asyncio.create_task(executor.run(launch("waiting_tests:hold", waits=partial(note, "second"))))
+        await asyncio.sleep(0)
+        assert said == [("first", True), ("first", False), ("second", True)]
+        let_go.set()
+        assert (await first).state is RunState.SUCCESS
+        await began.wait()
+        assert (await second).state is RunState.SUCCESS
+        executor.close()
+
+    asyncio.run(story())
+
+
+def test_the_function_itself_gets_nothing_but_data() -> None:
+    """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
+
+    async def story() -> Ended:
+        asked = launch("function_tests:pickles", waits=lambda waits: None)
+        return await FunctionExecutor().run(asked)
+
+    sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
+    resolve.cache_clear()
+    assert asyncio.run(story()).error is None

@@ -13,7 +13,18 @@ from foliot.model.dial import Dial, Span
 from foliot.model.policy import CatchUp, OnResume
 from foliot.model.run import Reason
 from foliot.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
-from foliot.plan.edit import before, closed, created, limited, paused, replaced, resumed, skipping
+from foliot.plan.edit import (
+    before,
+    closed,
+    created,
+    limited,
+    next_unskipped,
+    paused,
+    replaced,
+    resumed,
+    skipping,
+    skips_of,
+)
 from foliot.plan.generate import generate
 from foliot.plan.rule import Rule, compile_rule
 from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
@@ -380,3 +391,13 @@ def test_skipping() -> None:
     assert skipping(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
     assert skipping(dial, []) == dial
     assert skipping(once, []) == once
+
+
+def test_the_next_tick_that_nobody_skips() -> None:
+    rule = rule_of(HOURLY)
+    dial = dial_of(rule)._replace(next_nominal_s=NOON)
+    assert (next_unskipped(dial, rule), skips_of(dial)) == (NOON, set())
+    assert next_unskipped(skipping(dial, [NOON + HOUR]), rule) == NOON
+    both = skipping(dial, [NOON, NOON + HOUR])
+    assert (next_unskipped(both, rule), skips_of(both)) == (NOON + 2 * HOUR, {NOON, NOON + HOUR})
+    assert next_unskipped(both._replace(next_nominal_s=None), rule) is None

@@ -1,0 +1,82 @@
+"""Threads that nobody waits for: how many there are, who waits, what a stop does to them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+from foliot.launch.threads import Threads
+
+SECONDS = 30
+"""After which a test gives up waiting."""
+
+
+class Gate:
+    """Calls that stand still until somebody lets them go."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Semaphore(0)
+        self.let_go = threading.Event()
+
+    def __call__(self) -> str:
+        self.arrived.release()
+        assert self.let_go.wait(SECONDS)
+        return threading.current_thread().name
+
+
+def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+    threads, gate = Threads(3, "test"), Gate()
+    one = threads.submit(threading.current_thread).result(SECONDS)
+    held = [threads.submit(gate) for _ in range(5)]
+    for _ in range(3):
+        assert gate.arrived.acquire(timeout=SECONDS)
+    assert not gate.arrived.acquire(blocking=False)
+    gate.let_go.set()
+    names = {each.result(SECONDS) for each in held}
+    assert names <= {"test-1", "test-2", "test-3"}
+    assert (one.name, one.daemon) == ("test-1", True)
+    threads.close()
+    one.join(SECONDS)
+    assert not one.is_alive()
+
+
+def test_an_error_is_for_whoever_waits() -> None:
+    threads = Threads(1, "test")
+    with pytest.raises(SystemExit):
+        threads.submit(sys.exit).result(SECONDS)
+    assert threads.submit(lambda: 5).result(SECONDS) == 5
+    threads.close()
+
+
+def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
+    threads, gate = Threads(1, "test"), Gate()
+    running = threads.submit(gate)
+    assert gate.arrived.acquire(timeout=SECONDS)
+    waiting, given_up = threads.submit(gate), threads.submit(gate)
+    assert given_up.cancel()
+    threads.close()
+    with pytest.raises(CancelledError):
+        waiting.result(SECONDS)
+    with pytest.raises(RuntimeError, match="stopping"):
+        threads.submit(gate)
+    gate.let_go.set()
+    assert running.result(SECONDS) == "test-1"
+
+
+LEAVING = """
+import threading
+from foliot.launch.threads import Threads
+
+held = threading.Event()
+Threads(1, "test").submit(lambda: (held.set(), threading.Event().wait()))
+held.wait()
+"""
+
+
+def test_a_process_leaves_while_a_thread_is_busy() -> None:
+    """The threads of the standard pool are joined at exit: the process would never end."""
+    assert subprocess.run([sys.executable, "-c", LEAVING], timeout=SECONDS, check=False).returncode == 0
