@@ -28,10 +28,6 @@ class Instance:
             settings.lookahead_ms,
         )
 
-    def serves(self, rule: Rule) -> bool:
-        """Whether this instance launches the runs of a schedule."""
-        return rule.action.queue in self.queues
-
     def worlds(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> Worlds:
         """Return the world of this moment for any rule."""
         return Worlds(self, now_ms, paused_targets)
@@ -43,14 +39,14 @@ class Worlds:
     def __init__(self, instance: Instance, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> None:
         """Take the moment."""
         settings = instance.settings
-        self._instance = instance
+        self._queues = instance.queues
         self._paused = paused_targets
         self._ours = World(now_ms, instance.number, instance.limits, settings.max_buffer)
         self._others = self._ours._replace(owner=None)
 
     def of(self, rule: Rule) -> World:
         """Return the world that a schedule is decided in."""
-        world = self._ours if self._instance.serves(rule) else self._others
+        world = self._ours if rule.action.queue in self._queues else self._others
         if self._paused and is_target_paused(rule, self._paused):
             return world._replace(target_paused=True)
         return world

@@ -116,11 +116,11 @@ class Launching:
         try:
             limit_ms = attempt.rule.policy.max_execution_ms
             if limit_ms is None:
-                ended = await self._try(attempt)
+                ended = await self._run(attempt)
             else:
                 async with asyncio.timeout(limit_ms / 1000) as deadline:
                     attempt.waits = partial(_wait, deadline, limit_ms / 1000)
-                    ended = await self._try(attempt)
+                    ended = await self._run(attempt)
         except asyncio.CancelledError:
             if attempt.lost:
                 return
@@ -134,20 +134,21 @@ class Launching:
             limit = attempt.rule.policy.max_execution_ms
             ended = Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit})")
         except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
-            ended = Ended(RunState.FAILED, error=f"{type(error).__name__}: {error}")
+            ended = Ended(RunState.FAILED, error=_described(error))
         finally:
             self.active.pop(attempt.held, None)
             if not self.active:
                 self.idle.set()
         self._end(attempt, ended, reason)
 
-    async def _try(self, attempt: Attempt) -> Ended:
+    async def _run(self, attempt: Attempt) -> Ended:
         """Launch, again and again if it cannot even begin; the last such error counts."""
         settings = self._instance.settings
         pause_ms = settings.launch_retry_ms
         for tries_left in range(settings.launch_tries - 1, -1, -1):
             try:
-                return await self._run(attempt)
+                document = None if attempt.rule.action.function is not None else await self._document(attempt.rule)
+                return await self._executor(document).run(_launch_of(attempt, document))
             except LaunchError:
                 if not tries_left:
                     raise
@@ -155,39 +156,39 @@ class Launching:
                 pause_ms *= 2
         raise AssertionError("there is at least one try")
 
-    async def _run(self, attempt: Attempt) -> Ended:
-        action = attempt.rule.action
-        document = None
-        if action.function is None:
-            try:
-                document = await self._documents(attempt.rule)
-            except FoliotError as error:
-                raise LaunchError(f"the workflow {action.workflow_id!r} cannot be loaded: {error}") from error
-            if document is None:
-                raise LaunchError(f"there is no workflow {action.workflow_id!r}")
+    async def _document(self, rule: Rule) -> Any:
+        name = rule.action.workflow_id
+        try:
+            document = await self._documents(rule)
+        except FoliotError as error:
+            raise LaunchError(f"the workflow {name!r} cannot be loaded: {error}") from error
+        if document is None:
+            raise LaunchError(f"there is no workflow {name!r}")
+        return document
+
+    def _executor(self, document: Any) -> Executor:
         kind = "function" if document is None else str(document.get("executor", "function"))
         executor = self._executors.get(kind)
         if executor is None:
             raise LaunchError(f"no executor {kind!r} here; there is {', '.join(sorted(self._executors))}")
-        return await executor.run(_launch_of(attempt, document))
+        return executor
 
     def _end(self, attempt: Attempt, ended: Ended, reason: Reason | None) -> None:
         row = attempt.row
-        self.outcomes.append(
-            Outcome(
-                row.schedule_key,
-                row.nominal_s,
-                row.origin,
-                row.attempt,
-                ended.state,
-                reason,
-                row.failures,
-                attempt.started_ms,
-                _storable(ended.error),
-                _storable(ended.result),
-                _storable(ended.execution_id),
-            )
+        outcome = Outcome(
+            row.schedule_key,
+            row.nominal_s,
+            row.origin,
+            row.attempt,
+            ended.state,
+            reason,
+            row.failures,
+            attempt.started_ms,
+            None if ended.error is None else _storable(ended.error),
+            None if ended.result is None else _storable(ended.result),
+            None if ended.execution_id is None else _storable(ended.execution_id),
         )
+        self.outcomes.append(outcome)
         self.ready.set()
 
     def held(self) -> list[HeldRun]:
@@ -232,9 +233,16 @@ def _wait(deadline: asyncio.Timeout, limit_s: float, waits: bool) -> None:
         deadline.reschedule(None if waits else asyncio.get_running_loop().time() + limit_s)
 
 
-def _storable(text: str | None) -> str | None:
+def _described(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its own method that says what it is may raise anything
+        return type(error).__name__
+
+
+def _storable(text: str) -> str:
     """Text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
-    if text is None or (text.isascii() and "\x00" not in text):
+    if text.isascii() and "\x00" not in text:
         return text
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 

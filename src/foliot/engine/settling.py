@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.firing import release_waiting
 from foliot.engine.instance import Instance
-from foliot.model.dial import Dial
+from foliot.model.dial import Dial, DialRow
 from foliot.model.policy import Policy
 from foliot.model.run import FINAL, RunChange, RunId, RunRow
 from foliot.plan.edit import paused
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome, freed, pauses, settle
 from foliot.store.base import Transaction
+
+IN_FLIGHT, WAITING, SUCCESSES = map(Dial._fields.index, ("in_flight", "waiting", "successes"))
 
 
 class Settled(NamedTuple):
@@ -38,9 +41,33 @@ class Settling:
     def settle(self, transaction: Transaction, outcomes: Sequence[Outcome]) -> Settled:
         """Write outcomes and start what they set free."""
         now_ms = transaction.now_ms()
-        dials = transaction.lock_dials(outcome.schedule_key for outcome in outcomes)
-        rules = self._instance.rules.of(transaction, dials.values())
-        changes = [self._change(outcome, dials, rules, now_ms) for outcome in _newest(outcomes)]
+        rows = transaction.lock_dial_rows(outcome.schedule_key for outcome in outcomes)
+        rules = self._instance.rules.of_versions(transaction, [(row[0], row[1]) for row in rows.values()])
+        newest = _newest(outcomes)
+        plain, rest = _plain(newest, rows, rules)
+        finished = self._finish(transaction, plain, rows, now_ms)
+        settled = self._settle(transaction, rest, {key: Dial._make(row) for key, row in rows.items()}, rules, now_ms)
+        accepted = finished | settled.accepted
+        return settled._replace(accepted=accepted, stale=len(outcomes) - len(accepted))
+
+    def _finish(
+        self, transaction: Transaction, outcomes: list[Outcome], rows: dict[int, DialRow], now_ms: int
+    ) -> set[RunId]:
+        """Write outcomes that simply succeed: no more than a few numbers change, and nobody waits for the slot."""
+        finished = transaction.finish_runs([(*each[:4], each.started_ms, now_ms) for each in outcomes])
+        counts = Counter([run[0] for run in finished])
+        transaction.tally_dials([(key, *_tallied(rows[key], count)) for key, count in counts.items()])
+        return finished
+
+    def _settle(
+        self,
+        transaction: Transaction,
+        outcomes: list[Outcome],
+        dials: dict[int, Dial],
+        rules: dict[int, Rule],
+        now_ms: int,
+    ) -> Settled:
+        changes = [self._change(outcome, dials, rules, now_ms) for outcome in outcomes]
         accepted = transaction.settle_runs(changes)
         touched: set[int] = set()
         notes: list[tuple[str, str]] = []
@@ -54,7 +81,7 @@ class Settling:
         transaction.save_dials([dials[key] for key in sorted(touched)])
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state not in FINAL} & accepted
-        return Settled(accepted, launches, retried, notes, len(outcomes) - len(accepted), now_ms)
+        return Settled(accepted, launches, retried, notes, 0, now_ms)
 
     def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:
         """A backfill whose own run has ended goes on at once; one that waits behind ticks looks again by itself."""
@@ -101,11 +128,32 @@ class Settling:
         return paused(dial, None)
 
 
+def _plain(
+    outcomes: Iterable[Outcome], rows: dict[int, DialRow], rules: dict[int, Rule]
+) -> tuple[list[Outcome], list[Outcome]]:
+    """Part the outcomes: those that simply succeed, and those about which there is more to decide."""
+    plain: list[Outcome] = []
+    rest: list[Outcome] = []
+    for outcome in outcomes:
+        row, rule = rows.get(outcome.schedule_key), rules.get(outcome.schedule_key)
+        simple = row is not None and rule is not None and not row[WAITING] and not rule.fixed_delay
+        (plain if simple and outcome.says_nothing else rest).append(outcome)
+    if rest:
+        others = {outcome.schedule_key for outcome in rest}
+        rest += [outcome for outcome in plain if outcome.schedule_key in others]
+        plain = [outcome for outcome in plain if outcome.schedule_key not in others]
+    return plain, rest
+
+
+def _tallied(row: DialRow, finished: int) -> tuple[int, int]:
+    return row[IN_FLIGHT] - finished, row[SUCCESSES] + finished
+
+
 def _newest(outcomes: Sequence[Outcome]) -> Iterable[Outcome]:
     """One outcome of each run: of two attempts that ended here, only the later fence can still hold."""
-    newest: dict[RunId, Outcome] = {}
+    newest: dict[tuple[int, ...], Outcome] = {}
     for outcome in outcomes:
-        run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
-        if run not in newest or newest[run].fence < outcome.fence:
-            newest[run] = outcome
+        known = newest.setdefault(outcome[:3], outcome)
+        if known.fence < outcome.fence:
+            newest[outcome[:3]] = outcome
     return newest.values()

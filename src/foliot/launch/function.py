@@ -39,7 +39,7 @@ class FunctionExecutor:
             value, error = (await call(), None) if is_coroutine else await self._in_thread(call, launch)
             if error is not None:
                 return raised(error, self._max_result_bytes)
-            if inspect.isawaitable(value):
+            if value is not None and inspect.isawaitable(value):
                 value = await value
         except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()

@@ -13,13 +13,15 @@ from typing import Any
 from foliot.launch.base import Ended
 from foliot.model.run import RunState
 
+DONE = Ended()
+"""What most functions have to say."""
 _MACHINERY = frozenset({"foliot.launch.function", "foliot.launch.threads", "asyncio.futures"})
 
 
 def returned(value: object, limit: int) -> Ended:
     """Return how a run ended whose function returned a value."""
     if value is None:
-        return Ended()
+        return DONE
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return Ended(RunState.FAILED, error=_unfinished(value, limit))
     return Ended(result=as_json(value, limit))

@@ -49,6 +49,11 @@ STEP_COLUMNS = ("schedule_key", "cursor_s", "next_nominal_s", "next_fire_ms", "i
 """What a tick that simply starts changes of a dial."""
 
 
+TallyRow: TypeAlias = tuple[int, int, int]
+TALLY_COLUMNS = ("schedule_key", "in_flight", "successes")
+"""What runs that simply succeed change of a dial, besides that it has no failures any more."""
+
+
 class Span(NamedTuple):
     """Ticks that were dropped together: all of one schedule after ``after_s`` up to ``until_s``."""
 

@@ -148,6 +148,11 @@ There are many of these: a plain tuple is quicker to make and to bind, and nothi
 """
 
 
+FinishRow: TypeAlias = tuple[int, int, int, int, int | None, int]
+FINISH_COLUMNS = ("schedule_key", "nominal_s", "origin", "fence", "started_ms", "finished_ms")
+"""A run that simply succeeds, with nothing to say: a guarded write, as :class:`RunChange` is."""
+
+
 class RunChange(NamedTuple):
     """A guarded write: what becomes of a run if it is still as its owner last saw it.
 

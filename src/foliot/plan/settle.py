@@ -31,6 +31,19 @@ class Outcome(NamedTuple):
     result: str | None = None
     execution_id: str | None = None
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is a tick's success and no more: no result, nothing to explain, no backfill to go on with."""
+        return (
+            self.state is RunState.SUCCESS
+            and not self.origin
+            and self.result is None
+            and self.reason is None
+            and self.error is None
+            and self.execution_id is None
+            and not self.failures
+        )
+
 
 def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> RunChange:
     """Return the guarded write for one outcome: final, or another try."""

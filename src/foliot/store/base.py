@@ -19,7 +19,8 @@ from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
 from foliot.model.run import IN_FLIGHT, OPEN, RunId
-from foliot.store.statements import FAR_S, Params, Statements
+from foliot.store.sending import Params
+from foliot.store.statements import FAR_S, Statements
 
 __all__ = ["FAR_S", "Params", "Store", "Transaction", "Work"]
 

@@ -1,4 +1,4 @@
-"""The statements of a transaction: one method for each, typed, on top of the four things that a driver can do.
+"""The statements of a transaction: one method for each, typed, on top of what a driver can do.
 
 Every write names what it expects (key, state, fence); rows that are not as expected are not touched, and the caller
 is told which were.
@@ -6,18 +6,14 @@ is told which were.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, DialRow, Span, StepRow
 from foliot.model.rows import (
     AuditRow,
     CalendarRow,
     DefinitionRow,
-    DueNow,
-    HeldRun,
     InstanceRow,
     RequestRow,
     ScheduleFilter,
@@ -25,246 +21,14 @@ from foliot.model.rows import (
     VersionRow,
     WorkflowRow,
 )
-from foliot.model.run import RunChange, RunId, RunRow, StartRow
+from foliot.store.ledger import LedgerStatements
 
-Params = Mapping[str, Any]
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
 
 
-class Statements(ABC):
+class Statements(LedgerStatements):
     """The statements of the ``.sql`` files, by the same names."""
-
-    # --- what a driver provides -----------------------------------------------------------------------------------
-
-    @abstractmethod
-    def now_ms(self) -> int:
-        """Return the database's clock, in milliseconds since the epoch."""
-
-    @abstractmethod
-    def notify(self) -> None:
-        """Wake every engine once this transaction has committed."""
-
-    @abstractmethod
-    def rows(self, name: str, params: Params) -> list[tuple[Any, ...]]:
-        """Send one statement and return its rows."""
-
-    @abstractmethod
-    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Send one statement for many rows and return how many it changed."""
-
-    @abstractmethod
-    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-        """Send one statement for many rows and return what it returned for them."""
-
-    def changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
-        """Send one guarded write for many runs, each row beginning with its id; return the runs that it changed."""
-        return {RunId._make(row) for row in self.many_rows(name, rows)}
-
-    def _one(self, name: str, /, **params: Any) -> tuple[Any, ...] | None:
-        found = self.rows(name, params)
-        return found[0] if found else None
-
-    # --- dials ----------------------------------------------------------------------------------------------------
-
-    def claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[DialRow]:
-        """Lock dials that are due between two moments, the oldest first, passing over those that others hold."""
-        params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
-        return self.rows("claim_due", params)
-
-    def coming_dials(self, after_ms: int, until_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Return schedule and version of dials that will be due between two moments, without locking them."""
-        params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
-        return [(row[0], row[1]) for row in self.rows("coming_dials", params)]
-
-    def lock_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
-        """Lock dials by key, in the order of their keys, waiting for whoever holds them."""
-        return {row[0]: Dial._make(row) for row in self.rows("lock_dials", {"keys": sorted(set(keys))})}
-
-    def read_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
-        """Read dials without locking them."""
-        return {row[0]: Dial._make(row) for row in self.rows("read_dials", {"keys": sorted(set(keys))})}
-
-    def insert_dial(self, dial: Dial) -> None:
-        """Add the dial of a new schedule."""
-        self.many("insert_dials", [dial])
-
-    def save_dials(self, dials: Sequence[Dial]) -> None:
-        """Write dials that are locked by this transaction."""
-        if dials:
-            self.many("save_dials", dials)
-
-    def step_dials(self, steps: Sequence[StepRow]) -> None:
-        """Move dials that are locked by this transaction past ticks that simply start."""
-        if steps:
-            self.many("step_dials", steps)
-
-    def delete_dial(self, key: int) -> None:
-        """Remove a dial."""
-        self.rows("delete_dial", {"key": key})
-
-    def busy_dials(self) -> list[tuple[int, int]]:
-        """Return all schedules that have runs in flight, each with how many."""
-        return [(row[0], row[1]) for row in self.rows("busy_dials", {})]
-
-    def due_now(self, now_ms: int, edge_ms: int) -> DueNow:
-        """Return which kinds of work are due (missed ticks are those before ``edge_ms``), and when the next is."""
-        found = self._one("due_now", now_ms=now_ms, edge_ms=edge_ms)
-        assert found is not None
-        on_time, catch_up, planned, unleased, backfills = map(bool, found[:5])
-        return DueNow(on_time, catch_up, planned, unleased, backfills, found[5])
-
-    # --- runs -----------------------------------------------------------------------------------------------------
-
-    def insert_runs(self, runs: Sequence[RunRow]) -> set[RunId]:
-        """Add runs to the ledger; return those that were there already, which must not be launched."""
-        inserted = self.many("insert_runs", runs) if runs else 0
-        return self._there_already([run.id for run in runs], inserted) if inserted < len(runs) else set()
-
-    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
-        """Add runs of ticks that simply start; return those that were there already, which must not be launched."""
-        inserted = self.many("insert_starts", starts) if starts else 0
-        if inserted == len(starts):
-            return set()
-        return self._there_already([RunId(start[0], start[1]) for start in starts], inserted)
-
-    def _there_already(self, runs: Sequence[RunId], inserted: int) -> set[RunId]:
-        # The last column tells in which order the rows came: the newest are those that were just added.
-        found = sorted(self.many_rows("existing_runs", sorted(set(runs))), key=lambda row: row[3])
-        return {RunId._make(row[:3]) for row in found[: len(found) - inserted]}
-
-    def settle_runs(self, changes: Sequence[RunChange]) -> set[RunId]:
-        """Write changes to runs in flight; return the runs whose fence still held."""
-        return self._changed("settle_runs", changes)
-
-    def release_runs(self, changes: Sequence[RunChange]) -> set[RunId]:
-        """Write changes to waiting runs; return the runs that were still waiting."""
-        return self._changed("release_runs", changes)
-
-    def mark_started(self, held: Sequence[HeldRun], now_ms: int) -> set[RunId]:
-        """Say that runs are executing; return those that are still ours."""
-        return self._changed("mark_started", [(*run, now_ms) for run in held])
-
-    def expose_runs(self, held: Sequence[HeldRun], now_ms: int) -> set[RunId]:
-        """Let anybody pick up runs whose owner's lease is over; return which they were."""
-        return self._changed("expose_runs", [(*run, now_ms) for run in held])
-
-    def hand_back(self, held: Sequence[HeldRun], now_ms: int) -> set[RunId]:
-        """End leases now, so that somebody else picks the runs up."""
-        return self._changed("hand_back", [(*run, now_ms) for run in held])
-
-    def check_runs(self, held: Sequence[HeldRun]) -> dict[RunId, bool]:
-        """Return which runs are still ours, and whether each is to be cancelled."""
-        if not held:
-            return {}
-        return {RunId(*row[:3]): bool(row[3]) for row in self.many_rows("check_runs", held)}
-
-    def claim_runs(self, owner: int, now_ms: int, queues: Sequence[str], limit: int) -> list[RunRow]:
-        """Take runs that nobody holds; their attempt counts one more."""
-        return self._runs("claim_runs", owner=owner, now_ms=now_ms, queues=list(queues), limit=limit)
-
-    def adopt_runs(self, owner: int, held: Sequence[HeldRun]) -> list[RunRow]:
-        """Begin anew with runs that are ours by the ledger; their attempt counts one more."""
-        return self._found("adopt_runs", [(*run, owner) for run in held])
-
-    def in_flight_of(self, busy: Sequence[tuple[int, int]]) -> list[RunRow]:
-        """Return the runs in flight of schedules, each with how many it has."""
-        return self._found("in_flight_of", busy)
-
-    def due_planned(self, now_ms: int, limit: int) -> list[RunRow]:
-        """Return planned runs whose time has come, without locking anything."""
-        return self._runs("due_planned", now_ms=now_ms, limit=limit)
-
-    def planned_of(self, keys: Iterable[int], now_ms: int) -> list[RunRow]:
-        """Return the planned runs of locked schedules whose time has come."""
-        return self._runs("planned_of", keys=sorted(set(keys)), now_ms=now_ms)
-
-    def waiting_of(self, keys: Iterable[int], limit: int) -> list[RunRow]:
-        """Return the buffered runs of locked schedules in the order in which they may start, some of each."""
-        return self._runs("waiting_of", keys=sorted(set(keys)), limit=limit)
-
-    def queued_of(self, key: int, limit: int) -> list[RunRow]:
-        """Return the runs of a schedule that wait."""
-        return self._runs("queued_of", key=key, limit=limit)
-
-    def supersede_runs(self, keys: Iterable[int], now_ms: int) -> list[int]:
-        """Skip what waits under the schedules' own policy; return the schedule of each run."""
-        return [row[0] for row in self.rows("supersede_runs", {"keys": sorted(set(keys)), "now_ms": now_ms})]
-
-    def drop_waiting(self, key: int, reason: str, now_ms: int) -> int:
-        """Skip everything of a schedule that waits; return how much that was."""
-        return len(self.rows("drop_waiting", {"key": key, "reason": reason, "now_ms": now_ms}))
-
-    def cancel_runs(self, busy: Sequence[tuple[int, int]]) -> list[RunRow]:
-        """Ask for the cancellation of everything in flight of schedules, each with how much that is."""
-        return self._found("cancel_runs", busy)
-
-    def terminate_runs(self, busy: Sequence[tuple[int, int]], now_ms: int) -> list[RunRow]:
-        """End everything in flight by force, of schedules, each with how much that is."""
-        return self._found("terminate_runs", [(*each, now_ms) for each in busy])
-
-    def hold_planned(self, keys: Iterable[int], now_ms: int) -> None:
-        """Let due planned runs wait until their schedule is resumed."""
-        self.rows("hold_planned", {"keys": sorted(set(keys)), "now_ms": now_ms})
-
-    def unhold_planned(self, keys: Iterable[int], now_ms: int) -> None:
-        """Let planned runs that were held come due again."""
-        self.rows("unhold_planned", {"keys": sorted(set(keys)), "now_ms": now_ms})
-
-    def held_for_target(self, namespace: str, kind: str, target: str) -> list[int]:
-        """Return the schedules whose runs wait for a paused workflow or queue."""
-        return [
-            row[0] for row in self.rows("held_for_target", {"namespace": namespace, "kind": kind, "target": target})
-        ]
-
-    def zombie_runs(self, silent_since_ms: int, limit: int) -> list[RunRow]:
-        """Return runs whose owner has been silent since a moment."""
-        return self._runs("zombie_runs", silent_since_ms=silent_since_ms, limit=limit)
-
-    def runs_page(
-        self, key: int, before: tuple[int, int], limit: int, state: str | None = None, source: str | None = None
-    ) -> list[RunRow]:
-        """Return the runs of a schedule before a nominal time and origin, the newest first."""
-        params = {"key": key, "before_s": before[0], "before_origin": before[1], "state": state, "source": source}
-        return self._runs("runs_page", limit=limit, **params)
-
-    def run_by_id(self, run: RunId) -> RunRow | None:
-        """Return one run."""
-        found = self._runs("run_by_id", key=run.schedule_key, nominal_s=run.nominal_s, origin=run.origin)
-        return found[0] if found else None
-
-    def ticks_of(self, key: int, after_s: int, until_s: int, limit: int) -> list[RunRow]:
-        """Return what became of a schedule's own ticks in a range, in order."""
-        return self._runs("ticks_of", key=key, after_s=after_s, until_s=until_s, limit=limit)
-
-    def count_open(self, key: int) -> tuple[int, int]:
-        """Count the runs of a schedule that are in flight, and that wait."""
-        found = self._one("count_open", key=key)
-        assert found is not None
-        return found[0], found[1]
-
-    def expire_runs(self, before_ms: int, limit: int) -> None:
-        """Forget runs that ended before a moment."""
-        self.rows("expire_runs", {"before_ms": before_ms, "limit": limit})
-
-    def insert_spans(self, spans: Sequence[Span]) -> None:
-        """Add spans to the ledger."""
-        if spans:
-            self.many("insert_spans", spans)
-
-    def spans_of(self, key: int, after_s: int, until_s: int, limit: int) -> list[Span]:
-        """Return the spans of a schedule that meet a range, the newest first."""
-        params = {"key": key, "after_s": after_s, "until_s": until_s, "limit": limit}
-        return [Span._make(row) for row in self.rows("spans_of", params)]
-
-    def _runs(self, name: str, /, **params: Any) -> list[RunRow]:
-        return [RunRow._make(row) for row in self.rows(name, params)]
-
-    def _found(self, name: str, rows: Sequence[Sequence[Any]]) -> list[RunRow]:
-        return [RunRow._make(row) for row in self.many_rows(name, rows)] if rows else []
-
-    def _changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
-        return self.changed(name, rows) if rows else set()
 
     # --- schedules ------------------------------------------------------------------------------------------------
 

@@ -70,3 +70,25 @@ def test_what_is_due_is_told_by_kind(write: Write) -> None:
     assert due(300, 101) == DueNow(False, True, True, True, False, 400)
     assert due(400, 101) == DueNow(False, True, True, True, True, 500)
     assert due(500, 101) == DueNow(True, True, True, True, True, None)
+
+
+def test_narrow_writes_change_what_they_name_and_no_more(write: Write) -> None:
+    full = dial(1, 5, failures=3, waiting=2, successes=4, starts=6, skips="9", in_flight=1)
+    write(lambda t: each(t.insert_dial, full, dial(2, 5)))
+    write(lambda t: t.step_dials([(1, 60, 120, 120_000, 2, 60_001, 7)]))
+    stepped = full._replace(
+        cursor_s=60, next_nominal_s=120, next_fire_ms=120_000, in_flight=2, last_start_ms=60_001, starts=7
+    )
+    assert write(lambda t: t.read_dials([1, 2])) == {1: stepped, 2: dial(2, 5)}
+    write(lambda t: t.tally_dials([(1, 0, 6)]))
+    assert write(lambda t: t.read_dials([1, 2])) == {
+        1: stepped._replace(in_flight=0, successes=6, failures=0),
+        2: dial(2, 5),
+    }
+    write(lambda t: t.step_dials([]))
+    write(lambda t: t.tally_dials([]))
+
+
+def test_busy_dials(write: Write) -> None:
+    write(lambda t: each(t.insert_dial, dial(1), dial(2, in_flight=3), dial(3, in_flight=1)))
+    assert sorted(write(lambda t: t.busy_dials())) == [(2, 3), (3, 1)]

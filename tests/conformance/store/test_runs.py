@@ -82,6 +82,35 @@ def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
     )  # fmt: skip
 
 
+def test_a_success_without_a_word_is_settled_as_any_other(write: Write) -> None:
+    rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, due_ms=None) for at in (1, 2, 3)]
+    retried = run(1, 4, attempt=2, owner=MINE, reason="retry", error="e", cancel_requested=True)
+    write(lambda t: t.insert_runs([*rows, retried]))
+    write(lambda t: t.settle_runs([change(rows[0], started_ms=7)]))
+    finish = [(*rows[1].id, 2, 7, NOW_MS), (*rows[2].id, 1, 7, NOW_MS), (*retried.id, 2, None, NOW_MS)]
+    assert write(lambda t: t.finish_runs(finish)) == {rows[1].id, retried.id}
+    assert write(lambda t: t.finish_runs(finish)) == set()
+    assert write(lambda t: t.finish_runs([])) == set()
+    assert stored(write, rows[1]) == stored(write, rows[0])._replace(nominal_s=2, fire_ms=2_000)
+    assert stored(write, rows[2]) == rows[2]
+    over: dict[str, Any] = {
+        "state": "SUCCESS",
+        "reason": None,
+        "error": None,
+        "cancel_requested": False,
+        "finished_ms": NOW_MS,
+    }
+    assert stored(write, retried) == retried._replace(owner=None, due_ms=None, **over)
+
+
+@pytest.mark.parametrize("reason", ["retry", "target_paused"])
+def test_a_reason_that_is_no_longer_true_goes_with_the_end(write: Write, reason: str) -> None:
+    row = run(1, attempt=1, reason=reason)
+    write(lambda t: t.insert_runs([row]))
+    write(lambda t: t.settle_runs([change(row, state="FAILED")]))
+    assert stored(write, row).reason is None
+
+
 def test_settling_without_a_reason_keeps_the_one_there_is(write: Write) -> None:
     row = run(1, attempt=1, reason="catch_up")
     write(lambda t: t.insert_runs([row]))

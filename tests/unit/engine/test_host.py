@@ -134,6 +134,37 @@ def test_a_long_run_stays_with_its_worker(world: World) -> None:
     assert world.states() == ["08:01 SUCCESS"]
 
 
+def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
+    """It beats no more, so another takes over what it held; it notices, lets go, and goes on as somebody new."""
+    world.create(cron="1,6 8 * * *")
+    world.plan = lambda launch: (200.0 if launch.attempt == 1 and launch.scheduled_for.minute == 1 else 1.0, Ended())
+
+    async def story() -> None:
+        cut_off = world.engine()
+        await cut_off.start()
+        number = cut_off.instance.number
+        await pause(31)
+        cut_off._tasks[2].cancel()
+        assert cut_off.launching.active
+        await world.engine().start()
+        await pause(60)
+        assert cut_off.launching.active
+        await pause(60)
+        world.create("other", cron="* * * * *")
+        await pause(60)
+        assert cut_off.instance.number > number + 1
+        assert not cut_off.launching.active
+        await pause(200)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS", "08:06 SUCCESS"]
+    first, second = [each for each in world.executor.executions if each.launch.scheduled_for.minute == 1][:2]
+    assert (first.launch.attempt, second.launch.attempt) == (1, 2)
+    assert first.launch.key == second.launch.key
+    assert 149 <= second.at - BEGIN <= 151
+    assert any("joining again" in str(event) for event in world.events)
+
+
 def test_a_run_is_known_to_be_executing(world: World) -> None:
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (600.0, Ended())

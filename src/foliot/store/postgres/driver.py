@@ -16,11 +16,12 @@ import psycopg
 
 from foliot.clock import Clock
 from foliot.errors import StoreError
+from foliot.model.run import RunId, StartRow
 from foliot.store.base import Params, Store, Transaction, Work
 from foliot.store.migrate import Migrator
 from foliot.store.postgres.listener import CHANNEL, Listener
 from foliot.store.postgres.session import Connection, Watchdog, connect, translated
-from foliot.store.postgres.statements import PACKAGE, load_statements
+from foliot.store.postgres.statements import PACKAGE, hopeful_starts, load_statements
 from foliot.store.queries import load_migrations
 
 T = TypeVar("T")
@@ -46,8 +47,9 @@ AGAIN = (
 class PostgresTransaction(Transaction):
     """One transaction on one connection."""
 
-    def __init__(self, connection: Connection, clock: Clock | None) -> None:
-        """Take a connection inside a transaction."""
+    def __init__(self, connection: Connection, clock: Clock | None, *, again: bool = False) -> None:
+        """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
+        self._again = again
         self._cursor = connection.cursor(binary=True)
         self._clock = clock
         self._statements = load_statements()
@@ -75,6 +77,14 @@ class PostgresTransaction(Transaction):
     def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         statement = self._statements[name]
         return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
+
+    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
+        if self._again:
+            return super().insert_starts(starts)
+        if starts:
+            statement = hopeful_starts()
+            self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
+        return set()
 
     def finish(self) -> None:
         """Send the notice, if there is one, and commit."""
@@ -132,17 +142,17 @@ class PostgresStore(Store):
     def _transact(self, begin: bytes, work: Work[T]) -> T:
         for left in reversed(range(ATTEMPTS)):
             try:
-                return self._attempt(begin, work)
+                return self._attempt(begin, work, again=left < ATTEMPTS - 1)
             except psycopg.Error as error:
                 if not (left and isinstance(error, AGAIN)):
                     raise translated(error, writing=begin is WRITE) from error
         raise AssertionError("the last attempt returns or raises")
 
-    def _attempt(self, begin: bytes, work: Work[T]) -> T:
+    def _attempt(self, begin: bytes, work: Work[T], *, again: bool) -> T:
         connection = self._begun(begin)
         try:
             with self._watchdog.watching(connection):
-                transaction = PostgresTransaction(connection, self._clock)
+                transaction = PostgresTransaction(connection, self._clock, again=again)
                 answer = work(transaction)
                 transaction.finish()
         except BaseException as error:

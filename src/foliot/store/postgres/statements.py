@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from foliot.model.backfill import BackfillRow
-from foliot.model.dial import STEP_COLUMNS, Dial, Span
+from foliot.model.dial import STEP_COLUMNS, TALLY_COLUMNS, Dial, Span
 from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.model.run import START_COLUMNS, RunChange
+from foliot.model.run import FINISH_COLUMNS, START_COLUMNS, RunChange
 from foliot.store.base import Params
 from foliot.store.postgres.arrays import ARRAYS, BinaryArray
 from foliot.store.queries import load_queries
@@ -26,6 +26,8 @@ _COLUMNS = {
     "{span}": Span._fields,
     "{start}": START_COLUMNS,
     "{step}": STEP_COLUMNS,
+    "{finish}": FINISH_COLUMNS,
+    "{tally}": TALLY_COLUMNS,
     "{change}": RunChange._fields,
     # ONLY is a reserved word.
     "{backfill}": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
@@ -72,3 +74,10 @@ def load_statements() -> dict[str, Statement]:
         lists = tuple(dict.fromkeys(_NAMED.findall(text)))
         found[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
     return found
+
+
+@cache
+def hopeful_starts() -> Statement:
+    """Return ``insert_starts`` for whoever expects none of the rows to exist: one that does is an error."""
+    statement = load_statements()["insert_starts"]
+    return statement._replace(text=statement.text.rpartition(b"ON CONFLICT")[0])

@@ -51,6 +51,11 @@ FROM unnest(
 ) AS n ({step})
 WHERE d.schedule_key = n.schedule_key;
 
+-- name: tally_dials
+UPDATE dials d SET in_flight = n.in_flight, successes = n.successes, failures = 0
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS n ({tally})
+WHERE d.schedule_key = n.schedule_key;
+
 -- name: delete_dial
 DELETE FROM dials WHERE schedule_key = %(key)s;
 

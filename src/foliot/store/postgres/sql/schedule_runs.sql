@@ -10,7 +10,8 @@ SELECT * FROM unnest(
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: insert_starts
--- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.
+-- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.  To be
+-- ready for rows that exist already costs a third more: the last line is only sent where there is one.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
     local_s, cancel_requested
@@ -33,7 +34,8 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nomina
 -- name: settle_runs
 -- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
 UPDATE schedule_runs r SET
-    state = n.state, reason = coalesce(n.reason, r.reason), attempt = n.attempt, failures = n.failures,
+    state = n.state, attempt = n.attempt, failures = n.failures,
+    reason = coalesce(n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END),
     due_ms = n.due_ms, owner = n.owner, started_ms = coalesce(n.started_ms, r.started_ms),
     finished_ms = n.finished_ms, error = n.error,
     result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false
@@ -41,6 +43,17 @@ FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
 ) AS n ({change})
+WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin = n.origin AND r.attempt = n.fence
+  AND r.state IN ('ENQUEUED', 'STARTED')
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: finish_runs
+-- Index schedule_runs_once.  Settling for runs that simply succeed.
+UPDATE schedule_runs r SET
+    state = 'SUCCESS', reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END, due_ms = NULL,
+    owner = NULL, started_ms = coalesce(n.started_ms, r.started_ms), finished_ms = n.finished_ms, error = NULL,
+    result = NULL, cancel_requested = false
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS n ({finish})
 WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin = n.origin AND r.attempt = n.fence
   AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING r.schedule_key, r.nominal_s, r.origin;

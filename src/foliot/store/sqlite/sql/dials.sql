@@ -33,6 +33,9 @@ UPDATE dials SET
     cursor_s = ?2, next_nominal_s = ?3, next_fire_ms = ?4, in_flight = ?5, last_start_ms = ?6, starts = ?7
 WHERE schedule_key = ?1;
 
+-- name: tally_dials
+UPDATE dials SET in_flight = ?2, successes = ?3, failures = 0 WHERE schedule_key = ?1;
+
 -- name: delete_dial
 DELETE FROM dials WHERE schedule_key = :key;
 

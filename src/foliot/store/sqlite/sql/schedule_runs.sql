@@ -18,9 +18,19 @@ ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 -- name: settle_runs
 -- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
 UPDATE schedule_runs SET
-    state = ?5, reason = coalesce(?6, reason), attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
     started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
     execution_id = coalesce(?15, execution_id), cancel_requested = 0
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: finish_runs
+-- Index schedule_runs_once.  Settling for runs that simply succeed.
+UPDATE schedule_runs SET
+    state = 'SUCCESS', reason = CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END, due_ms = NULL,
+    owner = NULL, started_ms = coalesce(?5, started_ms), finished_ms = ?6, error = NULL, result = NULL,
+    cancel_requested = 0
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
 
