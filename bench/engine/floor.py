@@ -26,18 +26,14 @@ NOMINAL, FIRE = Dial._fields.index("next_nominal_s"), Dial._fields.index("next_f
 
 INSERT = """
 INSERT INTO schedule_runs (
-    schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
-    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
-    execution_id
+    schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms, local_s,
+    cancel_requested
 )"""
 
 SQLITE_CLAIM = f"""
 SELECT {COLUMNS} FROM dials WHERE next_fire_ms > ? AND next_fire_ms <= ? ORDER BY next_fire_ms LIMIT ?
 """  # noqa: S608 - our own columns
-SQLITE_INSERT = f"""{INSERT} VALUES (
-    ?1, ?2, 0, 'schedule', 'ENQUEUED', NULL, ?3, 1, 0, ?4, ?5, 1, ?6, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL,
-    NULL, NULL
-) ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING"""
+SQLITE_INSERT = f"""{INSERT} VALUES (?1, ?2, 0, 'schedule', 'ENQUEUED', ?3, 1, 0, ?4, 1, ?5, ?2, 0)"""
 SQLITE_UPDATE = """
 UPDATE dials SET
     cursor_s = ?2, next_nominal_s = ?3, next_fire_ms = ?4, last_start_ms = ?5,
@@ -55,9 +51,8 @@ WITH due AS MATERIALIZED (
         %(key)s::bigint[], %(version)s::bigint[], %(nominal)s::bigint[], %(fire)s::bigint[], %(next)s::bigint[]
     ) AS due (schedule_key, version, nominal_s, fire_ms, next_s)
 ), added AS ({INSERT}
-    SELECT schedule_key, nominal_s, 0, 'schedule', 'ENQUEUED', NULL, version, 1, 0, fire_ms, %(lease)s, 1, %(now)s,
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL
-    FROM due ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING
+    SELECT schedule_key, nominal_s, 0, 'schedule', 'ENQUEUED', version, 1, 0, fire_ms, 1, %(now)s, nominal_s, false
+    FROM due
 )
 UPDATE dials d SET
     cursor_s = due.nominal_s, next_nominal_s = due.next_s, next_fire_ms = due.next_s * 1000, last_start_ms = %(now)s,
@@ -75,7 +70,6 @@ def run(url: str, batch: int = 0) -> dict[str, float]:
 
 
 def _sqlite(url: str, until_ms: int, size: int) -> tuple[int, float]:
-    lease_ms = until_ms + Settings().lock_ttl_ms
     moved = 0
     with closing(sqlite3.connect(path_of(url), isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -84,7 +78,7 @@ def _sqlite(url: str, until_ms: int, size: int) -> tuple[int, float]:
         while True:
             connection.execute("BEGIN IMMEDIATE")
             due = connection.execute(SQLITE_CLAIM, (-1, until_ms, size)).fetchall()
-            runs = [(dial[0], dial[NOMINAL], dial[1], dial[FIRE], lease_ms, until_ms) for dial in due]
+            runs = [(dial[0], dial[NOMINAL], dial[1], dial[FIRE], until_ms) for dial in due]
             connection.executemany(SQLITE_INSERT, runs)
             dials = [(key, at, at + DAY_S, (at + DAY_S) * 1000, until_ms) for key, at, *_ in runs]
             connection.executemany(SQLITE_UPDATE, dials)
@@ -95,7 +89,6 @@ def _sqlite(url: str, until_ms: int, size: int) -> tuple[int, float]:
 
 
 def _postgres(url: str, until_ms: int, size: int) -> tuple[int, float]:
-    lease_ms = until_ms + Settings().lock_ttl_ms
     moved = 0
     with closing(connect(url)) as connection, connection.cursor(binary=True) as cursor:
         start = time.perf_counter()
@@ -103,14 +96,14 @@ def _postgres(url: str, until_ms: int, size: int) -> tuple[int, float]:
             cursor.execute(b"BEGIN", prepare=False)
             due = cursor.execute(POSTGRES_CLAIM.encode(), (-1, until_ms, size), prepare=True).fetchall()
             if due:
-                cursor.execute(POSTGRES_WRITE.encode(), _arrays(due, lease_ms, until_ms), prepare=True)
+                cursor.execute(POSTGRES_WRITE.encode(), _arrays(due, until_ms), prepare=True)
             cursor.execute(b"COMMIT", prepare=False)
             moved += len(due)
             if len(due) < size:
                 return moved, time.perf_counter() - start
 
 
-def _arrays(due: list[tuple[Any, ...]], lease_ms: int, now_ms: int) -> dict[str, Any]:
+def _arrays(due: list[tuple[Any, ...]], now_ms: int) -> dict[str, Any]:
     columns = list(zip(*due, strict=True))
     return {
         "key": BigintArray.of(columns[0]),
@@ -118,6 +111,5 @@ def _arrays(due: list[tuple[Any, ...]], lease_ms: int, now_ms: int) -> dict[str,
         "nominal": BigintArray.of(columns[NOMINAL]),
         "fire": BigintArray.of(columns[FIRE]),
         "next": BigintArray.of([nominal + DAY_S for nominal in columns[NOMINAL]]),
-        "lease": lease_ms,
         "now": now_ms,
     }

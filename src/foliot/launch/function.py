@@ -34,11 +34,14 @@ class FunctionExecutor:
         if not isinstance(path, str):
             raise LaunchError(f"the workflow {launch.action.workflow_id!r} names no function")
         function, takes_run, is_coroutine = resolve(path)
-        call = partial(function, launch) if takes_run else function
+        arguments = (launch,) if takes_run else ()
         try:
-            value, error = (await call(), None) if is_coroutine else await self._in_thread(call, launch)
-            if error is not None:
-                return raised(error, self._max_result_bytes)
+            if is_coroutine:
+                value = await function(*arguments)
+            else:
+                value, error = await self._in_thread(partial(function, *arguments), launch)
+                if error is not None:
+                    return raised(error, self._max_result_bytes)
             if value is not None and inspect.isawaitable(value):
                 value = await value
         except asyncio.CancelledError as cancelled:

@@ -6,11 +6,22 @@ What :func:`~foliot.plan.decide.decide` would decide, for a tenth of the work, o
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from foliot.model.dial import DialRow, StepRow
 from foliot.model.policy import Overlap
 from foliot.model.run import RunRow, RunState, Source, StartRow
-from foliot.plan.rule import Rule
+from foliot.plan.rule import REMEMBERED_TICKS, Rule, next_tick, wall_time
 from foliot.plan.world import World
+from foliot.spec.ticks import Ticks
+
+_make_row = RunRow._make
+
+
+@lru_cache(maxsize=REMEMBERED_TICKS)
+def around(ticks: Ticks, nominal_s: int) -> tuple[int | None, int | None, str | None]:
+    """Return the tick after a tick, its local time, and what DST did to it."""
+    return next_tick(ticks, nominal_s), *wall_time(ticks, nominal_s)
 
 
 def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, StepRow] | None:
@@ -30,15 +41,14 @@ def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, St
         return None
     if not now_ms - world.limits.grace_ms <= fire_ms <= now_ms or rule.fire_ms(nominal) != fire_ms:
         return None
-    following = rule.next_after(nominal)
+    following, local_s, moved = around(rule.ticks, nominal)
     next_fire_ms = None if following is None else rule.fire_ms(following)
-    local_s, moved = rule.wall_time(nominal)
     if moved is not None or (next_fire_ms is not None and next_fire_ms <= now_ms):
         return None
-    row = RunRow(
+    row = _make_row((
         key, nominal, 0, Source.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,
-        local_s, None, None, None, None, None, None, False, None, None, None,
-    )  # fmt: skip
+        local_s, None, None, None, None, None, None, False, None, None, None, None,
+    ))  # fmt: skip
     return (
         row,
         (key, nominal, version, fire_ms, owner, now_ms, local_s),
