@@ -2,7 +2,7 @@
 
 Schedules are created through the operations that every door uses, many in a transaction, and then all aimed at one
 second.  The engine of the embedded door starts, fires, launches and writes outcomes as it does for anybody, with the
-default settings.
+default settings, in a process that has settled in as ``foliot worker`` does.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
 
 async def _race(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
+    wiring.settle_in()
     async with Foliot(url) as foliot:
         if kind == BURST:
             settled_s = [await _watch(foliot, begin, count, seconds)]

@@ -42,11 +42,12 @@ def serve_command(
 
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
-    from foliot.wiring import build_service, find_functions_in
+    from foliot.wiring import build_service, find_functions_in, settle_in
 
     server = uvicorn.Server(uvicorn.Config(build_service(host), log_level="warning"))
     lines = EventLines(SystemClock())
     find_functions_in(app_dir)
+    settle_in()
     listening = _listen(host, port)
     try:
         code = asyncio.run(_serve(server, listening, None if no_engine else store, lines))

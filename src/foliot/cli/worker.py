@@ -45,6 +45,7 @@ def worker_command(
 
     queues = _checked(queue)
     wiring.find_functions_in(app_dir)
+    wiring.settle_in()
     lines = EventLines(SystemClock(), quiet=quiet)
     leave(asyncio.run(_work(store, queues, lines)), lines)
 

@@ -22,6 +22,8 @@ from foliot.plan.settle import Outcome
 
 Documents = Callable[[Rule], Awaitable[Any]]
 Pause = Callable[[float], Awaitable[None]]
+TASK = "foliot-run"
+"""What every task that executes a run is called: to number them would cost more than to make them."""
 
 
 class Attempt:
@@ -69,7 +71,7 @@ class Launching:
                 self._end(attempt, *_lost(row))
                 continue
             active[attempt.held] = attempt
-            attempt.task = create_task(execute(attempt))
+            attempt.task = create_task(execute(attempt), name=TASK)
         if active:
             self.idle.clear()
 

@@ -39,11 +39,16 @@ def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, St
     policy = rule.policy
     if in_flight >= policy.max_concurrent and policy.overlap_policy is not Overlap.ALLOW:
         return None
-    if not now_ms - world.limits.grace_ms <= fire_ms <= now_ms or rule.fire_ms(nominal) != fire_ms:
+    if not now_ms - world.limits.grace_ms <= fire_ms <= now_ms:
         return None
     following, local_s, moved = around(rule.ticks, nominal)
-    next_fire_ms = None if following is None else rule.fire_ms(following)
-    if moved is not None or (next_fire_ms is not None and next_fire_ms <= now_ms):
+    if rule.spec.jitter_ms > 0:
+        expected_ms = rule.fire_ms(nominal)
+        next_fire_ms = None if following is None else rule.fire_ms(following)
+    else:
+        expected_ms = nominal * 1000
+        next_fire_ms = None if following is None else following * 1000
+    if moved is not None or fire_ms != expected_ms or (next_fire_ms is not None and next_fire_ms <= now_ms):
         return None
     row = _make_row((
         key, nominal, 0, Source.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,

@@ -64,6 +64,24 @@ def test_a_tick_that_simply_starts_is_a_run_like_any_other(write: Write) -> None
     assert stored(write, run(2, 60)) == run(2, 60, version=3, attempt=1, fire_ms=60_500, due_ms=None, owner=MINE)
 
 
+def test_many_rows_at_once_are_as_good_as_one_by_one(write: Write) -> None:
+    """Stores have their own ways with many rows, and any number may be left over."""
+    size = 1_203
+    there = [run(1, at) for at in range(0, size, 401)]
+    write(lambda t: t.insert_runs(there))
+    rows = [run(1, at, attempt=1, payload=f'"{at}"') for at in range(size)]
+    assert write(lambda t: t.insert_runs(rows)) == {row.id for row in there}
+    known = {row.id: row for row in there}
+    assert write(lambda t: t.ticks_of(1, -1, size, size)) == [known.get(row.id, row) for row in rows]
+    starts = [(2, at, 1, at * 1000, MINE, NOW_MS, at) for at in range(size)]
+    assert write(lambda t: t.insert_starts(starts)) == set()
+    expected = [run(2, at, attempt=1, owner=MINE, due_ms=None, local_s=at) for at in range(size)]
+    assert write(lambda t: t.ticks_of(2, -1, size, size)) == expected
+    assert write(lambda t: t.insert_starts(starts[5:])) == {row.id for row in expected[5:]}
+    finished = write(lambda t: t.finish_runs([(2, at, 0, 1, 5, 6) for at in range(size)]))
+    assert finished == {row.id for row in expected}
+
+
 def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
     rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, execution_id="x") for at in (1, 2, 3)]
     buffered = run(1, 4, state="BUFFERED", attempt=2)

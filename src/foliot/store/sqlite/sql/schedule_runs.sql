@@ -12,7 +12,7 @@ ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
     local_s, cancel_requested
-) VALUES (?1, ?2, 0, 'schedule', 'ENQUEUED', ?3, 1, 0, ?4, ?5, ?6, ?7, 0)
+) VALUES (?, ?, 0, 'schedule', 'ENQUEUED', ?, 1, 0, ?, ?, ?, ?, 0)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: settle_runs
