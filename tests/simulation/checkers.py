@@ -314,13 +314,14 @@ def requests_count_once(ledger: Ledger) -> Iterator[str]:
 
 
 def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
-    """A tick that somebody asked to skip did not run."""
-    by_id = {schedule.schedule_id: schedule.schedule_key for schedule in ledger.schedules}
+    """A tick that somebody asked to skip did not run, unless the schedule was purged since, and made anew."""
+    by_id = {schedule.schedule_id: schedule for schedule in ledger.schedules}
     for row in ledger.audit:
-        if row["operation"] != "skip" or row["schedule_id"] not in by_id:
+        schedule = by_id.get(row["schedule_id"])
+        if row["operation"] != "skip" or schedule is None or row["at_ms"] < schedule.created_ms:
             continue
         ticks = {int(datetime.fromisoformat(text).timestamp()) for text in json.loads(row["after"])["skip"]}
-        for run in ledger.runs.get(by_id[row["schedule_id"]], []):
+        for run in ledger.runs.get(schedule.schedule_key, []):
             asked = run.origin == 0 and run.nominal_s in ticks and run.decided_ms > row["at_ms"]
             if asked and run.state != "SKIPPED":
                 yield f"{run.id} was to be skipped and is {run.state}"

@@ -17,7 +17,6 @@ from foliot import Foliot, Settings, SyncFoliot
 from foliot.embedded import _Async, _Sync
 from foliot.engine.probe import Event
 from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound
-from foliot.launch.function import resolve
 from foliot.model.schedule import Run
 
 SECONDS = 60
@@ -85,7 +84,6 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield module
     module.let_go.set()
     sys.modules.pop(name, None)
-    resolve.cache_clear()
 
 
 class Waiter:

@@ -123,6 +123,8 @@ class Launching:
                 async with asyncio.timeout(limit_ms / 1000) as deadline:
                     attempt.waits = partial(_wait, deadline, limit_ms / 1000)
                     ended = await self._run(attempt)
+                if deadline.expired():  # it was told to stop, and preferred to go on
+                    ended = _too_slow(limit_ms)
         except asyncio.CancelledError:
             if attempt.lost:
                 return
@@ -133,8 +135,7 @@ class Launching:
             ended, reason = Ended(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
-            limit = attempt.rule.policy.max_execution_ms
-            ended = Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit})")
+            ended = _too_slow(attempt.rule.policy.max_execution_ms)
         except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
             ended = Ended(RunState.FAILED, error=_described(error))
         finally:
@@ -233,6 +234,10 @@ def _wait(deadline: asyncio.Timeout, limit_s: float, waits: bool) -> None:
     """Stop the deadline of an attempt while it waits for room, and let it begin when the attempt does."""
     with suppress(RuntimeError):  # it is over meanwhile
         deadline.reschedule(None if waits else asyncio.get_running_loop().time() + limit_s)
+
+
+def _too_slow(limit_ms: int | None) -> Ended:
+    return Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
 
 
 def _described(error: Exception) -> str:

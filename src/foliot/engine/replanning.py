@@ -45,6 +45,6 @@ class Replanning:
     def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
         after = dial if dial.closed or rule.fixed_delay else aimed(dial, rule, dial.cursor_s)
         transaction.save_dials([after])
-        note = {"next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
+        note = {"cursor_s": dial.cursor_s, "next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
         journal.zones_changed(transaction, row.schedule_key, zones_text(rule.spec), note, transaction.now_ms())
         return after

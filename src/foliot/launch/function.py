@@ -6,14 +6,18 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable
-from functools import lru_cache, partial
+from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from foliot.errors import LaunchError
 from foliot.launch.base import Ended, Launch, nobody_asks
 from foliot.launch.outcome import raised, returned, said
 from foliot.launch.threads import Threads
+
+Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
+"""A function, whether it takes the run as its argument, and whether it is asynchronous."""
 
 
 class FunctionExecutor:
@@ -26,6 +30,9 @@ class FunctionExecutor:
     def __init__(self, max_threads: int = 32, max_result_bytes: int = 16 * 1024) -> None:
         """Take the number of threads for synchronous functions."""
         self._threads = Threads(max_threads, "foliot-function")
+        self._importing = Threads(1, "foliot-import")
+        self._resolved: dict[str, Resolved] = {}
+        self._finding: dict[str, Future[Any]] = {}
         self._max_result_bytes = max_result_bytes
 
     async def run(self, launch: Launch) -> Ended:
@@ -33,7 +40,7 @@ class FunctionExecutor:
         path = launch.action.function or (launch.document or {}).get("function")
         if not isinstance(path, str):
             raise LaunchError(f"the workflow {launch.action.workflow_id!r} names no function")
-        function, takes_run, is_coroutine = resolve(path)
+        function, takes_run, is_coroutine = self._resolved.get(path) or await self._resolve(path)
         arguments = (launch,) if takes_run else ()
         try:
             if is_coroutine:
@@ -56,6 +63,27 @@ class FunctionExecutor:
     def close(self) -> None:
         """Start nothing more; threads that are running end by themselves, or with the process."""
         self._threads.close()
+        self._importing.close()
+
+    async def _resolve(self, path: str) -> Resolved:
+        """Find a function; a module that takes its time to be imported must not keep others from being launched."""
+        if path not in self._finding and path.partition(":")[0] in sys.modules:
+            found = resolve(path)
+        else:
+            found = await self._imported(path)
+        self._resolved[path] = found
+        return found
+
+    async def _imported(self, path: str) -> Resolved:
+        if path not in self._finding:
+            self._finding[path] = self._importing.submit(partial(_attempt, partial(resolve, path)))
+        try:
+            found, error = await asyncio.shield(asyncio.wrap_future(self._finding[path]))
+        finally:
+            self._finding.pop(path, None)
+        if error is not None:
+            raise error
+        return cast("Resolved", found)
 
     async def _in_thread(self, call: Callable[[], Any], launch: Launch) -> tuple[Any, BaseException | None]:
         """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
@@ -78,8 +106,7 @@ def _attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-@lru_cache(maxsize=4_096)
-def resolve(path: str) -> tuple[Callable[..., Any], bool, bool]:
+def resolve(path: str) -> Resolved:
     """Return the function behind an import path, whether it takes the run as its argument, and whether it is async."""
     module_name, colon, name = path.partition(":")
     if not colon or not module_name or not name:

@@ -161,6 +161,8 @@ def _action(given: Mapping[str, Any], base: Definition | None, settings: Setting
         changes["workflow_id"] = changes["workflow_version"] = None
     if changes.get("workflow_id") and "function" not in changes:
         changes["function"] = None
+    if changes.get("workflow_id", action.workflow_id) != action.workflow_id:
+        changes.setdefault("workflow_version", None)  # a version of the other workflow
     action = replace(action, **changes)
     if action.function is not None and given.get("workflow_version") is not None:
         raise InvalidField("workflow_version", "a function has no versions; give workflow_id instead of function")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from foliot.errors import InvalidField, NotFound, ScheduleClosed, StaleToken
+from foliot.errors import FoliotError, InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
 from foliot.model.dial import Dial, Span
 from foliot.model.record import Record
-from foliot.model.rows import AuditRow, ScheduleRow, VersionRow
+from foliot.model.rows import AuditRow, DefinitionRow, ScheduleRow, VersionRow
 from foliot.model.schedule import Schedule
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
@@ -58,13 +58,35 @@ def open_schedule(session: Session, schedule_id: str, token: int | None = None, 
 def current_version(session: Session, row: ScheduleRow) -> VersionRow:
     """Return the version in force."""
     version = session.transaction.version_by_number(row.schedule_key, row.version)
-    assert version is not None, "every schedule has its current version"
+    if version is None:
+        raise damaged(row, f"its version {row.version} is missing")
     return version
+
+
+def current_dial(session: Session, row: ScheduleRow) -> Dial:
+    """Return where a schedule stands, without locking it."""
+    dial = session.transaction.read_dials([row.schedule_key]).get(row.schedule_key)
+    if dial is None:
+        raise damaged(row, "its dial is missing")
+    return dial
+
+
+def damaged(row: ScheduleRow, what: str) -> StoreError:
+    """Return the error for rows that somebody else has changed."""
+    return StoreError(f"schedule {row.schedule_id!r} is damaged: {what}; `foliot verify` lists what is wrong")
 
 
 def rule_for(session: Session, row: ScheduleRow, version: VersionRow) -> Rule:
     """Return the rule of one version of a schedule."""
-    definition = definition_row(row.namespace, row.schedule_id, version)
+    try:
+        return _compiled(session, definition_row(row.namespace, row.schedule_id, version))
+    except (LookupError, TypeError, ValueError) as error:
+        if isinstance(error, FoliotError):
+            raise
+        raise damaged(row, f"its version {version.version} cannot be read ({type(error).__name__})") from error
+
+
+def _compiled(session: Session, definition: DefinitionRow) -> Rule:
     calendars = session.transaction.calendars_of(definition)
     return rule_of(definition, tuple(stored_calendar(calendar.document) for calendar in calendars))
 

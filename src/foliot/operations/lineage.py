@@ -6,6 +6,7 @@ were no ticks to decide.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -91,6 +92,18 @@ def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[Stret
         yield Fault("gap", f"version {last.version} is in force and has an end", last.until_s, FAR_S)
     elif until_s < cursor_s:
         yield _gap(until_s, cursor_s)
+
+
+def retabled_s(session: Session, row: ScheduleRow) -> int:
+    """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
+    if not row.zones:
+        return 0
+    changes = (change for change in _changes(session, row) if change.operation == "zone_data")
+    newest = next(changes, None)
+    if newest is None:
+        return 0
+    cursor_s = json.loads(newest.after or "{}").get("cursor_s")
+    return cursor_s if isinstance(cursor_s, int) else before(newest.at_ms)
 
 
 def _missing(known: int, following: int, after_s: int, until_s: int) -> Fault:

@@ -10,7 +10,7 @@ from foliot.model.dial import Dial
 from foliot.model.page import Page
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
-from foliot.operations.editing import current_version, find, rule_for
+from foliot.operations.editing import current_dial, current_version, find, rule_for
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
 from foliot.operations.views import at_s, backfill_view, run_view, schedule_view, span_view
@@ -89,7 +89,7 @@ def describe(session: Session, schedule_id: str) -> Description:
     transaction = session.transaction
     row = find(session, schedule_id)
     key = row.schedule_key
-    dial = transaction.read_dials([key])[key]
+    dial = current_dial(session, row)
     version = current_version(session, row)
     rule = rule_for(session, row, version)
     open_runs = _open_runs(session, dial)

@@ -18,6 +18,7 @@ from foliot.operations.editing import (
     Note,
     Opened,
     audit,
+    current_dial,
     current_version,
     find,
     open_schedule,
@@ -102,7 +103,7 @@ def patch(
 def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     row = find(session, schedule_id)
-    return _view(session, row, session.transaction.read_dials([row.schedule_key])[row.schedule_key])
+    return _view(session, row, current_dial(session, row))
 
 
 def _view(session: Session, row: ScheduleRow, dial: Dial) -> Schedule:

@@ -14,7 +14,7 @@ from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import RunRow, RunState, Source
 from foliot.model.verification import Problem, Verification
 from foliot.operations.editing import find, rule_for
-from foliot.operations.lineage import Fault, Stretch, lineage, shown_at
+from foliot.operations.lineage import Fault, Stretch, lineage, retabled_s, shown_at
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
 from foliot.plan.definition import stored_definition
@@ -62,6 +62,7 @@ class _Check:
         self._row = row
         self._after = self._until = self._reached = after
         self._end = end
+        self._retabled = 0
         self._decided: dict[int, int] = {}  # the schedule's own runs that no version has claimed yet, and when decided
         self._ticks = self._runs = self._dropped = self._unchecked = 0
         self._problems: list[Problem] = []
@@ -69,6 +70,7 @@ class _Check:
     def against(self, dial: Dial) -> None:
         """Compare the ledger with what the versions say, up to where the dial stands."""
         self._until = max(self._after, min(dial.cursor_s, self._end))
+        self._retabled = self._older_tables()
         for run in self._all_runs():
             self._read(run, dial.cursor_s)
         for part in lineage(self._session, self._row, dial.cursor_s):
@@ -144,11 +146,22 @@ class _Check:
         until = min(stretch.until_s, self._until)
         self._reached = max(self._reached, until)
         rule = self._rule(stretch.version)
+        if after < min(self._retabled, until):  # the tables that these ticks were computed with are gone
+            self._unchecked += 1
+            self._claim(after, min(self._retabled, until))
+            after = self._retabled
         if rule is None or rule.fixed_delay:
             self._unchecked += rule is not None
             self._claim(after, until)
         elif after < until:
             self._compare(rule, after, self._not_ahead(rule, until))
+
+    def _older_tables(self) -> int:
+        try:
+            return retabled_s(self._session, self._row)
+        except UNREADABLE as error:
+            self.problem("unreadable", None, f"the audit says what cannot be read: {_line(error)}")
+            return 0
 
     def _rule(self, version: VersionRow) -> Rule | None:
         """The rule of a version, or the problem that it has none."""

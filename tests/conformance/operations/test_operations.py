@@ -415,3 +415,14 @@ def test_sessions_say_who_asks(bench: Bench) -> None:
 
     first, second = bench.write(work)
     assert first == second
+
+
+def test_another_workflow_has_its_own_versions(bench: Bench) -> None:
+    bench.ask(schedules.create, "flow", cron="* * * * *", workflow_id="etl", workflow_version=3)
+    assert bench.ask(schedules.patch, "flow", user_id="u").definition.action.workflow_version == 3
+    assert bench.ask(schedules.patch, "flow", workflow_id="etl").definition.action.workflow_version == 3
+    assert bench.ask(schedules.patch, "flow", workflow_id="report").definition.action.workflow_version is None
+    assert (
+        bench.ask(schedules.patch, "flow", workflow_id="etl", workflow_version=2).definition.action.workflow_version
+        == 2
+    )

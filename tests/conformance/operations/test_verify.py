@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField
+from foliot.errors import InvalidField, StoreError
 from foliot.model.run import RunState
 from foliot.model.verification import Verification
-from foliot.operations import schedules
+from foliot.operations import runs, schedules
 from foliot.operations.proof import Proof
 from foliot.operations.verify import verify
 from tests.conformance.operations.kit import Bench, at, shown, when
@@ -46,6 +46,21 @@ def found_in(bench: Bench, damage: str, **given: Any) -> list[tuple[str, str | N
 def test_a_schedule_without_its_dial(edited: Bench) -> None:
     """A list joins the two, so that such a schedule was nowhere; asked for by its name, it was a KeyError."""
     assert found_in(edited, "DELETE FROM dials") == [("dial", None)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("DELETE FROM dials", "its dial is missing"),
+        ("DELETE FROM schedule_versions WHERE version = 3", "its version 3 is missing"),
+        ("UPDATE schedule_versions SET spec = '[' WHERE version = 3", "its version 3 cannot be read"),
+    ],
+)
+def test_a_damaged_schedule_says_so_to_whoever_reads_it(edited: Bench, damage: str, told: str) -> None:
+    edited.execute(damage)
+    for operation in (schedules.get, runs.describe):
+        with pytest.raises(StoreError, match=f"'report' is damaged: {told}.*foliot verify"):
+            edited.ask(operation, "report")
 
 
 @pytest.mark.parametrize(

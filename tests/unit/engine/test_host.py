@@ -190,6 +190,26 @@ def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
     assert "max_execution_ms (5000)" in world.ask(runs.runs, "report").items[0].error
 
 
+def test_a_function_that_will_not_be_cancelled_has_timed_out_all_the_same(world: World) -> None:
+    world.create(max_execution_ms=5_000, overlap_policy="allow")
+
+    async def stubborn(launch: Launch) -> Ended:
+        try:
+            await pause(600)
+        except asyncio.CancelledError:
+            await pause(1)
+        return Ended(result='"done"')
+
+    world.executor.run = stubborn  # type: ignore[method-assign]  # another function in its place
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+
+    world.run(story)
+    assert world.states() == ["08:01 TIMED_OUT"]
+
+
 def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
     world.create(max_attempts=5)
 

@@ -7,8 +7,10 @@ import json
 from foliot.engine.instance import Instance
 from foliot.engine.probe import Probe
 from foliot.engine.replanning import Replanning
+from foliot.model.verification import Verification
 from foliot.operations import schedules
 from foliot.operations.session import Session
+from foliot.operations.verify import verify
 from foliot.settings import Settings
 from foliot.store.base import Transaction
 from foliot.store.sqlite.driver import SqliteStore
@@ -47,4 +49,31 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()
     assert (change.actor, change.operation) == ("foliot", "zone_data")
     assert json.loads(change.after or "{}")["next_nominal_s"] == [NINE - 3600, NINE]
+    store.close()
+
+
+def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() -> None:
+    clock = ManualClock(NOON)
+    store = SqliteStore(clock=clock, inline=True)
+    instance = Instance(Settings(), Probe())
+    store.write(create).result()
+
+    def old_tick(transaction: Transaction) -> None:
+        """A run at 08:00, as the tables said then; they are replaced on the day after."""
+        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
+        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
+        transaction.insert_starts([(row.schedule_key, NINE - 3600, 1, (NINE - 3600) * 1000, 1, NINE * 1000, None)])
+        transaction.finish_runs([(row.schedule_key, NINE - 3600, 0, 1, None, NINE * 1000)])
+        transaction.save_dials([dial._replace(cursor_s=NINE, starts=1, successes=1)])
+
+    store.write(old_tick).result()
+    clock.set(float(NINE + 60))
+
+    def verified() -> Verification:
+        return store.read(lambda transaction: verify(Session(transaction, Settings()), "berlin")).result()
+
+    assert not verified().ok
+    store.write(lambda transaction: Replanning(instance).some_of(transaction, "Europe/Berlin:older")).result()
+    assert (verified().problems, verified().unchecked) == ((), 1)
     store.close()

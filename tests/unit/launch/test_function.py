@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,7 +46,6 @@ def run(name: str, *, limit: int = 1_000) -> Ended:
         finally:
             executor.close()
 
-    resolve.cache_clear()
     return asyncio.run(call())
 
 
@@ -349,5 +349,33 @@ def test_the_function_itself_gets_nothing_but_data() -> None:
         return await FunctionExecutor().run(asked)
 
     sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
-    resolve.cache_clear()
     assert asyncio.run(story()).error is None
+
+
+def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_import.py").write_text(
+        "from gates import opened, reached\n"
+        "reached.set()\n"
+        "assert opened.wait(30)\n"
+        "async def first(): return 1\n"
+        "async def second(): return 2\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    opened, reached = threading.Event(), threading.Event()
+    monkeypatch.setitem(sys.modules, "gates", SimpleNamespace(opened=opened, reached=reached))
+    monkeypatch.setitem(sys.modules, "quick_tests", SimpleNamespace(asynchronous=asynchronous))
+
+    async def story() -> list[Any]:
+        executor = FunctionExecutor()
+        names = ("first", "first", "second")
+        slow = [asyncio.create_task(executor.run(launch(f"slow_to_import:{name}"))) for name in names]
+        await asyncio.to_thread(reached.wait, SECONDS)
+        quick = await executor.run(launch("quick_tests:asynchronous"))
+        slow[1].cancel()
+        opened.set()
+        ended = await asyncio.gather(*slow, return_exceptions=True)
+        executor.close()
+        return [quick.result, *(each.result if isinstance(each, Ended) else type(each).__name__ for each in ended)]
+
+    assert asyncio.run(story()) == ['"report"', "1", "CancelledError", "2"]
+    sys.modules.pop("slow_to_import")

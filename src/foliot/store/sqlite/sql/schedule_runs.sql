@@ -185,7 +185,7 @@ ORDER BY due_ms LIMIT :limit;
 -- Index schedule_runs_once, newest first.
 SELECT {run} FROM schedule_runs
 WHERE schedule_key = :key
-  AND (nominal_s < :before_s OR (nominal_s = :before_s AND origin < :before_origin))
+  AND (nominal_s, origin) < (:before_s, :before_origin)
   AND (:state IS NULL OR state = :state) AND (:source IS NULL OR source = :source)
 ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 
