@@ -2,9 +2,8 @@
 
 It claims due dials in batches of the engine's size, inserts a run for each and advances the dials, in the same tables
 with the same columns and indexes, through the same driver, and commits after each batch.  It decides nothing (the next
-tick is a day later), launches nothing and settles nothing.  The statements are the fastest that we know: only what
-changes is updated, what is the same for all runs travels once, and on PostgreSQL both writes are one statement with
-arrays in binary.
+tick is a day later), launches nothing and settles nothing.  Only what changes is written, and what is the same for all
+runs stands in the statement; on PostgreSQL both writes are one statement with arrays in binary.
 """
 
 from __future__ import annotations
