@@ -197,7 +197,8 @@ class Story:
         """End everything of an instance that has died: none of it can reach the store any more."""
         self.alive.discard(engine)
         starting.cancel()
-        for task in engine._tasks:
+        engine._stopping.set()
+        for task in list(engine._loops.tasks):
             task.cancel()
         for attempt in list(engine.launching.active.values()):
             if attempt.task is not None:

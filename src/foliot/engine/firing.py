@@ -11,7 +11,7 @@ from typing import NamedTuple
 from foliot.engine import journal
 from foliot.engine.instance import Instance, Worlds
 from foliot.model.dial import Dial, DialRow, StepRow
-from foliot.model.run import RunId, RunRow, RunState, StartRow
+from foliot.model.run import RunChange, RunId, RunRow, RunState, StartRow
 from foliot.plan.decide import Decision, decide, record_of
 from foliot.plan.edit import resumed
 from foliot.plan.rule import Rule
@@ -159,7 +159,8 @@ def release_waiting(
     by_schedule: dict[int, list[RunRow]] = {}
     for row in transaction.waiting_of(dials, most + 16):
         by_schedule.setdefault(row.schedule_key, []).append(row)
-    changes, launches = [], []
+    changes: list[RunChange] = []
+    started: list[RunRow] = []
     for key, rows in by_schedule.items():
         rule = rules.get(key)
         if rule is None:
@@ -167,6 +168,18 @@ def release_waiting(
         released = release(dials[key], rule, rows, worlds.of(rule))
         dials[key] = released.dial
         changes += released.changes
-        launches += [(row, rule) for row in released.started if row.owner == instance.number]
+        started += [row for row in released.started if row.owner == instance.number]
     transaction.release_runs(changes)
-    return launches
+    return as_decided(transaction, started, rules, instance)
+
+
+def as_decided(
+    transaction: Transaction, rows: list[RunRow], rules: dict[int, Rule], instance: Instance
+) -> list[tuple[RunRow, Rule]]:
+    """Return runs with the rules of the versions that decided them: the policy is the newest, what runs is not."""
+    current = [(row, rules[row.schedule_key]) for row in rows]
+    older = sorted({(row.schedule_key, row.version) for row, rule in current if row.version != rule.version})
+    if not older:
+        return current
+    known = instance.rules.by_version(transaction, older)
+    return [(row, known.get((row.schedule_key, row.version), rule)) for row, rule in current]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -20,17 +20,19 @@ from foliot.engine.budget import Budget
 from foliot.engine.firing import NOTHING, Fired, Firing
 from foliot.engine.instance import Instance
 from foliot.engine.launching import Launching
+from foliot.engine.loops import Loops
 from foliot.engine.membership import Membership, answer_of
 from foliot.engine.probe import Probe
 from foliot.engine.releasing import Releasing
 from foliot.engine.replanning import Replanning
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.rules import document_of
-from foliot.engine.settling import Settled, Settling
+from foliot.engine.settling import Settling
 from foliot.engine.sweeping import Sweeping
+from foliot.engine.telling import tell_launches, tell_outcomes
 from foliot.errors import FoliotError
 from foliot.launch.base import Executor
-from foliot.model.rows import DueNow
+from foliot.model.rows import DueNow, HeldRun
 from foliot.model.run import RunId, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
@@ -47,6 +49,8 @@ PREPARE_MS = 5_000
 FIRES_AHEAD = 2
 """How many batches are fired while one is launched, if the store works beside us."""
 CATCH_UP_PAUSE_S = 0.1
+DRAIN_S = 0.5
+"""How long an outcome waits at most while the engine stops."""
 CHECK_S = 1.0
 IDLE_CHECK_S = 5.0
 """How often an engine looks after its runs: while it has some, and while it has none."""
@@ -90,7 +94,7 @@ class Engine:
         self._rushing = False
         self._prepared_ms: int | None = None
         self._skew_ms = 0
-        self._tasks: list[asyncio.Task[None]] = []
+        self._loops = Loops(self._stopping, self.probe)
         self._unsubscribe: Callable[[], None] = lambda: None
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -100,16 +104,24 @@ class Engine:
         loop = asyncio.get_running_loop()
         await self._membership.join()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for task in (self._find(), self._settle(), self._keep()):
-            self._tasks.append(loop.create_task(task))
+        for work in (self._find, self._settle, self._keep, self._replan):
+            self._loops.run(work)
 
     async def _replan(self) -> None:
-        """Aim schedules anew whose zone tables are others than when they were planned."""
-        for zones in await self._read(self._replanning.outdated):
-            while moved := await self._write(partial(self._replanning.some_of, zones=zones)):
-                for schedule_id, before, now in moved:
+        """Aim schedules anew whose zone tables are others than when they were planned, some at a time."""
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                outdated = await self._read(self._replanning.outdated)
+                if not outdated:
+                    return
+                for schedule_id, before, now in await self._write(partial(self._replanning.some_of, zones=outdated[0])):
                     self.probe.count("replanned")
                     self.probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
+            except Exception as error:  # noqa: BLE001 - as everywhere here
+                self._failed("cannot aim schedules anew just now, trying again", error)
+                await time.wait(self._stopping, RETRY_S[min(failures, len(RETRY_S) - 1)])
+                failures += 1
 
     def _waker(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         def wake() -> None:
@@ -126,36 +138,50 @@ class Engine:
         self._unsubscribe()
         self._unsubscribe = lambda: None
         grace = self.settings.shutdown_grace_ms / 1000 if grace_s is None else grace_s
-        await asyncio.gather(*self._tasks, return_exceptions=True)  # whoever was claiming has claimed: it is ours now
+        await self._loops.ended()  # whoever was claiming has claimed: it is ours now
         await self._drain(grace)
         await self._goodbye()
         for executor in self._executors.values():
             executor.close()
 
     async def _drain(self, grace_s: float) -> None:
-        """Let runs end for a while, and keep their leases alive meanwhile."""
-        beat_s = self.settings.heartbeat_ms / 1000
-        while grace_s > 0 and not await time.wait(self.launching.idle, min(grace_s, beat_s)):
-            grace_s -= beat_s
+        """Let runs end for a while, write how they ended, and keep the lease alive meanwhile."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + grace_s
+        next_beat = loop.time() + self.settings.heartbeat_ms / 1000
+        while self.launching.active and loop.time() < end:
+            await time.wait(self.launching.idle, min(DRAIN_S, end - loop.time()))
             try:
-                await self._beat()
-            except FoliotError as error:
-                self._failed("cannot renew leases while stopping", error)
+                while self.launching.outcomes:
+                    await self._settle_some()
+                if loop.time() >= next_beat:
+                    next_beat = loop.time() + self.settings.heartbeat_ms / 1000
+                    await self._beat()
+            except Exception as error:  # noqa: BLE001 - as everywhere here
+                self._failed("cannot write outcomes while stopping", error)
+
+    async def _hand_back(self, held: list[HeldRun]) -> None:
+        """Let others have what this instance will not execute."""
+
+        def hand_back(transaction: Transaction) -> None:
+            transaction.hand_back(held, transaction.now_ms())
+            transaction.notify()
+
+        if held:
+            await self._write(hand_back)
 
     async def _goodbye(self) -> None:
         held = await self.launching.abandon()
 
         def leave(transaction: Transaction) -> None:
-            if held:
-                transaction.hand_back(held, transaction.now_ms())
-                transaction.notify()
             now_ms = transaction.now_ms()
-            transaction.stop_instance(self.instance.number, now_ms, now_ms if self._unsure else None)
+            transaction.stop_instance(self.instance.number, now_ms, now_ms)  # whatever is left is anybody's, at once
+            transaction.notify()
 
         try:
             while self.launching.outcomes:
                 await self._settle_some()
-                held += await self.launching.abandon()  # what an outcome sets free is for somebody else
+            await self._hand_back(held)
             await self._write(leave)
         except FoliotError as error:
             self.probe.warn(f"stopped without a goodbye, leases will run out by themselves: {error}")
@@ -230,13 +256,9 @@ class Engine:
         self._rushing = False
         done = 0
         if due.unleased:
-            done += self._begin(
-                await self._membership.lead(lambda transaction: self._rescuing.claim(transaction, limit))
-            )
+            done += await self._take(partial(self._rescuing.claim, limit=limit))
         if due.planned:
-            done += self._begin(
-                await self._membership.lead(lambda transaction: self._releasing.due(transaction, limit))
-            )
+            done += await self._take(partial(self._releasing.due, limit=limit))
         catching_up = False
         if due.catch_up:
             caught_up = await self._catch_up(limit)
@@ -244,9 +266,7 @@ class Engine:
             catching_up = not caught_up
         if due.backfills and not done:
             size = min(limit, 100)
-            done += self._begin(
-                await self._membership.lead(lambda transaction: self._backfilling.due(transaction, size))
-            )
+            done += await self._take(partial(self._backfilling.due, limit=size))
         return done > 0, catching_up
 
     async def _take(self, step: Work[Fired]) -> int:
@@ -298,13 +318,8 @@ class Engine:
         if fired.launches:
             self.launching.start(fired.launches, fired.now_ms)
             self.probe.count("runs_emitted", len(fired.launches))
-            self._tell_launches(fired)
+            tell_launches(self.instance, fired)
         return fired.claimed
-
-    def _tell_launches(self, fired: Fired) -> None:
-        if self.probe.listener is not None:
-            for row, rule in fired.launches:
-                self.probe.tell("launched", rule.schedule_id, row.reason or row.source, row.nominal_s)
 
     def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
         now_ms = transaction.now_ms()
@@ -380,23 +395,13 @@ class Engine:
         settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
         self.probe.count("runs_settled", len(settled.accepted))
         self.probe.count("stale_writes_rejected", settled.stale)
-        if self.probe.listener is not None:
-            self._tell_outcomes(outcomes, settled)
-        self._begin(Fired(0, settled.launches, [], settled.now_ms))
+        tell_outcomes(self.instance, outcomes, settled)
+        if self._stopping.is_set():
+            await self._hand_back([(*row.id, row.attempt) for row, _ in settled.launches])
+        else:
+            self._begin(Fired(0, settled.launches, [], settled.now_ms))
         if settled.launches or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches:
             self._wake.set()
-
-    def _tell_outcomes(self, outcomes: list[Outcome], settled: Settled) -> None:
-        for outcome in outcomes:
-            run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
-            if run not in settled.accepted:
-                continue
-            rule = self.instance.rules.newest(outcome.schedule_key)
-            name = rule.schedule_id if rule is not None else str(outcome.schedule_key)
-            text = str(outcome.state) if not outcome.error else f"{outcome.state}: {outcome.error.splitlines()[0]}"
-            self.probe.tell("retried" if run in settled.retried else "ended", name, text, outcome.nominal_s)
-        for name, note in settled.paused:
-            self.probe.tell("paused", name, note)
 
     async def _mark_started(self) -> None:
         """Say of long runs that they are executing."""
@@ -412,32 +417,32 @@ class Engine:
     # --- keeping alive --------------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        """Renew leases, look for cancellations, sweep."""
+        """Prolong the lease, before anything else; look for cancellations, sweep."""
         loop = asyncio.get_running_loop()
         next_beat = next_sweep = loop.time()
-        replanned = False
         while not self._stopping.is_set():
-            try:
-                if not replanned:
-                    await self._replan()
-                    replanned = True
-                if loop.time() >= next_sweep:
-                    await self._sweep()
-                    next_sweep = loop.time() + self.settings.sweep_ms / 1000
-                if loop.time() >= next_beat:
-                    await self._beat()
-                    next_beat = loop.time() + self.settings.heartbeat_ms / 1000
-                await self._check()
-            except Exception as error:  # noqa: BLE001 - as above
-                self._failed("cannot renew leases just now, trying again", error)
+            if loop.time() >= next_beat and await self._tried(self._beat, "cannot renew the lease just now"):
+                next_beat = loop.time() + self.settings.heartbeat_ms / 1000
+            await self._tried(self._check, "cannot look after runs just now")
+            if loop.time() >= next_sweep and await self._tried(self._sweep, "cannot clean up just now"):
+                next_sweep = loop.time() + self.settings.sweep_ms / 1000
             pause_s = CHECK_S if self.launching.active else IDLE_CHECK_S
             await time.wait(self._stopping, min(pause_s, self.settings.heartbeat_ms / 1000))
+
+    async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
+        try:
+            await step()
+        except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
+            self._failed(f"{problem}, trying again", error)
+            return False
+        return True
 
     async def _beat(self) -> None:
         self._budget.instances = max(1, await self._membership.beat(self._skew_ms))
 
     async def _check(self) -> None:
         """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
+        await self._mark_started()
         held = [
             attempt.held
             for attempt in self.launching.active.values()

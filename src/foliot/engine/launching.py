@@ -22,6 +22,8 @@ from foliot.plan.settle import Outcome
 
 Documents = Callable[[Rule], Awaitable[Any]]
 Pause = Callable[[float], Awaitable[None]]
+ABANDON_S = 5.0
+"""How long a stopping instance waits for runs that it has cancelled."""
 TASK = "foliot-run"
 """What every task that executes a run is called: to number them would cost more than to make them."""
 
@@ -92,9 +94,9 @@ class Launching:
         """End whatever is executed here without an outcome; return it, so that it can be handed back."""
         abandoned = dict(self.active)
         tasks = [attempt.task for attempt in abandoned.values() if attempt.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self.lose_all()
+        if tasks:
+            await asyncio.wait(tasks, timeout=ABANDON_S)  # one that will not be cancelled goes on in vain
         self.active.clear()
         self.idle.set()
         return list(abandoned)
@@ -128,15 +130,18 @@ class Launching:
         except asyncio.CancelledError:
             if attempt.lost:
                 return
-            if attempt.cancelled is None:  # the instance itself is going down: the lease is what remains
-                raise
-            ended, reason = Ended(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
+            if attempt.cancelled is None:
+                ended = Ended(RunState.FAILED, error="CancelledError: it cancelled itself, or somebody else did")
+            else:
+                ended, reason = Ended(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
         except LaunchError as error:
             ended, reason = Ended(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
             ended = _too_slow(attempt.rule.policy.max_execution_ms)
-        except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
             ended = Ended(RunState.FAILED, error=_described(error))
         finally:
             self.active.pop(attempt.held, None)
@@ -240,7 +245,7 @@ def _too_slow(limit_ms: int | None) -> Ended:
     return Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - its own method that says what it is may raise anything

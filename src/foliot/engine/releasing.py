@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.engine.firing import NOTHING, Fired, launches_of
+from foliot.engine.firing import NOTHING, Fired, as_decided, launches_of
 from foliot.engine.instance import Instance
 from foliot.model.run import Reason, RunRow
 from foliot.plan.decide import Decision, record_of
@@ -47,7 +47,10 @@ class Releasing:
         record = record_of(now_ms, decisions, [decision.released() for decision in decisions])
         recorded = transaction.record(record._replace(runs=[]))
         transaction.release_runs([change_of(run, 0) for run in decided])
-        return Fired(claimed, launches_of(decisions, self._instance.number, set()), recorded.to_end, now_ms)
+        rules = {decision.rule.schedule_key: decision.rule for decision in decisions}
+        started = launches_of(decisions, self._instance.number, set())
+        runs = [row._replace(version=known[row.id].version) for row, _ in started]
+        return Fired(claimed, as_decided(transaction, runs, rules, self._instance), recorded.to_end, now_ms)
 
 
 def _due(row: RunRow) -> Due:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foliot.engine.firing import NOTHING, Fired
+from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired
 from foliot.engine.instance import Instance
 from foliot.model.rows import HeldRun
 from foliot.model.run import RunRow
@@ -40,9 +40,17 @@ class Rescuing:
         rows = transaction.adopt_runs(self._instance.number, unknown)
         return self._fired(transaction, rows, transaction.now_ms())
 
+    def _put_off(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> None:
+        """Give back what nobody here can launch; somebody looks again later."""
+        if rows:
+            transaction.hand_back([(*row.id, row.attempt) for row in rows], now_ms + BROKEN_RETRY_MS)
+        for row in rows:
+            problem = self._instance.rules.broken.get(row.schedule_key, "its definition is missing")
+            self._instance.probe.warn(f"run {row.id} cannot be launched: {problem}")
+
     def _expose(self, transaction: Transaction, now_ms: int) -> None:
         """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
-        lapsed = set(transaction.lapsed_instances(now_ms)) - {self._instance.number}
+        lapsed = transaction.seize_leases(now_ms, self._instance.number)
         if lapsed:
             transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
             transaction.end_leases(lapsed)
@@ -50,16 +58,13 @@ class Rescuing:
     def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
         if not rows:
             return NOTHING
-        rules = self._instance.rules.of_versions(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
-        launches = [(row, rules[row.schedule_key]) for row in rows if row.schedule_key in rules]
+        rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
+        launches = [(row, rules[row[0], row.version]) for row in rows if (row[0], row.version) in rules]
+        self._put_off(transaction, [row for row in rows if (row[0], row.version) not in rules], now_ms)
         self._instance.probe.count("lock_expired", sum(row.attempt > 1 + row.failures for row in rows))
         return Fired(len(rows), launches, [], now_ms)
 
 
 def _held_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:
     """Return everything in flight that instances hold."""
-    return [
-        (*run.id, run.attempt)
-        for run in transaction.in_flight_of(transaction.busy_dials())
-        if run.owner in owners and run.due_ms is None
-    ]
+    return [(*run.id, run.attempt) for run in transaction.all_in_flight() if run.owner in owners and run.due_ms is None]

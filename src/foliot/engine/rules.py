@@ -24,6 +24,7 @@ class Rules:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._known: dict[tuple[int, int], Rule] = {}
+        self._newest: dict[int, Rule] = {}
         self.broken: dict[int, str] = {}
 
     def of(self, transaction: Transaction, dials: Iterable[Dial]) -> dict[int, Rule]:
@@ -31,27 +32,38 @@ class Rules:
         return self.of_versions(transaction, [(dial.schedule_key, dial.version) for dial in dials])
 
     def of_versions(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[int, Rule]:
-        """Return the rules of versions, by schedule."""
-        known = self._known
-        missing = [pair for pair in pairs if pair not in known]
-        if missing:
-            self._load(transaction, missing)
+        """Return the rules of versions, by schedule; of each there is one."""
+        known = self._known_of(transaction, pairs)
         return {pair[0]: rule for pair in pairs if (rule := known.get(pair)) is not None}
 
+    def by_version(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Rule]:
+        """Return the rules of versions, by schedule and version."""
+        known = self._known_of(transaction, pairs)
+        return {pair: rule for pair in pairs if (rule := known.get(pair)) is not None}
+
     def newest(self, schedule_key: int) -> Rule | None:
-        """Return a rule of a schedule that is remembered, the newest of them."""
-        versions = [pair for pair in self._known if pair[0] == schedule_key]
-        return self._known[max(versions)] if versions else None
+        """Return the rule of a schedule that was read last, if any is remembered."""
+        return self._newest.get(schedule_key)
+
+    def _known_of(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Rule]:
+        missing = [pair for pair in pairs if pair not in self._known]
+        if missing:
+            self._load(transaction, missing)
+        return self._known
 
     def _load(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> None:
         while len(self._known) + len(pairs) > REMEMBERED_RULES and self._known:
-            self._known.pop(next(iter(self._known)))
+            forgotten = next(iter(self._known))
+            self._known.pop(forgotten)
+            self._newest.pop(forgotten[0], None)
         for row in transaction.definitions(pairs):
             try:
-                self._known[row.schedule_key, row.version] = rule_of(row, _calendars(transaction, row))
-                self.broken.pop(row.schedule_key, None)
-            except FoliotError as error:
+                rule = rule_of(row, _calendars(transaction, row))
+            except (FoliotError, ValueError, TypeError, LookupError, AttributeError) as error:
                 self.broken[row.schedule_key] = f"{row.schedule_id}: {error}"
+            else:
+                self._known[row.schedule_key, row.version] = self._newest[row.schedule_key] = rule
+                self.broken.pop(row.schedule_key, None)
 
 
 @lru_cache(maxsize=1_024)

@@ -49,8 +49,16 @@ class Sweeping:
         transaction.expire_runs(before_ms, SWEEP_BATCH)
         transaction.expire_requests(now_ms - settings.request_retention_ms)
         transaction.expire_instances(before_ms)
-        for key in transaction.purgeable(now_ms // 1000, before_ms, SWEEP_BATCH):
+        for key in self._forgettable(transaction, now_ms, before_ms):
             transaction.purge(key)
+
+    def _forgettable(self, transaction: Transaction, now_ms: int, before_ms: int) -> set[int]:
+        """Closed schedules, looked at again once they are locked: somebody may have created one anew."""
+        found = transaction.purgeable(now_ms // 1000, before_ms, SWEEP_BATCH)
+        if not found:
+            return set()
+        transaction.lock_dials(found)
+        return set(found) & set(transaction.purgeable(now_ms // 1000, before_ms, SWEEP_BATCH))
 
 
 def _allowed_ms(row: RunRow, rules: dict[int, Rule]) -> int:

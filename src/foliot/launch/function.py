@@ -56,7 +56,7 @@ class FunctionExecutor:
             if task is None or task.cancelling():  # it is we who are cancelled, not something that the function awaited
                 raise
             return raised(cancelled, self._max_result_bytes)
-        except (Exception, SystemExit, KeyboardInterrupt) as raising:  # noqa: BLE001 - whatever it raises is its outcome
+        except BaseException as raising:  # noqa: BLE001 - whatever it raises is its outcome
             return raised(raising, self._max_result_bytes)
         return returned(value, self._max_result_bytes)
 
@@ -67,7 +67,7 @@ class FunctionExecutor:
 
     async def _resolve(self, path: str) -> Resolved:
         """Find a function; a module that takes its time to be imported must not keep others from being launched."""
-        if path not in self._finding and path.partition(":")[0] in sys.modules:
+        if path not in self._finding and _is_imported(path.partition(":")[0]):
             found = resolve(path)
         else:
             found = await self._imported(path)
@@ -91,6 +91,12 @@ class FunctionExecutor:
             launch.waits(True)
             call = partial(_begin, asyncio.get_running_loop(), launch, call)
         return await asyncio.wrap_future(self._threads.submit(partial(_attempt, call)))
+
+
+def _is_imported(name: str) -> bool:
+    """Whether a module is there, and whole: to ask for one that is being imported waits until it is."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return name in sys.modules and not getattr(spec, "_initializing", False)
 
 
 def _begin(loop: asyncio.AbstractEventLoop, launch: Launch, call: Callable[[], Any]) -> Any:

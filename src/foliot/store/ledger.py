@@ -133,6 +133,10 @@ class LedgerStatements(Sending):
         """Return the runs in flight of schedules, each with how many it has."""
         return self._found("in_flight_of", busy)
 
+    def all_in_flight(self) -> list[RunRow]:
+        """Return everything in flight, as of one moment."""
+        return self.in_flight_of(self.busy_dials())
+
     def due_planned(self, now_ms: int, limit: int) -> list[RunRow]:
         """Return planned runs whose time has come, without locking anything."""
         return self._runs("due_planned", now_ms=now_ms, limit=limit)

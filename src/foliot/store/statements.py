@@ -224,11 +224,16 @@ class Statements(LedgerStatements):
 
     def hold_lease(self, instance_id: int) -> bool:
         """Return whether an instance has its lease still; nobody can take it away before this transaction is over."""
+        self.rows("share_lease", {"instance_id": instance_id})
         return self._one("hold_lease", instance_id=instance_id) is not None
 
-    def lapsed_instances(self, now_ms: int) -> list[int]:
-        """Return, and lock, the instances whose lease is over."""
-        return [row[0] for row in self.rows("lapsed_instances", {"now_ms": now_ms})]
+    def seize_leases(self, now_ms: int, but: int) -> set[int]:
+        """Return instances whose lease is over, and which take no runs just now or until this transaction is over."""
+        lapsed = [row[0] for row in self.rows("lapsed_instances", {"now_ms": now_ms}) if row[0] != but]
+        seized = {each for each in lapsed if self._one("seize_lease", instance_id=each) is not None}
+        if not seized:
+            return seized
+        return seized & {row[0] for row in self.rows("lapsed_instances", {"now_ms": now_ms})}  # or it has come back
 
     def end_leases(self, instances: Iterable[int]) -> None:
         """Say that instances hold nothing any more."""

@@ -134,15 +134,16 @@ def test_instances_live_and_die(write: Write) -> None:
 def test_a_lease_that_was_taken_away_stays_away(write: Write) -> None:
     first, second = write(lambda t: [t.insert_instance(name, "1.0", 100, 300) for name in ("a", "b")])
     assert write(lambda t: t.beat(second, 200, 0, 400))
-    assert write(lambda t: t.lapsed_instances(299)) == []
-    assert write(lambda t: t.lapsed_instances(300)) == [first]
+    assert write(lambda t: t.seize_leases(299, 0)) == set()
+    assert write(lambda t: t.seize_leases(300, first)) == set()
+    assert write(lambda t: t.seize_leases(300, 0)) == {first}
     assert write(lambda t: t.hold_lease(first))
     assert write(lambda t: t.due_now(300, 0)).unleased
     write(lambda t: t.end_leases([first]))
-    assert write(lambda t: t.lapsed_instances(300)) == []
+    assert write(lambda t: t.seize_leases(300, 0)) == set()
     assert not write(lambda t: t.hold_lease(first))
     assert not write(lambda t: t.beat(first, 300, 0, 500))
     write(lambda t: t.stop_instance(first, 310, 310))
-    assert write(lambda t: t.lapsed_instances(399)) == []
+    assert write(lambda t: t.seize_leases(399, 0)) == set()
     assert write(lambda t: t.hold_lease(second))
     assert write(lambda t: t.due_now(300, 0))[3:] == (False, False, 400)

@@ -100,21 +100,35 @@ def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: Postgres
     assert do(postgres, lambda t: t.adopt_runs(MINE, [held(row)])) == []
 
 
-def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: PostgresStore, migrated_url: str) -> None:
-    """Otherwise what it takes would be held by an instance that nobody looks after any more."""
+def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: PostgresStore) -> None:
+    """Otherwise what it takes would be held by an instance that nobody looks after any more; and nobody waits."""
     number = do(postgres, lambda t: t.insert_instance("a", "", 1, 10))
-
-    def end_lapsed(t: Transaction) -> list[int]:
-        found = t.lapsed_instances(50)
-        t.end_leases(found)
-        return found
-
     with opened(postgres, lambda t: t.hold_lease(number)) as holding:
         assert holding.answer
-        lapsed = postgres.write(end_lapsed)
-        wait_for_waiting(migrated_url)
-    assert lapsed.result(SECONDS) == [number]
-    assert not do(postgres, lambda t: t.hold_lease(number))
+        assert do(postgres, lambda t: t.seize_leases(50, 0)) == set()
+        assert do(postgres, lambda t: t.beat(number, 5, 0, 20))  # a heartbeat does not wait either
+    assert do(postgres, lambda t: t.seize_leases(50, 0)) == {number}
+    with opened(postgres, lambda t: (t.seize_leases(50, 0), t.beat(number, 5, 0, 99))):
+        taking = postgres.write(lambda t: t.hold_lease(number))
+    assert taking.result(SECONDS)
+
+
+def test_what_is_in_flight_is_of_one_moment(postgres: PostgresStore) -> None:
+    """A run that begins between two looks would push an older one out of sight."""
+    do(postgres, lambda t: t.insert_dial(dial(1, in_flight=1)))
+    do(postgres, lambda t: t.insert_runs([run(1, 1, attempt=1, owner=MINE, due_ms=None)]))
+
+    def look(t: Transaction) -> list[int]:
+        fire = postgres.write(begin)
+        fire.result(SECONDS)
+        return [row.nominal_s for row in t.all_in_flight()]
+
+    def begin(t: Transaction) -> None:
+        t.insert_runs([run(1, 2, attempt=1, owner=OTHER, due_ms=None)])
+        t.save_dials([dial(1, in_flight=2)])
+
+    assert sorted(do(postgres, look)) == [1, 2]
+    assert len(postgres.read(lambda t: t.all_in_flight()).result(SECONDS)) == 2
 
 
 def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: PostgresStore, migrated_url: str) -> None:

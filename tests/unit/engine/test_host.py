@@ -3,108 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
 
 import pytest
 
 from foliot.clock import pause
-from foliot.engine.host import Engine
-from foliot.engine.probe import Event, Probe
 from foliot.errors import LaunchError
 from foliot.launch.base import Ended, Launch
 from foliot.model.run import RunState
 from foliot.operations import control, runs, schedules, targets
-from foliot.operations.session import Session
-from foliot.operations.verify import verify
 from foliot.settings import Settings
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.executor import RecordingExecutor
-from foliot.testing.loop import VirtualLoop
-
-BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
-FUNCTION = "tasks:work"
-
-
-class LoopClock:
-    """The host's clock: the loop's own time, and an error that a test sets."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-        self.off = 0.0
-
-    def now(self) -> float:
-        return BEGIN + self._loop.time() + self.off
-
-
-class World:
-    """A store, engines, and what they executed."""
-
-    def __init__(self) -> None:
-        self.loop = VirtualLoop()
-        self.clock = LoopClock(self.loop)
-        self.store = SqliteStore(clock=self.clock, inline=True)
-        self.plan: Callable[[Launch], tuple[float, Ended]] = lambda _: (0.0, Ended())
-        self.executor = RecordingExecutor(self.clock.now, self._planned)
-        self.events: list[Event] = []
-        self.engines: list[Engine] = []
-
-    def _planned(self, launch: Launch) -> tuple[float, Ended]:
-        return self.plan(launch)
-
-    def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
-        made = Engine(
-            self.store,
-            {"function": self.executor},
-            clock=other.pop("clock", self.clock),
-            settings=settings,
-            probe=Probe(self.events.append),
-            **other,
-        )
-        self.engines.append(made)
-        return made
-
-    def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return self.store.write(lambda t: operation(Session(t, Settings()), *args, **given)).result()
-
-    def create(self, schedule_id: str = "report", **given: Any) -> Any:
-        return self.ask(schedules.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})
-
-    def run(self, story: Callable[[], Awaitable[None]]) -> None:
-        async def told() -> None:
-            try:
-                await story()
-            finally:
-                for engine in self.engines:
-                    await engine.stop(0)
-
-        self.loop.run_until_complete(told())
-
-    def states(self, schedule_id: str = "report") -> list[str]:
-        found = reversed(self.ask(runs.runs, schedule_id, limit=1_000).items)
-        return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in found]
-
-    def launched_at(self) -> list[float]:
-        return [each.at - BEGIN for each in self.executor.executions]
-
-
-async def die(engine: Engine) -> None:
-    """End an engine without a goodbye: its leases run out by themselves."""
-    for task in engine._tasks:
-        task.cancel()
-    await engine.launching.abandon()
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    made = World()
-    asyncio.set_event_loop(made.loop)
-    yield made
-    for name in made.ask(schedules.list_schedules).items:
-        assert made.ask(verify, name.schedule_id).ok
-    made.store.close()
-    made.loop.close()
-    asyncio.set_event_loop(None)
+from tests.unit.engine.kit import BEGIN, LoopClock, World, die
 
 
 def test_ticks_are_launched_on_the_second(world: World) -> None:
@@ -139,12 +47,15 @@ def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
     world.create(cron="1,6 8 * * *")
     world.plan = lambda launch: (200.0 if launch.attempt == 1 and launch.scheduled_for.minute == 1 else 1.0, Ended())
 
+    async def silence(skew_ms: int) -> int:
+        return 1
+
     async def story() -> None:
         cut_off = world.engine()
         await cut_off.start()
         number = cut_off.instance.number
         await pause(31)
-        cut_off._tasks[2].cancel()
+        cut_off._membership.beat = silence  # type: ignore[method-assign]  # it is cut off
         assert cut_off.launching.active
         await world.engine().start()
         await pause(60)

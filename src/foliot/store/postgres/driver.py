@@ -16,12 +16,12 @@ import psycopg
 
 from foliot.clock import Clock
 from foliot.errors import StoreError
-from foliot.model.run import RunId, StartRow
+from foliot.model.run import RunId, RunRow, StartRow
 from foliot.store.base import Params, Store, Transaction, Work
 from foliot.store.migrate import Migrator
 from foliot.store.postgres.listener import CHANNEL, Listener
 from foliot.store.postgres.session import Connection, Watchdog, connect, translated
-from foliot.store.postgres.statements import PACKAGE, hopeful_starts, load_statements
+from foliot.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
 from foliot.store.queries import load_migrations
 
 T = TypeVar("T")
@@ -85,6 +85,9 @@ class PostgresTransaction(Transaction):
             statement = hopeful_starts()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
         return set()
+
+    def all_in_flight(self) -> list[RunRow]:
+        return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
 
     def finish(self) -> None:
         """Send the notice, if there is one, and commit."""

@@ -81,3 +81,13 @@ def hopeful_starts() -> Statement:
     """Return ``insert_starts`` for whoever expects none of the rows to exist: one that does is an error."""
     statement = load_statements()["insert_starts"]
     return statement._replace(text=statement.text.rpartition(b"ON CONFLICT")[0])
+
+
+@cache
+def in_flight_now() -> bytes:
+    """Return ``in_flight_of`` for all schedules: dials and runs in one statement, so that they are of one moment."""
+    text = load_statements()["in_flight_of"].text
+    busy = load_statements()["busy_dials"].text.rpartition(b"\nSELECT")[2]
+    some = b"unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)"
+    assert some in text
+    return text.replace(some, b"(SELECT" + busy + b") AS of (busy_key, busy)")

@@ -117,13 +117,20 @@ UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s, lease_unt
 WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
 
+-- name: share_lease
+-- Whoever takes leases away has to pass by until this transaction is over.  Not the row: heartbeats need that.
+SELECT pg_advisory_xact_lock_shared('instances'::regclass::oid::integer, %(instance_id)s::integer);
+
 -- name: hold_lease
--- Whoever takes leases away waits until this transaction is over, and then sees what it wrote.
-SELECT instance_id FROM instances WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL FOR SHARE;
+SELECT instance_id FROM instances WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
 
 -- name: lapsed_instances
 -- Index instances_lease.
-SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY instance_id FOR UPDATE;
+SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY instance_id;
+
+-- name: seize_lease
+-- Nobody who is just taking runs under it can be passed over, so nobody waits here.
+SELECT 1 WHERE pg_try_advisory_xact_lock('instances'::regclass::oid::integer, %(instance_id)s::integer);
 
 -- name: end_leases
 UPDATE instances SET lease_until_ms = NULL

@@ -107,13 +107,19 @@ UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms, lease_until_ms 
 WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
 
+-- name: share_lease
+-- BEGIN IMMEDIATE holds the only write lock: nobody can take a lease away meanwhile.
+SELECT 1;
+
 -- name: hold_lease
--- Whoever takes leases away waits until this transaction is over, and then sees what it wrote.
 SELECT instance_id FROM instances WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
 
 -- name: lapsed_instances
 -- Index instances_lease.
 SELECT instance_id FROM instances WHERE lease_until_ms <= :now_ms ORDER BY instance_id;
+
+-- name: seize_lease
+SELECT 1 WHERE :instance_id > 0;
 
 -- name: end_leases
 UPDATE instances SET lease_until_ms = NULL

@@ -170,7 +170,7 @@ WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = :namesp
     OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
 
 -- name: hand_back
--- Index schedule_runs_due.  A stopping instance gives up what it has not begun, or will not finish.
+-- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
 UPDATE schedule_runs SET owner = NULL, due_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;

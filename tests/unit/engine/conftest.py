@@ -1,0 +1,24 @@
+"""A world for each test, whose ledger must be whole at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from foliot.operations import schedules
+from foliot.operations.verify import verify
+from tests.unit.engine.kit import World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    asyncio.set_event_loop(made.loop)
+    yield made
+    for name in made.ask(schedules.list_schedules).items:
+        assert made.ask(verify, name.schedule_id).ok
+    made.store.close()
+    made.loop.close()
+    asyncio.set_event_loop(None)
