@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -299,7 +300,8 @@ def test_a_module_that_leaves_takes_nobody_along(
 
 def test_a_workflow_names_its_function() -> None:
     async def call(document: Any) -> Ended:
-        return await FunctionExecutor().run(launch(None, document))
+        with closing(FunctionExecutor()) as executor:
+            return await executor.run(launch(None, document))
 
     assert asyncio.run(call({"function": "builtins:repr"})).state is RunState.SUCCESS
     with pytest.raises(LaunchError, match="names no function"):
@@ -346,7 +348,8 @@ def test_the_function_itself_gets_nothing_but_data() -> None:
 
     async def story() -> Ended:
         asked = launch("function_tests:pickles", waits=lambda waits: None)
-        return await FunctionExecutor().run(asked)
+        with closing(FunctionExecutor()) as executor:
+            return await executor.run(asked)
 
     sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
     assert asyncio.run(story()).error is None
