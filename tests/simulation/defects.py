@@ -132,7 +132,7 @@ def final_states_not_sticky(patches: Patches) -> None:
 @defect
 def rescue_keeps_the_attempt(patches: Patches) -> None:
     """A run that is picked up keeps its fence, so two owners hold the same one."""
-    patches.sql("claim_runs", "SET attempt = attempt + 1,", "SET attempt = max(attempt, 1),")
+    patches.sql("claim_runs", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
 
 
 @defect

@@ -103,7 +103,7 @@ class Firing:
         """Resume what was paused until now, and start what waits for a slot that is free."""
         ready = [self._resumed(transaction, dial, rules.get(dial.schedule_key), now_ms) for dial in dials]
         launches: list[tuple[RunRow, Rule]] = []
-        waiting = {dial.schedule_key: dial for dial in ready if dial.waiting and not dial.paused}
+        waiting = {dial.schedule_key: dial for dial in ready if dial.waiting}
         if waiting:
             released = release_waiting(transaction, waiting, rules, worlds, self._instance)
             launches += released

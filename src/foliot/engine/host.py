@@ -442,6 +442,7 @@ class Engine:
 
     async def _check(self) -> None:
         """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
+        self.probe.count("runs_given_up", self.launching.give_up(asyncio.get_running_loop().time()))
         await self._mark_started()
         held = [
             attempt.held
@@ -463,8 +464,16 @@ class Engine:
             settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
             self.probe.count("zombies_cleaned", len(settled.accepted))
             self._begin(Fired(0, settled.launches, [], settled.now_ms))
-        await self._write(self._sweeping.expire)
+        await self._expire()
         self._unsure = True  # whatever else may have gone wrong unseen is found at the latest now
+
+    async def _expire(self) -> None:
+        """Forget what is older than its retention, some rows in a transaction, until nothing is."""
+        after: int | None = 0
+        while after is not None and not self._stopping.is_set():
+            after = await self._write(partial(self._sweeping.expire_runs, after=after))
+        while await self._write(self._sweeping.expire) and not self._stopping.is_set():
+            pass
 
     def _failed(self, what: str, error: Exception) -> None:
         """Count and say what went wrong; a mistake of our own comes with its traceback."""

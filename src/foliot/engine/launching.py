@@ -23,7 +23,7 @@ from foliot.plan.settle import Outcome
 Documents = Callable[[Rule], Awaitable[Any]]
 Pause = Callable[[float], Awaitable[None]]
 ABANDON_S = 5.0
-"""How long a stopping instance waits for runs that it has cancelled."""
+"""How long an instance waits for runs that it has cancelled because it stops, or because their deadline is over."""
 TASK = "foliot-run"
 """What every task that executes a run is called: to number them would cost more than to make them."""
 
@@ -31,7 +31,19 @@ TASK = "foliot-run"
 class Attempt:
     """A run that this instance executes."""
 
-    __slots__ = ("cancelled", "held", "lost", "marked", "row", "rule", "started_ms", "task", "waits")
+    __slots__ = (
+        "cancelled",
+        "deadline",
+        "held",
+        "lost",
+        "marked",
+        "over",
+        "row",
+        "rule",
+        "started_ms",
+        "task",
+        "waits",
+    )
 
     def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
         """Take the run as it was leased, and when that was."""
@@ -41,6 +53,8 @@ class Attempt:
         self.task: asyncio.Task[None] | None = None
         self.marked = False
         self.lost = False
+        self.over = False
+        self.deadline: asyncio.Timeout | None = None
         self.waits: Callable[[bool], None] = nobody_asks
         self.cancelled: RunState | None = None
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
@@ -69,7 +83,7 @@ class Launching:
         active, execute = self.active, self._execute
         for row, rule in launches:
             attempt = Attempt(row, rule, now_ms)
-            if row.attempt - row.failures > pickups:
+            if row.pickups >= pickups:
                 self._end(attempt, *_lost(row))
                 continue
             active[attempt.held] = attempt
@@ -101,6 +115,17 @@ class Launching:
         self.idle.set()
         return list(abandoned)
 
+    def give_up(self, now_s: float) -> int:
+        """Say of attempts that went on long after their deadline that they are over; return how many that were."""
+        overdue = [attempt for attempt in self.active.values() if _is_overdue(attempt, now_s)]
+        for attempt in overdue:
+            attempt.over = True  # what it says when it ends after all is of no interest
+            del self.active[attempt.held]
+            self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
+        if not self.active:
+            self.idle.set()
+        return len(overdue)
+
     def take(self, limit: int) -> list[Outcome]:
         """Return outcomes to be written; ``put_back`` takes those that the store did not want to hear."""
         self._writing, self.outcomes = self.outcomes[:limit], self.outcomes[limit:]
@@ -123,6 +148,7 @@ class Launching:
                 ended = await self._run(attempt)
             else:
                 async with asyncio.timeout(limit_ms / 1000) as deadline:
+                    attempt.deadline = deadline
                     attempt.waits = partial(_wait, deadline, limit_ms / 1000)
                     ended = await self._run(attempt)
                 if deadline.expired():  # it was told to stop, and preferred to go on
@@ -147,7 +173,8 @@ class Launching:
             self.active.pop(attempt.held, None)
             if not self.active:
                 self.idle.set()
-        self._end(attempt, ended, reason)
+        if not attempt.over:
+            self._end(attempt, ended, reason)
 
     async def _run(self, attempt: Attempt) -> Ended:
         """Launch, again and again if it cannot even begin; the last such error counts."""
@@ -241,6 +268,13 @@ def _wait(deadline: asyncio.Timeout, limit_s: float, waits: bool) -> None:
         deadline.reschedule(None if waits else asyncio.get_running_loop().time() + limit_s)
 
 
+def _is_overdue(attempt: Attempt, now_s: float) -> bool:
+    deadline = attempt.deadline
+    if deadline is None or not deadline.expired():
+        return False
+    return now_s > (deadline.when() or now_s) + ABANDON_S
+
+
 def _too_slow(limit_ms: int | None) -> Ended:
     return Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
 
@@ -260,5 +294,5 @@ def _storable(text: str) -> str:
 
 
 def _lost(row: RunRow) -> tuple[Ended, Reason]:
-    error = f"picked up {row.attempt - 1 - row.failures} times, and each time the worker was lost; it may be the cause"
+    error = f"picked up {row.pickups} times, and each time the worker was lost; it may be the cause"
     return Ended(RunState.FAILED, error=error), Reason.WORKER_LOST

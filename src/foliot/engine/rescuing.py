@@ -52,7 +52,8 @@ class Rescuing:
         """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
         lapsed = transaction.seize_leases(now_ms, self._instance.number)
         if lapsed:
-            transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
+            exposed = transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
+            self._instance.probe.count("lock_expired", len(exposed))
             transaction.end_leases(lapsed)
 
     def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
@@ -61,7 +62,6 @@ class Rescuing:
         rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
         launches = [(row, rules[row[0], row.version]) for row in rows if (row[0], row.version) in rules]
         self._put_off(transaction, [row for row in rows if (row[0], row.version) not in rules], now_ms)
-        self._instance.probe.count("lock_expired", sum(row.attempt > 1 + row.failures for row in rows))
         return Fired(len(rows), launches, [], now_ms)
 
 

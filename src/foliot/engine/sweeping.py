@@ -41,16 +41,23 @@ class Sweeping:
             if now_ms - (row.started_ms or row.decided_ms) > _allowed_ms(row, rules)
         ]
 
-    def expire(self, transaction: Transaction) -> None:
-        """Forget what is older than its retention."""
+    def expire_runs(self, transaction: Transaction, after: int) -> int | None:
+        """Forget some runs that are older than their retention; return where to go on."""
+        before_ms = transaction.now_ms() - self._instance.settings.retention_ms
+        return transaction.expire_runs(after, before_ms, SWEEP_BATCH)
+
+    def expire(self, transaction: Transaction) -> bool:
+        """Forget what else is older than its retention; return whether there is more."""
         settings = self._instance.settings
         now_ms = transaction.now_ms()
         before_ms = now_ms - settings.retention_ms
-        transaction.expire_runs(before_ms, SWEEP_BATCH)
+        transaction.expire_spans(before_ms)
         transaction.expire_requests(now_ms - settings.request_retention_ms)
         transaction.expire_instances(before_ms)
-        for key in self._forgettable(transaction, now_ms, before_ms):
+        forgettable = self._forgettable(transaction, now_ms, before_ms)
+        for key in forgettable:
             transaction.purge(key)
+        return len(forgettable) == SWEEP_BATCH
 
     def _forgettable(self, transaction: Transaction, now_ms: int, before_ms: int) -> set[int]:
         """Closed schedules, looked at again once they are locked: somebody may have created one anew."""

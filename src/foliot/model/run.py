@@ -106,6 +106,7 @@ class RunRow(NamedTuple):
 
     ``due_ms`` is when somebody must look at it: the fire time of a planned run, or since when a run in flight has been
     anybody's.  One that is held has none: the lease of its ``owner`` is enough.  ``queued_ms`` is since when it waits.
+    ``pickups`` counts the workers that were lost while they held it.
     """
 
     schedule_key: int
@@ -133,6 +134,7 @@ class RunRow(NamedTuple):
     result: str | None
     execution_id: str | None
     queued_ms: int | None = None
+    pickups: int = 0
 
     @property
     def id(self) -> RunId:

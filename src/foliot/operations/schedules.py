@@ -149,13 +149,19 @@ def delete(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Close a schedule: no more ticks.  Its history stays until its retention ends, or goes with ``purge``."""
+    """Close a schedule: no more ticks, and no more tries.  What executes now may end.
+
+    Its history stays until its retention ends, or goes with ``purge``.
+    """
     opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
     transaction, now_ms = session.transaction, session.now_ms
     key = opened.row.schedule_key
     closed = edit.closed(opened.dial, opened.rule, now_ms)
     gone = transaction.drop_waiting(key, Reason.DELETED, now_ms)
-    dial = closed.dial._replace(waiting=0, skipped=closed.dial.skipped + gone)
+    given_up = transaction.give_up_runs([(key, closed.dial.in_flight)], Reason.DELETED, now_ms)
+    dial = closed.dial._replace(
+        waiting=0, skipped=closed.dial.skipped + gone, in_flight=closed.dial.in_flight - len(given_up)
+    )
     transaction.end_version(key, opened.row.version, dial.cursor_s)
     for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
         transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))

@@ -18,7 +18,7 @@ from typing import TypeVar
 from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
-from foliot.model.run import IN_FLIGHT, OPEN, RunId
+from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunId
 from foliot.store.sending import Params
 from foliot.store.statements import FAR_S, Statements
 
@@ -43,6 +43,8 @@ class Transaction(Statements):
         dials = record.dials
         if record.supersede:
             dials = _without(dials, Counter(self.supersede_runs(record.supersede, record.now_ms)))
+        if record.cancel:
+            dials = self._given_up(dials, record)
         to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
         duplicates = self.insert_runs(record.runs)
         if duplicates:
@@ -53,6 +55,18 @@ class Transaction(Statements):
         self.save_dials(dials)
         self.step_dials(steps)
         return Recorded(duplicates | started_before, to_end)
+
+    def _given_up(self, dials: list[Dial], record: Record) -> list[Dial]:
+        """End what is to be cancelled and held by nobody; whoever waits for its slot is looked at at once."""
+        ended = self.give_up_runs(record.cancel, Reason.SUPERSEDED, record.now_ms)
+        self.wake_backfills({run.schedule_key for run in ended if run.origin}, record.now_ms)
+        counts = Counter(run.schedule_key for run in ended)
+        return [
+            dial._replace(in_flight=dial.in_flight - gone, next_fire_ms=record.now_ms)
+            if (gone := counts[dial.schedule_key])
+            else dial
+            for dial in dials
+        ]
 
 
 def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:

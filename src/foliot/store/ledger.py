@@ -161,6 +161,10 @@ class LedgerStatements(Sending):
         """Skip everything of a schedule that waits; return how much that was."""
         return len(self.rows("drop_waiting", {"key": key, "reason": reason, "now_ms": now_ms}))
 
+    def give_up_runs(self, busy: Sequence[tuple[int, int]], reason: str, now_ms: int) -> list[RunRow]:
+        """End what is in flight and held by nobody, of schedules, each with how much it has in flight."""
+        return self._found("give_up_runs", [(*each, reason, now_ms) for each in busy])
+
     def cancel_runs(self, busy: Sequence[tuple[int, int]]) -> list[RunRow]:
         """Ask for the cancellation of everything in flight of schedules, each with how much that is."""
         return self._found("cancel_runs", busy)
@@ -209,9 +213,19 @@ class LedgerStatements(Sending):
         assert found is not None
         return found[0], found[1]
 
-    def expire_runs(self, before_ms: int, limit: int) -> None:
-        """Forget runs that ended before a moment."""
-        self.rows("expire_runs", {"before_ms": before_ms, "limit": limit})
+    def expire_runs(self, after_number: int, before_ms: int, limit: int) -> int | None:
+        """Forget runs that ended before a moment, among so many rows; return where to go on, if that is needed."""
+        found = self.rows("oldest_runs", {"after_number": after_number, "limit": limit})
+        if not found:
+            return None
+        last: int = found[-1][0]
+        params = {"after_number": after_number, "until_number": last, "before_ms": before_ms}
+        self.rows("expire_runs", params)
+        return last if len(found) == limit and found[-1][1] < before_ms else None
+
+    def expire_spans(self, before_ms: int) -> None:
+        """Forget spans that were decided before a moment."""
+        self.rows("expire_spans", {"before_ms": before_ms})
 
     def insert_spans(self, spans: Sequence[Span]) -> None:
         """Add spans to the ledger."""

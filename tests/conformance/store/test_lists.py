@@ -5,7 +5,7 @@ from __future__ import annotations
 from foliot.model.run import RunRow
 from foliot.store.base import FAR_S, Transaction
 from tests.conformance.store.conftest import Write, each
-from tests.conformance.store.samples import held, run, schedule, span, version
+from tests.conformance.store.samples import NOW_MS, held, run, schedule, span, version
 
 MINE, OTHER = 7, 8
 
@@ -25,7 +25,7 @@ def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
     assert sorted(times(claimed)) == [(1, 2, 0), (1, 3, 0), (1, 7, 0)]
     taken = {row.nominal_s: row for row in claimed}
     assert taken[2] == rows[1]._replace(attempt=1, owner=MINE, due_ms=None)
-    assert taken[7] == lapsed._replace(attempt=3, owner=MINE, due_ms=None, state="ENQUEUED")
+    assert taken[7] == lapsed._replace(attempt=3, owner=MINE, due_ms=None, state="ENQUEUED", pickups=1)
     assert times(write(lambda t: t.claim_runs(OTHER, 900, ["default"], 10))) == [(1, 1, 0)]
     assert write(lambda t: t.claim_runs(OTHER, 900, ["default"], 10)) == []
     assert write(lambda t: t.claim_runs(OTHER, 900, [], 10)) == []
@@ -115,10 +115,27 @@ def test_runs_that_ended_long_ago_are_forgotten_and_open_ones_are_not(write: Wri
     over = [run(1, at, state="SUCCESS", finished_ms=at * 10) for at in (1, 2, 3, 4)]
     still_open = run(1, 5)
     write(lambda t: t.insert_runs([over[0], still_open, *over[1:]]))
-    write(lambda t: t.expire_runs(30, 2))
+    far = write(lambda t: t.expire_runs(0, NOW_MS + 1, 2))
+    assert far is not None
     assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 2, 0), (1, 3, 0), (1, 4, 0), (1, 5, 0)]
-    write(lambda t: t.expire_runs(30, 100))
+    assert write(lambda t: t.expire_runs(far, 30, 100)) is None
     assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 3, 0), (1, 4, 0), (1, 5, 0)]
+
+
+def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> None:
+    old = [run(1, at, decided_ms=at, state="SUCCESS", finished_ms=at) for at in (1, 2)]
+    young = [run(1, at, decided_ms=at, state="SUCCESS", finished_ms=at) for at in (50, 60)]
+    write(lambda t: t.insert_runs([*old, *young]))
+    assert write(lambda t: t.expire_runs(0, 30, 3)) is None
+    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 50, 0), (1, 60, 0)]
+    assert write(lambda t: t.expire_runs(1 << 40, 30, 3)) is None
+
+
+def test_spans_that_were_decided_long_ago_are_forgotten(write: Write) -> None:
+    spans = [span(1, 0, 100)._replace(decided_ms=5), span(1, 100, 200)._replace(decided_ms=6)]
+    write(lambda t: t.insert_spans(spans))
+    write(lambda t: t.expire_spans(6))
+    assert write(lambda t: t.spans_of(1, 0, 900, 9)) == [spans[1]]
 
 
 def test_spans_that_meet_a_range(write: Write) -> None:

@@ -141,7 +141,7 @@ def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: Postg
         wait_for_waiting(migrated_url, 2)
     assert settling.result(SECONDS) == set()
     assert handing_back.result(SECONDS) == set()
-    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None)
+    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None, pickups=1)
 
 
 def test_a_run_that_somebody_adds_meanwhile_exists(postgres: PostgresStore, migrated_url: str) -> None:

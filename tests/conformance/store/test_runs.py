@@ -158,6 +158,7 @@ def test_final_states_are_final(write: Write, state: str) -> None:
         lambda t: t.adopt_runs(MINE, [held(row)]),
         lambda t: t.in_flight_of([(1, 9)]),
         lambda t: t.queued_of(1, 9),
+        lambda t: t.give_up_runs([(1, 9)], "deleted", 5),
         lambda t: t.cancel_runs([(1, 9)]),
         lambda t: t.terminate_runs([(1, 9)], 5),
         lambda t: t.supersede_runs([1], 5),
@@ -250,16 +251,29 @@ def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
 
 
 def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
-    flying = [run(1, 1, attempt=1), run(1, 2, attempt=1, state="STARTED")]
+    flying = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, state="STARTED")]
     unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
-    write(lambda t: t.insert_runs([*flying, unclaimed, waiting, foreign]))
+    write(lambda t: t.insert_runs([*flying, waiting, foreign]))
     asked = [row._replace(cancel_requested=True) for row in flying]
-    assert sorted(write(lambda t: t.cancel_runs([(1, 3)]))) == asked
+    assert sorted(write(lambda t: t.cancel_runs([(1, 2)]))) == asked
+    write(lambda t: t.insert_runs([unclaimed]))
     ended = write(lambda t: t.terminate_runs([(1, 3), (3, 1)], 99))
     over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
     assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
     assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]
     assert write(lambda t: t.cancel_runs([])) == []
+
+
+def test_what_nobody_holds_is_given_up(write: Write) -> None:
+    held_runs = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, due_ms=5)]
+    idle = [run(1, 3, due_ms=9), run(1, 4, attempt=2, failures=1, reason="retry", due_ms=99)]
+    others = [run(1, 5, state="BUFFERED"), run(2, 6)]
+    write(lambda t: t.insert_runs([*held_runs, *idle, *others]))
+    ended = write(lambda t: t.give_up_runs([(1, 4), (3, 1)], "superseded", 77))
+    over: dict[str, Any] = {"state": "CANCELLED", "reason": "superseded", "due_ms": None, "finished_ms": 77}
+    assert sorted(ended) == [row._replace(**over) for row in idle]
+    assert [stored(write, each) for each in (*held_runs, *others)] == [*held_runs, *others]
+    assert write(lambda t: t.give_up_runs([], "superseded", 77)) == []
 
 
 def test_planned_runs_are_held_and_come_due_again(write: Write) -> None:

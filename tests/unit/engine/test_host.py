@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -12,6 +13,8 @@ from foliot.launch.base import Ended, Launch
 from foliot.model.run import RunState
 from foliot.operations import control, runs, schedules, targets
 from foliot.settings import Settings
+from foliot.store.base import FAR_S
+from tests.conformance.store.samples import run
 from tests.unit.engine.kit import BEGIN, LoopClock, World, die
 
 
@@ -119,6 +122,35 @@ def test_a_function_that_will_not_be_cancelled_has_timed_out_all_the_same(world:
 
     world.run(story)
     assert world.states() == ["08:01 TIMED_OUT"]
+
+
+def test_a_function_that_never_minds_its_deadline_is_given_up(world: World) -> None:
+    """Its slot is free seconds after the deadline; what it returns an hour later changes nothing."""
+    world.create(max_execution_ms=5_000, overlap_policy="skip", cron="1,2 8 * * *")
+    ended: list[str] = []
+
+    async def deaf(launch: Launch) -> Ended:
+        until = world.loop.time() + (90 if launch.scheduled_for.minute == 1 else 1)
+        while world.loop.time() < until:
+            with suppress(asyncio.CancelledError):
+                await pause(until - world.loop.time())
+        ended.append(f"{launch.scheduled_for:%H:%M}")
+        return Ended()
+
+    world.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
+    engine = world.engine()
+
+    async def story() -> None:
+        await engine.start()
+        await pause(45)
+        assert world.states() == ["08:01 TIMED_OUT"]
+        assert ended == []
+        await pause(90)
+
+    world.run(story)
+    assert ended == ["08:02", "08:01"]
+    assert world.states() == ["08:01 TIMED_OUT", "08:02 SUCCESS"]
+    assert (engine.probe.counts["runs_given_up"], engine.probe.counts["stale_writes_rejected"]) == (1, 0)
 
 
 def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
@@ -308,6 +340,85 @@ def test_a_worker_that_dies_again_and_again_is_the_runs_fault(world: World) -> N
     world.run(story)
     assert world.states() == ["08:01 FAILED worker_lost"]
     assert len(world.executor.executions) == 10
+
+
+def test_a_run_that_was_handed_back_again_and_again_is_nobodys_fault(world: World) -> None:
+    """Twelve deploys in a row: each stops gracefully and hands the run on, and none of them is lost."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda launch: (1e6 if launch.attempt < 12 else 1.0, Ended())
+
+    async def story() -> None:
+        for _ in range(12):
+            engine = world.engine()
+            await engine.start()
+            await pause(40)
+            await engine.stop(0)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS"]
+
+
+def test_what_waits_for_its_retry_gives_way(world: World) -> None:
+    """Under cancel_other nobody executes it, so there is nobody to ask: it is over, and its slot is free at once."""
+    world.create(overlap_policy="cancel_other", max_attempts=3, retry_delay_ms=3_600_000, cron="1,2 8 * * *")
+    world.plan = lambda launch: (0.0, Ended(RunState.FAILED if launch.scheduled_for.minute == 1 else RunState.SUCCESS))
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(91)
+
+    world.run(story)
+    assert world.states() == ["08:01 CANCELLED superseded", "08:02 SUCCESS"]
+    assert world.ask(schedules.get, "report").in_flight == 0
+    assert world.launched_at()[1] < 90.5
+
+
+def test_nothing_is_tried_again_after_a_delete(world: World) -> None:
+    world.create(max_attempts=3, retry_delay_ms=30_000, cron="1 8 * * *")
+    world.plan = lambda _: (0.0, Ended(RunState.FAILED))
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+        assert world.ask(schedules.delete, "report").in_flight == 0
+        await pause(120)
+
+    world.run(story)
+    assert len(world.executor.executions) == 1
+    assert world.states() == ["08:01 CANCELLED deleted"]
+
+
+def test_a_run_that_has_begun_is_tried_again_during_a_pause(world: World) -> None:
+    """A pause keeps ticks from starting; a run that has begun is brought to its end."""
+    world.create(max_attempts=3, retry_delay_ms=30_000)
+    world.plan = lambda launch: (0.0, Ended(RunState.SUCCESS if launch.attempt == 2 else RunState.FAILED))
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+        world.ask(control.pause, "report")
+        await pause(120)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS"]
+
+
+def test_a_sweep_forgets_all_that_is_too_old_and_stumbles_over_nothing(world: World) -> None:
+    """Old runs that are still open, more of them than one batch, keep no later one from being forgotten."""
+    world.create(cron="1 8 * * *")
+    ledger = [
+        run(2, at, decided_ms=at, due_ms=None, **({} if at <= 1_500 else {"state": "SUCCESS", "finished_ms": at}))
+        for at in range(1, 4_000)
+    ]
+    world.store.write(lambda t: t.insert_runs(ledger)).result()
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(1)
+
+    world.run(story)
+    rows = world.store.read(lambda t: t.ticks_of(2, 0, FAR_S, 10_000)).result()
+    assert [row.nominal_s for row in rows] == list(range(1, 1_501))
 
 
 def test_events_tell_the_story(world: World) -> None:

@@ -101,7 +101,8 @@ CREATE TABLE schedule_runs (
     error          text,
     result         text,
     execution_id   text,
-    queued_ms      bigint
+    queued_ms      bigint,
+    pickups        bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
@@ -125,6 +126,9 @@ CREATE TABLE tick_spans (
     decided_ms     bigint NOT NULL,
     PRIMARY KEY (schedule_key, until_s)
 );
+
+-- What is older than its retention.
+CREATE INDEX tick_spans_age ON tick_spans (decided_ms);
 
 CREATE TABLE backfills (
     backfill_id    bigint PRIMARY KEY,

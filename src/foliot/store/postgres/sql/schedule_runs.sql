@@ -5,7 +5,7 @@ SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
     %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[], %s::text[],
-    %s::bigint[]
+    %s::bigint[], %s::bigint[]
 )
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
@@ -115,7 +115,8 @@ WITH picked AS MATERIALIZED (
     FOR UPDATE OF r SKIP LOCKED
 )
 UPDATE schedule_runs SET
-    attempt = attempt + 1, owner = %(owner)s, due_ms = NULL, state = 'ENQUEUED'
+    pickups = pickups + (owner IS NOT NULL)::int, attempt = attempt + 1, owner = %(owner)s, due_ms = NULL,
+    state = 'ENQUEUED'
 FROM picked
 WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
@@ -180,6 +181,19 @@ UPDATE schedule_runs SET state = 'SKIPPED', reason = %(reason)s, due_ms = NULL, 
 WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 'BUFFERED')
 RETURNING schedule_key;
 
+-- name: give_up_runs
+-- Index schedule_runs_once, the newest first.  In flight and held by nobody: to be tried again, or not yet claimed.
+UPDATE schedule_runs r SET
+    state = 'CANCELLED', reason = why, due_ms = NULL, finished_ms = ended_ms, cancel_requested = false
+FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bigint[]) AS of (busy_key, busy, why, ended_ms)
+CROSS JOIN LATERAL (
+    SELECT run_number AS picked FROM schedule_runs
+    WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
+    ORDER BY nominal_s DESC, origin DESC LIMIT busy
+) AS found
+WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED') AND r.owner IS NULL
+RETURNING {run};
+
 -- name: cancel_runs
 -- Index schedule_runs_once, the newest first.
 UPDATE schedule_runs r SET cancel_requested = true
@@ -189,7 +203,7 @@ CROSS JOIN LATERAL (
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
 ) AS found
-WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED') AND r.attempt > 0
+WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: terminate_runs
@@ -257,11 +271,14 @@ FROM schedule_runs WHERE schedule_key = %(key)s;
 -- name: purge_runs
 DELETE FROM schedule_runs WHERE schedule_key = %(key)s;
 
--- name: expire_runs
+-- name: oldest_runs
 -- Rows are appended in time: the oldest are the first.
-DELETE FROM schedule_runs WHERE finished_ms < %(before_ms)s AND run_number = ANY (ARRAY(
-    SELECT run_number FROM schedule_runs ORDER BY run_number LIMIT %(limit)s
-));
+SELECT run_number, decided_ms FROM schedule_runs
+WHERE run_number > %(after_number)s ORDER BY run_number LIMIT %(limit)s;
+
+-- name: expire_runs
+DELETE FROM schedule_runs
+WHERE run_number > %(after_number)s AND run_number <= %(until_number)s AND finished_ms < %(before_ms)s;
 
 -- name: insert_spans
 INSERT INTO tick_spans ({span})
@@ -273,6 +290,10 @@ SELECT * FROM unnest(
 SELECT {span} FROM tick_spans
 WHERE schedule_key = %(key)s AND until_s > %(after_s)s AND after_s < %(until_s)s
 ORDER BY until_s DESC LIMIT %(limit)s;
+
+-- name: expire_spans
+-- Index tick_spans_age.
+DELETE FROM tick_spans WHERE decided_ms < %(before_ms)s;
 
 -- name: purge_spans
 DELETE FROM tick_spans WHERE schedule_key = %(key)s;

@@ -97,7 +97,8 @@ CREATE TABLE schedule_runs (
     error          TEXT,
     result         TEXT,
     execution_id   TEXT,
-    queued_ms      INTEGER
+    queued_ms      INTEGER,
+    pickups        INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
@@ -121,6 +122,9 @@ CREATE TABLE tick_spans (
     decided_ms     INTEGER NOT NULL,
     PRIMARY KEY (schedule_key, until_s)
 ) STRICT, WITHOUT ROWID;
+
+-- What is older than its retention.
+CREATE INDEX tick_spans_age ON tick_spans (decided_ms);
 
 CREATE TABLE backfills (
     backfill_id    INTEGER PRIMARY KEY,

@@ -3,8 +3,8 @@
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
     decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
-    execution_id, queued_ms
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    execution_id, queued_ms, pickups
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: insert_starts
@@ -66,7 +66,8 @@ WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND 
 
 -- name: claim_runs
 -- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
-UPDATE schedule_runs SET attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
+UPDATE schedule_runs SET
+    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
 WHERE run_number IN (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -131,10 +132,19 @@ UPDATE schedule_runs SET state = 'SKIPPED', reason = :reason, due_ms = NULL, que
 WHERE queued_ms IS NOT NULL AND schedule_key = :key AND state IN ('PLANNED', 'BUFFERED')
 RETURNING schedule_key;
 
+-- name: give_up_runs
+-- Index schedule_runs_once, the newest first.  In flight and held by nobody: to be tried again, or not yet claimed.
+UPDATE schedule_runs SET state = 'CANCELLED', reason = ?3, due_ms = NULL, finished_ms = ?4, cancel_requested = 0
+WHERE owner IS NULL AND run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
+RETURNING {run};
+
 -- name: cancel_runs
 -- Index schedule_runs_once, the newest first.
 UPDATE schedule_runs SET cancel_requested = 1
-WHERE attempt > 0 AND run_number IN (
+WHERE run_number IN (
     SELECT run_number FROM schedule_runs
     WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
 )
@@ -208,12 +218,13 @@ FROM schedule_runs WHERE schedule_key = :key;
 -- name: purge_runs
 DELETE FROM schedule_runs WHERE schedule_key = :key;
 
--- name: expire_runs
+-- name: oldest_runs
 -- Rows are appended in time: the oldest are the first.
-DELETE FROM schedule_runs WHERE run_number IN (
-    SELECT run_number FROM (SELECT run_number, finished_ms FROM schedule_runs ORDER BY run_number LIMIT :limit)
-    WHERE finished_ms < :before_ms
-);
+SELECT run_number, decided_ms FROM schedule_runs WHERE run_number > :after_number ORDER BY run_number LIMIT :limit;
+
+-- name: expire_runs
+DELETE FROM schedule_runs
+WHERE run_number > :after_number AND run_number <= :until_number AND finished_ms < :before_ms;
 
 -- name: insert_spans
 INSERT INTO tick_spans VALUES (?, ?, ?, ?, ?, ?, ?);
@@ -221,6 +232,10 @@ INSERT INTO tick_spans VALUES (?, ?, ?, ?, ?, ?, ?);
 -- name: spans_of
 SELECT * FROM tick_spans WHERE schedule_key = :key AND until_s > :after_s AND after_s < :until_s
 ORDER BY until_s DESC LIMIT :limit;
+
+-- name: expire_spans
+-- Index tick_spans_age.
+DELETE FROM tick_spans WHERE decided_ms < :before_ms;
 
 -- name: purge_spans
 DELETE FROM tick_spans WHERE schedule_key = :key;
