@@ -280,7 +280,7 @@ class Story:
         violations = self.observer.violations + check(ledger)
         reached = Counter(run.reason or run.state for runs in ledger.runs.values() for run in runs)
         reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
-        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(ledger.executions)))
+        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))
         digest = sha256(everything.encode()).hexdigest()
         return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
 
