@@ -18,6 +18,7 @@ from foliot.model.policy import Policy
 from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import IN_FLIGHT, RunRow, Source
 from foliot.plan.definition import stored_policy, stored_spec
+from foliot.settings import Settings
 from foliot.spec.compiled import compile_spec
 from foliot.spec.jitter import fire_time_ms
 from foliot.spec.ticks import Ticks
@@ -32,7 +33,7 @@ class Told(NamedTuple):
     executions: list[Execution]
     accepted: list[str]
     limits: dict[str, int]
-    grace_ms: int
+    settings: Settings
     now_ms: int
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
@@ -149,7 +150,7 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
                 yield f"{span}: dropped as {span.reason} under {each.policy.catchup_policy}"
             if (
                 span.reason in ("missed", "coalesced", "outside_window")
-                and min(late, default=1 << 40) <= ledger.told.grace_ms
+                and min(late, default=1 << 40) <= ledger.told.settings.misfire_grace_ms
             ):
                 yield f"{span}: a tick only {min(late)} ms late was dropped"
             if span.reason == "outside_window":
@@ -224,6 +225,28 @@ def successes_were_launched(ledger: Ledger) -> Iterator[str]:
         )
 
 
+def endings_are_earned(ledger: Ledger) -> Iterator[str]:
+    """Whoever has timed out had its time; whoever is given up has cost so many workers, and was left alone then."""
+    launched = {(execution.launch.run_id, execution.launch.attempt) for execution in ledger.told.executions}
+    for run in (run for runs in ledger.runs.values() for run in runs):
+        if run.state == "TIMED_OUT":
+            limits = _limits(ledger, run)
+            took_ms = (run.finished_ms or 0) - (run.started_ms or 0)
+            if not limits or (took_ms < min(limits) and not ledger.told.clock_stepped):
+                yield f"{run.id} has timed out after {took_ms} ms, allowed were {limits}"
+        if run.reason == "worker_lost":
+            lost = run.attempt - run.failures  # the last attempt was not launched, and counts as a failure
+            if lost < ledger.told.settings.max_pickups or (str(run.id), run.attempt) in launched:
+                yield f"{run.id} was given up after {lost} workers"
+
+
+def _limits(ledger: Ledger, run: RunRow) -> list[int]:
+    """How long a run may take: as its version says; a backfill obeys whichever policy is the newest when it goes on."""
+    backfilled = run.source == Source.BACKFILL
+    versions = [each for each in ledger.versions[run.schedule_key] if backfilled or each.version == run.version]
+    return [limit for each in versions if (limit := stored_policy(each.policy).max_execution_ms) is not None]
+
+
 def final_states_are_sticky(ledger: Ledger) -> Iterator[str]:
     """A run that has ended is never touched again."""
     for runs in ledger.runs.values():
@@ -272,6 +295,8 @@ def limits_hold(ledger: Ledger) -> Iterator[str]:
             run.origin == 0 and run.state not in ("SKIPPED", "PLANNED", "BUFFERED")
             for run in ledger.runs.get(schedule.schedule_key, [])
         )
+        if dial.remaining and any(run.reason == "limit_reached" for run in ledger.runs.get(schedule.schedule_key, [])):
+            yield f"schedule {schedule.schedule_key}: at its limit with {dial.remaining} remaining"
         allowed = ledger.told.limits.get(schedule.schedule_id)
         if allowed is not None and started + dial.remaining != allowed:
             yield f"schedule {schedule.schedule_key}: {started} started, {dial.remaining} left of {allowed}"
@@ -307,11 +332,13 @@ def requests_count_once(ledger: Ledger) -> Iterator[str]:
 
 
 def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
-    """A tick that somebody asked to skip did not run, unless the schedule was purged since, and made anew."""
+    """A tick that somebody asked to skip did not run, unless the schedule was deleted since, and made anew."""
     by_id = {schedule.schedule_id: schedule for schedule in ledger.schedules}
+    ends = [row for row in ledger.audit if row["operation"] in ("delete", "purge")]
+    deleted = {row["schedule_id"]: row["audit_number"] for row in ends}
     for row in ledger.audit:
         schedule = by_id.get(row["schedule_id"])
-        if row["operation"] != "skip" or schedule is None or row["at_ms"] < schedule.created_ms:
+        if row["operation"] != "skip" or schedule is None or row["audit_number"] < deleted.get(row["schedule_id"], 0):
             continue
         ticks = {int(datetime.fromisoformat(text).timestamp()) for text in json.loads(row["after"])["skip"]}
         for run in ledger.runs.get(schedule.schedule_key, []):
@@ -327,6 +354,7 @@ CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     nothing_early,
     launches_are_recorded,
     successes_were_launched,
+    endings_are_earned,
     final_states_are_sticky,
     everything_comes_to_rest,
     limits_hold,
