@@ -18,6 +18,7 @@ from foliot.model.policy import Policy
 from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import IN_FLIGHT, RunRow, Source
 from foliot.plan.definition import stored_policy, stored_spec
+from foliot.settings import Settings
 from foliot.spec.compiled import compile_spec
 from foliot.spec.jitter import fire_time_ms
 from foliot.spec.ticks import Ticks
@@ -32,7 +33,7 @@ class Told(NamedTuple):
     executions: list[Execution]
     accepted: list[str]
     limits: dict[str, int]
-    grace_ms: int
+    settings: Settings
     now_ms: int
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
@@ -49,14 +50,7 @@ class Ledger(NamedTuple):
     spans: dict[int, list[Span]]
     backfills: list[dict[str, Any]]
     audit: list[dict[str, Any]]
-    executions: list[Execution]
-    accepted: list[str]
-    limits: dict[str, int]
-    grace_ms: int
-    now_ms: int
-    clock_stepped: bool
-    finals: dict[tuple[int, int, int], RunRow]
-    held: set[tuple[int, int, int]]
+    told: Told
 
 
 def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
@@ -85,7 +79,7 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
         spans,
         dicts("SELECT * FROM backfills"),
         dicts("SELECT * FROM audit ORDER BY audit_number"),
-        *told,
+        told,
     )
 
 
@@ -156,7 +150,7 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
                 yield f"{span}: dropped as {span.reason} under {each.policy.catchup_policy}"
             if (
                 span.reason in ("missed", "coalesced", "outside_window")
-                and min(late, default=1 << 40) <= ledger.grace_ms
+                and min(late, default=1 << 40) <= ledger.told.settings.misfire_grace_ms
             ):
                 yield f"{span}: a tick only {min(late)} ms late was dropped"
             if span.reason == "outside_window":
@@ -197,7 +191,7 @@ def launches_are_recorded(ledger: Ledger) -> Iterator[str]:
     present = {schedule.schedule_id for schedule in ledger.schedules}
     keys: dict[str, str] = {}
     seen: set[tuple[str, int]] = set()
-    for execution in ledger.executions:
+    for execution in ledger.told.executions:
         launch = execution.launch
         run = known.get(launch.run_id)
         if run is None:
@@ -205,7 +199,7 @@ def launches_are_recorded(ledger: Ledger) -> Iterator[str]:
                 yield f"{launch.run_id} was launched and is not in the ledger"
         elif launch.attempt > run.attempt:
             yield f"{launch.run_id} was launched as attempt {launch.attempt}, the ledger knows {run.attempt}"
-        elif not ledger.clock_stepped and execution.at * 1000 + 1 < run.fire_ms:
+        elif not ledger.told.clock_stepped and execution.at * 1000 + 1 < run.fire_ms:
             yield f"{launch.run_id} was launched before its fire time"
         if keys.setdefault(launch.run_id, launch.key) != launch.key:
             yield f"{launch.run_id} was launched with two keys"
@@ -213,7 +207,7 @@ def launches_are_recorded(ledger: Ledger) -> Iterator[str]:
             yield f"{launch.run_id}: attempt {launch.attempt} was launched twice"
         seen.add((launch.run_id, launch.attempt))
     # Whoever purges a schedule while the clock is an hour ahead has its ticks once more when the clock is right again.
-    forgotten = ledger.clock_stepped and any(row["operation"] == "purge" for row in ledger.audit)
+    forgotten = ledger.told.clock_stepped and any(row["operation"] == "purge" for row in ledger.audit)
     if len(set(keys.values())) != len(keys) and not forgotten:
         yield "two runs share one key"
 
@@ -224,18 +218,40 @@ def _was_purged(ledger: Ledger, schedule_id: str) -> bool:
 
 def successes_were_launched(ledger: Ledger) -> Iterator[str]:
     """Nothing ends in success that was not launched."""
-    launched = {execution.launch.run_id for execution in ledger.executions}
+    launched = {execution.launch.run_id for execution in ledger.told.executions}
     for runs in ledger.runs.values():
         yield from (
             f"{run.id} succeeded unlaunched" for run in runs if run.state == "SUCCESS" and str(run.id) not in launched
         )
 
 
+def endings_are_earned(ledger: Ledger) -> Iterator[str]:
+    """Whoever has timed out had its time; whoever is given up has cost so many workers, and was left alone then."""
+    launched = {(execution.launch.run_id, execution.launch.attempt) for execution in ledger.told.executions}
+    for run in (run for runs in ledger.runs.values() for run in runs):
+        if run.state == "TIMED_OUT":
+            limits = _limits(ledger, run)
+            took_ms = (run.finished_ms or 0) - (run.started_ms or 0)
+            if not limits or (took_ms < min(limits) and not ledger.told.clock_stepped):
+                yield f"{run.id} has timed out after {took_ms} ms, allowed were {limits}"
+        if run.reason == "worker_lost":
+            lost = run.attempt - run.failures  # the last attempt was not launched, and counts as a failure
+            if lost < ledger.told.settings.max_pickups or (str(run.id), run.attempt) in launched:
+                yield f"{run.id} was given up after {lost} workers"
+
+
+def _limits(ledger: Ledger, run: RunRow) -> list[int]:
+    """How long a run may take: as its version says; a backfill obeys whichever policy is the newest when it goes on."""
+    backfilled = run.source == Source.BACKFILL
+    versions = [each for each in ledger.versions[run.schedule_key] if backfilled or each.version == run.version]
+    return [limit for each in versions if (limit := stored_policy(each.policy).max_execution_ms) is not None]
+
+
 def final_states_are_sticky(ledger: Ledger) -> Iterator[str]:
     """A run that has ended is never touched again."""
     for runs in ledger.runs.values():
         for run in runs:
-            ended = ledger.finals.get((run.schedule_key, run.nominal_s, run.origin))
+            ended = ledger.told.finals.get((run.schedule_key, run.nominal_s, run.origin))
             if ended is not None and ended != run:
                 yield f"{run.id} ended in {ended.state} and is now {run.state}"
 
@@ -245,12 +261,12 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
     for schedule in ledger.schedules:
         dial = ledger.dials[schedule.schedule_key]
         for run in ledger.runs.get(schedule.schedule_key, []):
-            if run.state in IN_FLIGHT and run.due_ms is not None and run.due_ms < ledger.now_ms - 60_000:
+            if run.state in IN_FLIGHT and run.due_ms is not None and run.due_ms < ledger.told.now_ms - 60_000:
                 yield f"{run.id} is stuck in {run.state}"
-            if run.state in IN_FLIGHT and run.due_ms is None and run.id not in ledger.held:
+            if run.state in IN_FLIGHT and run.due_ms is None and run.id not in ledger.told.held:
                 yield f"{run.id} is held by {run.owner}, who is dead or does not know of it"
-            if run.state in IN_FLIGHT and run.owner is None and (run.due_ms or 0) > ledger.now_ms + 60_000:
-                yield f"{run.id} is to be tried again, in {(run.due_ms or 0) - ledger.now_ms} ms"
+            if run.state in IN_FLIGHT and run.owner is None and (run.due_ms or 0) > ledger.told.now_ms + 60_000:
+                yield f"{run.id} is to be tried again, in {(run.due_ms or 0) - ledger.told.now_ms} ms"
         waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]
         if waiting and dial.in_flight == 0 and not dial.paused:
             yield f"schedule {schedule.schedule_key}: {len(waiting)} wait and nothing runs"
@@ -258,7 +274,7 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
             continue
         if dial.next_fire_ms is None:
             yield f"schedule {schedule.schedule_key} has a next tick and will never look at it"
-        elif dial.next_fire_ms < ledger.now_ms - 60_000:
+        elif dial.next_fire_ms < ledger.told.now_ms - 60_000:
             yield f"schedule {schedule.schedule_key} has been due since {dial.next_fire_ms}"
 
 
@@ -279,7 +295,9 @@ def limits_hold(ledger: Ledger) -> Iterator[str]:
             run.origin == 0 and run.state not in ("SKIPPED", "PLANNED", "BUFFERED")
             for run in ledger.runs.get(schedule.schedule_key, [])
         )
-        allowed = ledger.limits.get(schedule.schedule_id)
+        if dial.remaining and any(run.reason == "limit_reached" for run in ledger.runs.get(schedule.schedule_key, [])):
+            yield f"schedule {schedule.schedule_key}: at its limit with {dial.remaining} remaining"
+        allowed = ledger.told.limits.get(schedule.schedule_id)
         if allowed is not None and started + dial.remaining != allowed:
             yield f"schedule {schedule.schedule_key}: {started} started, {dial.remaining} left of {allowed}"
 
@@ -299,14 +317,14 @@ def backfills_are_exact(ledger: Ledger) -> Iterator[str]:
             yield f"backfill {row['backfill_id']}: ran {runs}, expected {expected}"
         if row["state"] == "DONE" and row["only_what"] == "all" and runs != expected:
             yield f"backfill {row['backfill_id']} is done with {len(runs)} of {len(expected)}"
-        if row["state"] == "RUNNING" and (row["next_ms"] or 0) < ledger.now_ms - 60_000:
+        if row["state"] == "RUNNING" and (row["next_ms"] or 0) < ledger.told.now_ms - 60_000:
             yield f"backfill {row['backfill_id']} is forgotten: due since {row['next_ms']}"
 
 
 def requests_count_once(ledger: Ledger) -> Iterator[str]:
     """An accepted request has one audit row, and one effect."""
     audited = Counter(row["request_id"] for row in ledger.audit if row["request_id"])
-    for request_id in ledger.accepted:
+    for request_id in ledger.told.accepted:
         if audited[request_id] != 1:
             yield f"{request_id} was accepted and audited {audited[request_id]} times"
     triggers = Counter(run.request_id for runs in ledger.runs.values() for run in runs if run.source == Source.TRIGGER)
@@ -314,11 +332,13 @@ def requests_count_once(ledger: Ledger) -> Iterator[str]:
 
 
 def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
-    """A tick that somebody asked to skip did not run, unless the schedule was purged since, and made anew."""
+    """A tick that somebody asked to skip did not run, unless the schedule was deleted since, and made anew."""
     by_id = {schedule.schedule_id: schedule for schedule in ledger.schedules}
+    ends = [row for row in ledger.audit if row["operation"] in ("delete", "purge")]
+    deleted = {row["schedule_id"]: row["audit_number"] for row in ends}
     for row in ledger.audit:
         schedule = by_id.get(row["schedule_id"])
-        if row["operation"] != "skip" or schedule is None or row["at_ms"] < schedule.created_ms:
+        if row["operation"] != "skip" or schedule is None or row["audit_number"] < deleted.get(row["schedule_id"], 0):
             continue
         ticks = {int(datetime.fromisoformat(text).timestamp()) for text in json.loads(row["after"])["skip"]}
         for run in ledger.runs.get(schedule.schedule_key, []):
@@ -334,6 +354,7 @@ CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     nothing_early,
     launches_are_recorded,
     successes_were_launched,
+    endings_are_earned,
     final_states_are_sticky,
     everything_comes_to_rest,
     limits_hold,

@@ -8,6 +8,7 @@ from foliot.model.dial import Dial
 from foliot.model.policy import Policy
 from foliot.model.run import FINAL, IN_FLIGHT, RunRow
 from foliot.plan.definition import stored_policy
+from foliot.settings import Settings
 from foliot.store.sqlite.driver import SqliteStore
 
 _RUN = ", ".join(RunRow._fields)
@@ -26,17 +27,18 @@ class Look(NamedTuple):
 class Observer:
     """Compares each commit with the one before it."""
 
-    def __init__(self, store: SqliteStore, now_ms: Any, max_buffer: int) -> None:
-        """Take the real store."""
+    def __init__(self, store: SqliteStore, now_ms: Any, settings: Settings) -> None:
+        """Take the real store, and what the instances obey."""
         self._connection = store._writer
         self._now_ms = now_ms
-        self._max_buffer = max_buffer
+        self._settings = settings
         self._policies: dict[tuple[int, int], Policy] = {}
         self.violations: list[str] = []
         self.commits = 0
         self.changes = -1
         self.clock_stepped = False
         self.finals: dict[tuple[int, int, int], RunRow] = {}
+        self.met: set[tuple[tuple[int, int, int], str | None]] = set()
         self.last = self._look()
 
     def committed(self) -> None:
@@ -50,7 +52,10 @@ class Observer:
         self._counters(look)
         self._monotone(look)
         self._runs(look)
-        self._starts(look)
+        started = self._started(look)
+        for schedule_key, runs in started.items():
+            self._check_starts(look, schedule_key, runs)
+        self._endings(look, started)
         self.last = look
 
     def _look(self) -> Look:
@@ -87,7 +92,7 @@ class Observer:
             counted = (in_flight.get(key, 0), waiting.get(key, 0))
             if (dial.in_flight, dial.waiting) != counted:
                 self._say("counters", f"schedule {key}: dial {dial.in_flight, dial.waiting}, ledger {counted}")
-            if dial.waiting > self._max_buffer + 1:
+            if dial.waiting > self._settings.max_buffer + 1:
                 self._say("buffer bounded", f"schedule {key}: {dial.waiting} wait")
 
     def _monotone(self, look: Look) -> None:
@@ -126,14 +131,35 @@ class Observer:
             if before.state in IN_FLIGHT and run.state in FINAL and run.attempt != before.attempt:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
 
-    def _starts(self, look: Look) -> None:
+    def _endings(self, look: Look, started: dict[int, list[RunRow]]) -> None:
+        for key, before in self.last.runs.items():
+            run = look.runs.get(key)
+            if run is None or run.state not in FINAL or before.state in FINAL:
+                continue
+            if run.reason == "zombie" and not self._silent(before, look):
+                self._say("zombies are silent", f"{key} was anybody's since {before.due_ms}, and now is {look.now_ms}")
+            if run.state == "CANCELLED" and not before.cancel_requested:
+                self._say("cancelled on request", f"{key} was cancelled and nobody wanted that")
+            if run.state == "TERMINATED" and run.schedule_key not in started:
+                self._say("terminated for another", f"{key} has ended by force, and nothing has started")
+            dial = look.dials.get(run.schedule_key)
+            if run.reason == "limit_reached" and dial is not None and dial.remaining != 0:
+                self._say("limit", f"{key} was dropped with {dial.remaining} actions remaining")
+
+    def _silent(self, before: RunRow, look: Look) -> bool:
+        silent_ms = look.now_ms - self._settings.zombie_after_ms
+        return before.owner is not None and before.due_ms is not None and before.due_ms <= silent_ms
+
+    def _started(self, look: Look) -> dict[int, list[RunRow]]:
+        """Return the runs that have started since the last look, by schedule; remember what is met."""
         started: dict[int, list[RunRow]] = {}
         for key, run in look.runs.items():
             before = self.last.runs.get(key)
+            if before is None or (before.state, before.reason) != (run.state, run.reason):
+                self.met |= {(key, run.state), (key, run.reason)}
             if run.state in IN_FLIGHT and (before is None or before.state not in IN_FLIGHT):
                 started.setdefault(run.schedule_key, []).append(run)
-        for schedule_key, runs in started.items():
-            self._check_starts(look, schedule_key, runs)
+        return started
 
     def _check_starts(self, look: Look, key: int, runs: list[RunRow]) -> None:
         dial, before = look.dials.get(key), self.last.dials.get(key)

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from random import Random
@@ -30,13 +31,15 @@ from foliot.testing.faults import Fault, FaultyStore, Mishap
 from foliot.testing.loop import Stuck, VirtualLoop
 from tests.simulation.checkers import Told, check, read_ledger
 from tests.simulation.observer import Observer
-from tests.simulation.workload import Request, fields_of, perform, refused, requests_of
+from tests.simulation.workload import SERVED_BY_ALL, SERVED_BY_ONE, Request, fields_of, perform, refused, requests_of
 
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
 RAGE_S = 330.0
 REST_S = 240.5
 """Not a whole second: at the end nothing is just being fired."""
+DESERTION_S = 180.0
+"""Long enough for a run whose worker is gone to be given up by the others."""
 SETTINGS = Settings(
     tick_ms=4_000,
     misfire_grace_ms=10_000,
@@ -50,7 +53,7 @@ SETTINGS = Settings(
     lock_ttl_ms=20_000,
     heartbeat_ms=6_000,
     sweep_ms=60_000,
-    zombie_after_ms=90_000,
+    zombie_after_ms=60_000,
     backfills_per_iteration=2,
     max_clock_skew_ms=600_000,
     max_pickups=50,
@@ -124,7 +127,8 @@ class Story:
         self.random = Random(seed)
         self.clock = SimClock(loop)
         self.real = SqliteStore(clock=self.clock, inline=True)
-        self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), SETTINGS.max_buffer)
+        self.settings = replace(SETTINGS, max_pickups=self.random.choice((50, 50, 2)))
+        self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = Watched(self.real, self.observer.committed)
         self.executor = RecordingExecutor(self.clock.now, self._plan)
         self.faults: Counter[str] = Counter()
@@ -133,7 +137,9 @@ class Story:
         self.alive: set[Engine] = set()
         self.held: set[tuple[int, int, int]] = set()
         self.raging = True
+        self.ahead_s = 0.0
         self.rate = self.random.choice((0.0, 0.01, 0.04, 0.1))
+        self.deserted = self.random.random() < 0.4
         self.names = [f"schedule-{number}" for number in range(self.random.randint(2, 4))]
 
     # --- what goes wrong ------------------------------------------------------------------------------------------
@@ -157,8 +163,10 @@ class Story:
 
     # --- who does what --------------------------------------------------------------------------------------------
 
-    async def instance(self) -> None:
-        """An instance that lives, dies and comes back until the end."""
+    async def instance(self, number: int) -> None:
+        """An instance that lives, dies and comes back until the end; a deserter leaves a queue alone meanwhile."""
+        queues = frozenset({SERVED_BY_ALL} if number else {SERVED_BY_ALL, SERVED_BY_ONE})
+        deserter = self.deserted and number == 0
         while True:
             died = asyncio.Event()
             store = FaultyStore(self.store, self.mishap, died.set)
@@ -166,7 +174,8 @@ class Story:
                 store,
                 {"function": self.executor},
                 clock=self.clock,
-                settings=SETTINGS,
+                settings=self.settings,
+                queues=queues,
                 probe=SilentProbe(self.observer.violations),
             )
             self.alive.add(engine)
@@ -180,7 +189,7 @@ class Story:
                 store.dead = True
                 self.bury(engine, starting)
                 raise
-            if not died.is_set() and starting.done() and self.random.random() < 0.5:
+            if not died.is_set() and starting.done() and not deserter and self.random.random() < 0.5:
                 self.faults["graceful_stop"] += 1
                 try:
                     async with asyncio.timeout(60):
@@ -191,7 +200,8 @@ class Story:
                 self.faults["kill"] += 1
             store.dead = True
             self.bury(engine, starting)
-            await pause(self.random.choice((0.0, 2.0, 15.0, 60.0)))
+            absence_s = self.random.choice((0.0, 2.0, 15.0, 60.0))
+            await pause(DESERTION_S if deserter and self.raging else absence_s)
 
     def bury(self, engine: Engine, starting: asyncio.Future[None]) -> None:
         """End everything of an instance that has died: none of it can reach the store any more."""
@@ -237,6 +247,7 @@ class Story:
         self.faults["clock_step"] += 1
         self.observer.clock_stepped = True
         self.clock.off = self.random.choice((3600.0, -3600.0))
+        self.ahead_s = max(0.0, self.clock.off)  # so long does whatever was put off meanwhile seem far away
         await pause(self.random.uniform(10, 60))
         self.clock.off = 0.0
 
@@ -249,14 +260,16 @@ class Story:
 
     async def tell(self) -> None:
         self.create()
-        instances = [asyncio.ensure_future(self.instance()) for _ in range(self.random.randint(1, 3))]
+        instances = [
+            asyncio.ensure_future(self.instance(number)) for number in range(self.random.randint(1 + self.deserted, 3))
+        ]
         people = [asyncio.ensure_future(self.person(each)) for each in requests_of(self.random, self.names, RAGE_S)]
         setter = asyncio.ensure_future(self.clock_setter())
         await pause(RAGE_S)
         self.raging = False
         await asyncio.gather(*people, setter)
-        self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue="default")).result()
-        await pause(REST_S if not self.faults["clock_step"] else REST_S + 3700)
+        self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
+        await pause(REST_S + self.ahead_s)
         self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
         for task in instances:
             task.cancel()
@@ -270,7 +283,7 @@ class Story:
             self.executor.executions,
             self.accepted,
             self.limits,
-            SETTINGS.misfire_grace_ms,
+            self.settings,
             now_ms,
             stepped,
             self.observer.finals,
@@ -278,9 +291,10 @@ class Story:
         )
         ledger = read_ledger(connection, told)
         violations = self.observer.violations + check(ledger)
-        reached = Counter(run.reason or run.state for runs in ledger.runs.values() for run in runs)
+        ended = {(run.id, name) for runs in ledger.runs.values() for run in runs for name in (run.state, run.reason)}
+        reached = Counter(str(name) for _, name in ended | self.observer.met)
         reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
-        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(ledger.executions)))
+        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))
         digest = sha256(everything.encode()).hexdigest()
         return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
 

@@ -18,7 +18,8 @@ EXPECTED = (
     *(fault.value for fault in Fault if fault is not Fault.NONE),
     "kill", "graceful_stop", "clock_step",
     "overlap", "superseded", "buffer_full", "min_interval", "retry", "catch_up", "cancel_requested", "shadow",
-    "skip_requested", "target_paused", "SUCCESS", "FAILED",
+    "skip_requested", "target_paused", "limit_reached", "worker_lost", "zombie",
+    "SUCCESS", "FAILED", "CANCELLED", "TERMINATED", "TIMED_OUT",
     "span:missed", "span:coalesced", "span:outside_window", "span:edited", "span:deleted", "span:resumed",
 )  # fmt: skip
 

@@ -21,6 +21,8 @@ SPECS: tuple[dict[str, Any], ...] = (
 )
 OVERLAPS = ("skip", "allow", "queue", "buffer_one", "cancel_other", "terminate_other")
 CATCHUPS = ("none", "coalesce", "fire_immediately", "spread")
+SERVED_BY_ALL = "default"
+SERVED_BY_ONE = "remote"
 
 
 class Request(NamedTuple):
@@ -44,8 +46,8 @@ def fields_of(random: Random) -> dict[str, Any]:
     }
     if random.random() < 0.2:
         given["catchup_window"] = random.choice((0, 60, 600))
-    if random.random() < 0.15:
-        given["remaining_actions"] = random.randint(1, 12)
+    if random.random() < 0.2:
+        given["remaining_actions"] = random.choice((1, 2, 4, random.randint(5, 12)))
     if random.random() < 0.2:
         given["max_attempts"] = 3
     if random.random() < 0.1:
@@ -60,6 +62,8 @@ def fields_of(random: Random) -> dict[str, Any]:
         given["max_execution_ms"] = 20_000
     if random.random() < 0.05:
         given["shadow"] = True
+    if random.random() < 0.2:
+        given["queue"] = SERVED_BY_ONE
     return given
 
 
@@ -81,8 +85,8 @@ def perform(session: Session, request: Request, now_s: float) -> Any:
     operation = request.operation
     if operation == "target":
         if given["pause"]:
-            return targets.pause_target(session, queue="default")
-        return targets.resume_target(session, queue="default")
+            return targets.pause_target(session, queue=SERVED_BY_ALL)
+        return targets.resume_target(session, queue=SERVED_BY_ALL)
     if operation == "backfill":
         end = given.pop("end_ago")
         given["ranges"] = [(now_s - end - given.pop("length"), now_s - end)]

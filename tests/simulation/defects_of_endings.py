@@ -1,0 +1,94 @@
+"""More mistakes planted on purpose: about how runs end, and who gives them up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from foliot.engine.host import Engine
+from foliot.engine.launching import Attempt, Launching
+from foliot.model.dial import Dial
+from foliot.model.run import Reason
+from foliot.plan import settle as plan_settle
+from foliot.plan.decide import Decision
+from foliot.plan.rule import Rule
+from foliot.settings import Settings
+from tests.simulation.planting import Patches, defect
+
+
+@defect
+def zombies_are_given_up_too_soon(patches: Patches) -> None:
+    """A run that anybody may pick up has failed before anybody could."""
+    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms <= :silent_since_ms + 50000")
+
+
+@defect
+def a_run_is_given_up_too_soon(patches: Patches) -> None:
+    """The first worker that dies is the run's fault."""
+    begin = Engine.__init__
+
+    def hasty(self: Engine, *rest: Any, settings: Settings, **named: Any) -> None:
+        begin(self, *rest, settings=replace(settings, max_pickups=1), **named)
+
+    patches.set(Engine, "__init__", hasty)
+
+
+@defect
+def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
+    """Nobody counts how many workers a run has cost until it has cost one more."""
+    start = Launching.start
+
+    def once_more(self: Launching, launches: Any, now_ms: int) -> None:
+        found = list(launches)
+        start(self, found, now_ms)
+        for row, rule in found:
+            if row.attempt - row.failures == self._instance.settings.max_pickups + 1:
+                start(self, [(row._replace(failures=row.failures + 1), rule)], now_ms)
+
+    patches.set(Launching, "start", once_more)
+
+
+@defect
+def deadlines_come_early(patches: Patches) -> None:
+    """Who may take twenty seconds has timed out after ten."""
+    begin = Attempt.__init__
+
+    def hasty(self: Attempt, row: Any, rule: Rule, started_ms: int) -> None:
+        limit_ms = rule.policy.max_execution_ms
+        half = replace(rule.policy, max_execution_ms=None if limit_ms is None else limit_ms // 2)
+        begin(self, row, rule._replace(policy=half), started_ms)
+
+    patches.set(Attempt, "__init__", hasty)
+
+
+@defect
+def a_cancellation_hits_everybody(patches: Patches) -> None:
+    """Whoever is to be cancelled takes along whatever else is executed here."""
+
+    def everybody(self: Launching, rows: Any) -> None:
+        for attempt in list(self.active.values()):
+            self.cancel(attempt)
+
+    patches.set(Launching, "end", everybody)
+
+
+@defect
+def terminate_other_starts_nothing(patches: Patches) -> None:
+    """What is in flight ends by force, and the tick for which it had to go waits all the same."""
+    start = Decision._start
+
+    def late(self: Decision, due: Any) -> None:
+        (self._wait(due, due.reason) if self.terminate else start(self, due))
+
+    patches.set(Decision, "_start", late)
+
+
+@defect
+def the_last_action_is_dropped(patches: Patches) -> None:
+    """Whoever leaves the queue while one action remains finds that there is none."""
+    obstacle = plan_settle._obstacle
+
+    def one_short(dial: Dial, *rest: Any, automatic: bool) -> Reason | None:
+        return Reason.LIMIT_REACHED if automatic and dial.remaining == 1 else obstacle(dial, *rest, automatic=automatic)
+
+    patches.set(plan_settle, "_obstacle", one_short)
