@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from foliot.errors import AlreadyExists, InvalidField, NotFound, shown
+from foliot.errors import AlreadyExists, InvalidField, NotFound, StoreError, shown
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
@@ -18,12 +19,12 @@ from foliot.operations.editing import (
     Note,
     Opened,
     audit,
-    current_dial,
-    current_version,
     find,
+    loaded,
     open_schedule,
     rule_for,
     save,
+    stand_in,
 )
 from foliot.operations.session import Session, once
 from foliot.operations.views import change_view, schedule_view, version_view
@@ -33,6 +34,8 @@ from foliot.plan.rule import Rule
 
 DEFAULT_PAGE = 50
 MAX_FILTER_CHARS = 1_000
+STORED_STATES = tuple(state for state in ScheduleState if state is not ScheduleState.DAMAGED)
+"""The states that a list can look for; that a schedule is damaged shows only when it is read."""
 
 
 @once(Schedule)
@@ -103,12 +106,8 @@ def patch(
 def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     row = find(session, schedule_id)
-    return _view(session, row, current_dial(session, row))
-
-
-def _view(session: Session, row: ScheduleRow, dial: Dial) -> Schedule:
-    version = current_version(session, row)
-    return schedule_view(row, dial, version, rule_for(session, row, version))
+    dials = session.transaction.read_dials([row.schedule_key])
+    return schedule_view(*loaded(session, row, dials.get(row.schedule_key)))
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
@@ -122,9 +121,12 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     limit: int = DEFAULT_PAGE,
     after: str | None = None,
 ) -> Page[Schedule]:
-    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``."""
-    if state is not None and state not in list(ScheduleState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(ScheduleState)}")
+    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``.
+
+    One that is damaged is in the state ``damaged``, and ``degraded`` says why.
+    """
+    if state is not None and state not in STORED_STATES:
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(STORED_STATES)}")
     for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
         if given is not None:
             check_text(field, given, MAX_FILTER_CHARS)
@@ -136,8 +138,16 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
     shown_rows = rows[:limit]
     dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
-    items = tuple(_view(session, row, dials[row.schedule_key]) for row in shown_rows)
+    items = tuple(_listed(session, row, dials.get(row.schedule_key)) for row in shown_rows)
     return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def _listed(session: Session, row: ScheduleRow, dial: Dial | None) -> Schedule:
+    """What a list shows of a schedule: one that is damaged must not hide the others."""
+    try:
+        return schedule_view(*loaded(session, row, dial))
+    except StoreError as error:
+        return replace(schedule_view(*stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
 
 
 @once(Schedule)
@@ -150,7 +160,7 @@ def delete(
     request_id: str | None = None,
 ) -> Schedule:
     """Close a schedule: no more ticks.  Its history stays until its retention ends, or goes with ``purge``."""
-    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
+    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
     transaction, now_ms = session.transaction, session.now_ms
     key = opened.row.schedule_key
     closed = edit.closed(opened.dial, opened.rule, now_ms)
@@ -162,7 +172,7 @@ def delete(
     row = opened.row._replace(state="closed", purge=purge)
     note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
     answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
-    if purge and not dial.in_flight and dial.cursor_s < now_ms // 1000:
+    if purge and not dial.in_flight and dial.cursor_s <= edit.before(now_ms):  # no tick that could run once more
         transaction.purge(key)
     return answer
 
