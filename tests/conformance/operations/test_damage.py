@@ -6,8 +6,9 @@ import pytest
 
 from foliot.errors import NotFound, StaleToken, StoreError
 from foliot.model.schedule import Schedule
-from foliot.operations import control, runs, schedules
-from tests.conformance.operations.kit import Bench
+from foliot.operations import control, runs, schedules, targets
+from foliot.operations.verify import verify
+from tests.conformance.operations.kit import Bench, Worker, shown
 
 NO_DIAL = "DELETE FROM dials WHERE schedule_key = 2"
 VERSIONS = {
@@ -125,3 +126,51 @@ def test_a_purge_goes_at_once_in_the_middle_of_a_second(three: Bench) -> None:
     """It was left to the next sweep, unless it came with the first millisecond of a second."""
     three.ask(schedules.delete, "b", purge=True)
     assert [row[2] for row in three.dump()["schedules"]] == ["a", "c"]
+
+
+# --- a calendar that is gone ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def excluding(bench: Bench) -> Bench:
+    """A schedule that excludes the days of a calendar, and one that does not."""
+    bench.ask(targets.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
+    bench.create("report", exclude={"named": ["closed"]})
+    bench.create("other")
+    return bench
+
+
+def tick(bench: Bench, minute: str) -> Worker:
+    """What an instance does that remembers nothing."""
+    worker = bench.worker()
+    bench.go(minute)
+    worker.tick()
+    return worker
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("DELETE FROM calendars", "version 1 of its calendar 'closed' is missing"),
+        ("UPDATE calendars SET document = '['", "version 1 of calendar 'closed' cannot be read"),
+    ],
+)
+def test_a_calendar_that_is_gone_damages_who_excludes_it(excluding: Bench, damage: str, told: str) -> None:
+    """Whoever read the schedule was told that its own request was wrong."""
+    excluding.execute(damage)
+    with pytest.raises(StoreError, match=f"'report' is damaged: its version 1 cannot be read .{told}"):
+        excluding.get()
+    assert [each.state for each in listed(excluding)] == ["active", "damaged"]
+    problems = excluding.ask(verify, "report").problems
+    assert [each.kind for each in problems] == ["version"]
+    assert told in problems[0].text
+
+
+def test_nothing_fires_on_days_that_a_calendar_excluded_which_is_gone(excluding: Bench) -> None:
+    """The day is excluded; without the calendar nobody knows that any more, so that nothing may run."""
+    excluding.execute("DELETE FROM calendars")
+    excluding.execute("UPDATE dials SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
+    worker = tick(excluding, "08:01")
+    assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
+    assert list(worker.instance.rules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
+    assert [shown(run.scheduled_for) for run in excluding.runs("other")] == ["08:01"]
