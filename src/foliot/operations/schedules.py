@@ -27,6 +27,7 @@ from foliot.operations.editing import (
     stand_in,
 )
 from foliot.operations.session import Session, once
+from foliot.operations.silence import refuse_silent
 from foliot.operations.views import change_view, schedule_view, version_view
 from foliot.plan import edit
 from foliot.plan.definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
@@ -242,7 +243,7 @@ def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> S
     rule = rule_for(session, row, version)
     remaining = None if drafted.remaining is UNSET else drafted.remaining
     dial = edit.created(rule, now_ms, remaining=remaining, paused=paused)
-    _refuse_silent(rule, dial.next_nominal_s, now_ms)
+    refuse_silent(rule, dial)
     transaction.insert_version(version)
     transaction.insert_dial(dial)
     if drafted.definition.spec.exclude.named:
@@ -272,7 +273,7 @@ def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Sc
     if was_closed:
         row = row._replace(state="paused" if dial.paused else "active")  # a pause survives delete and create
         dial = edit.aimed(dial._replace(closed=False, remaining=None), rule, dial.cursor_s)
-        _refuse_silent(rule, dial.next_nominal_s, now_ms)
+        refuse_silent(rule, dial)
     if drafted.remaining is not UNSET:
         edited = edit.limited(dial, rule, drafted.remaining, now_ms)
         dial, spans = edited.dial, spans + edited.spans
@@ -336,13 +337,6 @@ _CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
 
 def _same(one: VersionRow, other: VersionRow) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)
-
-
-def _refuse_silent(rule: Rule, first: int | None, now_ms: int) -> None:
-    """A new schedule that can never run is a mistake; say so instead of keeping it."""
-    end = rule.spec.end_at
-    if first is None and end is not None and rule.ticks.prev_epoch(now_ms // 1000 + 1) is not None:
-        raise InvalidField("end_at", f"{end} is over: there is no tick left")
 
 
 def page_limit(session: Session, limit: int) -> int:
