@@ -135,6 +135,14 @@ def rule_for(session: Session, row: ScheduleRow, version: VersionRow) -> Rule:
     return rule_of(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
+def newest_calendar(session: Session, name: str) -> CalendarRow:
+    """Return the calendar that a spec names, as it is now."""
+    found = session.transaction.calendar(session.namespace, name)
+    if found is None:
+        raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
+    return found
+
+
 def calendar_of(row: CalendarRow) -> NamedCalendar:
     """Return the named calendar that a row holds.  Raises :class:`~foliot.errors.StoreError` if it is damaged."""
     try:

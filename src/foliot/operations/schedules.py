@@ -10,7 +10,7 @@ from foliot.errors import AlreadyExists, InvalidField, NotFound, StoreError, sho
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
-from foliot.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
+from foliot.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from foliot.model.run import Reason
 from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
 from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
@@ -21,6 +21,7 @@ from foliot.operations.editing import (
     audit,
     find,
     loaded,
+    newest_calendar,
     open_schedule,
     rule_for,
     save,
@@ -309,12 +310,7 @@ def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
 
 def new_version(session: Session, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
     """Return a definition as a version, with the calendars it refers to as they are now."""
-    calendars: dict[str, int] = {}
-    for name in definition.spec.exclude.named:
-        found: CalendarRow | None = session.transaction.calendar(session.namespace, name)
-        if found is None:
-            raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
-        calendars[name] = found.version
+    calendars = {name: newest_calendar(session, name).version for name in definition.spec.exclude.named}
     about = {"description": definition.description, "labels": dict(definition.labels)}
     return VersionRow(
         schedule_key=row.schedule_key,
