@@ -23,6 +23,7 @@ from foliot.operations import control, schedules, targets
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.drafting import check_name
+from foliot.operations.preview import preview_for
 from foliot.operations.session import Session
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction
@@ -200,6 +201,7 @@ class Foliot(_Home):
     spans = _Async(ledger.spans, writes=False)
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
+    preview = _Async(preview_for, writes=False)
     put_workflow = _Async(targets.put_workflow)
     get_workflow = _Async(targets.get_workflow, writes=False)
     put_calendar = _Async(targets.put_calendar)
@@ -274,6 +276,7 @@ class SyncFoliot(_Home):
     spans = _Sync(ledger.spans, writes=False)
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)
+    preview = _Sync(preview_for, writes=False)
     put_workflow = _Sync(targets.put_workflow)
     get_workflow = _Sync(targets.get_workflow, writes=False)
     put_calendar = _Sync(targets.put_calendar)

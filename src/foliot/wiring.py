@@ -97,13 +97,23 @@ def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
 
 @contextmanager
 def open_proof(url: str, namespace: str) -> Iterator[Proof]:
-    """Give what checks the schedules of a namespace; an embedded file that is not there is refused, not created."""
+    """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is."""
     from foliot.operations.proof import Proof
 
-    if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY and not Path(path).exists():
-        raise InvalidField("store", f"there is no file {path}")
+    if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY:
+        _refuse_unmade(path)
     with closing(open_store(url)) as store:
         yield Proof(store, namespace, Settings())
+
+
+def _refuse_unmade(path: str) -> None:
+    """Raise unless an embedded file holds a store of this release: opening it would make or migrate one."""
+    if not Path(path).exists():
+        raise InvalidField("store", f"there is no file {path}")
+    if Path(path).stat().st_size == 0:
+        raise InvalidField("store", f"the file {path} is empty: there is no store in it; nothing was written")
+    with _sqlite_migrator(path, create=False) as migrator:
+        migrator.refuse_older()
 
 
 def masked(url: str) -> str:

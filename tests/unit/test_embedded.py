@@ -120,7 +120,7 @@ def test_the_twins_have_the_same_operations() -> None:
 
 def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
     reads = {"get", "list_schedules", "history", "versions", "backfills", "runs", "run", "spans", "describe", "verify",
-             "get_workflow", "get_calendar", "list_calendars"}  # fmt: skip
+             "preview", "get_workflow", "get_calendar", "list_calendars"}  # fmt: skip
     members = operations(SyncFoliot, _Sync)
     assert {name for name, member in members.items() if not member.writes} == reads
     assert all(member.__doc__ for member in members.values())
@@ -133,6 +133,19 @@ def test_the_twins_are_built_alike() -> None:
 def test_an_operation_keeps_its_documentation(url: str) -> None:
     with SyncFoliot(url, engine=False) as foliot:
         assert foliot.pause.__doc__ == operations(Foliot, _Async)["pause"].__doc__
+
+
+def test_both_twins_look_ahead(url: str) -> None:
+    """A preview was for the page alone."""
+
+    async def ask() -> Any:
+        async with Foliot(url, engine=False) as foliot:
+            return await foliot.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
+
+    with SyncFoliot(url, engine=False) as foliot:
+        found = foliot.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
+    assert found == asyncio.run(ask())
+    assert found.ticks[0].at.isoformat() == "2027-01-15T09:00:00+00:00"
 
 
 def test_nothing_works_before_it_is_open(url: str) -> None:

@@ -59,6 +59,8 @@ def verify_command(
 ) -> None:
     """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 2 if there is nothing to verify.
 
+    Nothing is written, and a store is neither created nor migrated.
+
     Example: foliot verify --store sqlite:///jobs.db --schedule report
     """
     from foliot.wiring import open_proof

@@ -36,12 +36,13 @@ class Definition:
 
 
 class ScheduleState(StrEnum):
-    """What a schedule is doing, in one word."""
+    """What a schedule is doing, in one word; one whose rows cannot be read does nothing, and a list shows it so."""
 
     ACTIVE = "active"
     PAUSED = "paused"
     EXHAUSTED = "exhausted"
     CLOSED = "closed"
+    DAMAGED = "damaged"
 
 
 @dataclass(frozen=True, slots=True)

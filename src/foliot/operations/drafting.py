@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -58,12 +58,7 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
 
     Raises :class:`~foliot.errors.InvalidInput` naming the field.
     """
-    for name in given:
-        if name not in FIELDS:
-            begun = [field for field in FIELDS if field.startswith(f"{name}_")]
-            near = begun or get_close_matches(str(name), FIELDS, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(FIELDS)}"
-            raise InvalidField(str(name), f"there is no such field{hint}")
+    _check_fields(given, FIELDS)
     definition = Definition(
         spec=_spec(given, base),
         action=_action(given, base, settings),
@@ -77,6 +72,21 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
     ) else UNSET  # fmt: skip
     paused = _flag("paused", given["paused"]) if "paused" in given else UNSET
     return Draft(definition, remaining, paused)
+
+
+def spec_of(given: Mapping[str, Any]) -> SpecDocument:
+    """Return the spec that fields describe; there may be no others among them."""
+    _check_fields(given, ("spec", *SPEC_FIELDS))
+    return _spec(given, None)
+
+
+def _check_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            begun = [field for field in known if field.startswith(f"{name}_")]
+            near = begun or get_close_matches(str(name), known, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(known)}"
+            raise InvalidField(str(name), f"there is no such field{hint}")
 
 
 def check_name(field: str, value: object, settings: Settings) -> str:

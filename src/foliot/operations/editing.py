@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from foliot.errors import FoliotError, InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
+from foliot.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
 from foliot.model.dial import Dial, Span
 from foliot.model.record import Record
-from foliot.model.rows import AuditRow, DefinitionRow, ScheduleRow, VersionRow
+from foliot.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
 from foliot.model.schedule import Schedule
+from foliot.model.spec import NamedCalendar
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
-from foliot.operations.views import schedule_view
-from foliot.plan.definition import compact, definition_row, rule_of, stored_calendar
+from foliot.operations.views import at_ms, at_s, schedule_view
+from foliot.plan import edit
+from foliot.plan.definition import compact, definition_row, rule_of, stored_calendar, stored_definition
 from foliot.plan.rule import Rule
 
 NO_SCHEDULE = ""
 """Under which id the audit keeps changes of workflows, calendars and targets."""
+UNREADABLE = (StoreError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What reading rows that nobody of us has written may raise."""
 
 
 class Opened(NamedTuple):
@@ -38,12 +42,17 @@ def find(session: Session, schedule_id: str) -> ScheduleRow:
     return row
 
 
-def open_schedule(session: Session, schedule_id: str, token: int | None = None, *, closed: bool = False) -> Opened:
-    """Lock a schedule and return it as it is now; a stale token or a closed schedule changes nothing."""
-    dials = session.transaction.lock_dials([find(session, schedule_id).schedule_key])
+def open_schedule(
+    session: Session, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
+) -> Opened:
+    """Lock a schedule and return it as it is now; a stale token or a closed schedule changes nothing.
+
+    One that is damaged raises :class:`~foliot.errors.StoreError`; with ``repair`` it is returned with stand-ins.
+    """
+    key = find(session, schedule_id).schedule_key
+    dial = session.transaction.lock_dials([key]).get(key)
     row = find(session, schedule_id)  # once more: what was read before the lock may be out of date
-    dial = dials.get(row.schedule_key)
-    if dial is None:
+    if row.schedule_key != key:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
     if token is not None and type(token) is not int:
         raise InvalidField("token", f"{token!r} is not a conflict token; pass the one that the schedule was read with")
@@ -51,44 +60,96 @@ def open_schedule(session: Session, schedule_id: str, token: int | None = None, 
         raise StaleToken(token, row.token)
     if row.state == "closed" and not closed:
         raise ScheduleClosed(f"schedule {schedule_id!r} was deleted; create it again to use it")
-    version = current_version(session, row)
-    return Opened(row, dial, version, rule_for(session, row, version))
+    return repaired(session, row, dial) if repair else loaded(session, row, dial)
 
 
-def current_version(session: Session, row: ScheduleRow) -> VersionRow:
-    """Return the version in force."""
+def loaded(session: Session, row: ScheduleRow, dial: Dial | None) -> Opened:
+    """Return a schedule with the version in force.  Raises :class:`~foliot.errors.StoreError` if it is damaged."""
+    if dial is None:
+        raise damaged(row, "its dial is missing")
+    _check_dial(row, dial)
     version = session.transaction.version_by_number(row.schedule_key, row.version)
     if version is None:
         raise damaged(row, f"its version {row.version} is missing")
-    return version
+    try:
+        stored_definition(version)
+        return Opened(row, dial, version, rule_for(session, row, version))
+    except UNREADABLE as error:
+        raise damaged(row, f"its version {row.version} cannot be read ({one_line(error)})") from error
 
 
-def current_dial(session: Session, row: ScheduleRow) -> Dial:
-    """Return where a schedule stands, without locking it."""
-    dial = session.transaction.read_dials([row.schedule_key]).get(row.schedule_key)
-    if dial is None:
-        raise damaged(row, "its dial is missing")
-    return dial
+def _check_dial(row: ScheduleRow, dial: Dial) -> None:
+    """Raise if a dial holds what cannot be read, or cannot be shown."""
+    try:
+        edit.skips_of(dial)
+        for seconds in (dial.cursor_s, dial.next_nominal_s or 0):
+            at_s(seconds)
+        for milliseconds in (dial.next_fire_ms or 0, dial.pause_until_ms or 0):
+            at_ms(milliseconds)
+    except UNREADABLE as error:
+        raise damaged(row, f"its dial cannot be read ({one_line(error)})") from error
+
+
+def repaired(session: Session, row: ScheduleRow, dial: Dial | None) -> Opened:
+    """Return a schedule as it is, or, if it is damaged, with stand-ins that say so."""
+    try:
+        return loaded(session, row, dial)
+    except StoreError as error:
+        return stand_in(session, row, dial, error)
+
+
+def stand_in(session: Session, row: ScheduleRow, dial: Dial | None, error: StoreError) -> Opened:
+    """Return a schedule that is damaged, with a definition that has no ticks; a dial that is no use is made anew."""
+    version = VersionRow(row.schedule_key, row.version, "{}", "{}", "{}", None, "{}", "{}", 0, None, "", 0)
+    rule = rule_for(session, row, version)._replace(degraded=str(error))
+    fresh = edit.created(rule, session.now_ms, paused=row.state == "paused")
+    return Opened(row, fresh if dial is None else _silent(row, dial, rule, fresh), version, rule)
+
+
+def _silent(row: ScheduleRow, dial: Dial, rule: Rule, fresh: Dial) -> Dial:
+    """A dial that has no next tick, because nobody knows it; ``fresh`` if it cannot even be read."""
+    try:
+        _check_dial(row, dial)
+    except StoreError:
+        return fresh
+    return edit.aimed(dial, rule, dial.cursor_s)
 
 
 def damaged(row: ScheduleRow, what: str) -> StoreError:
     """Return the error for rows that somebody else has changed."""
-    return StoreError(f"schedule {row.schedule_id!r} is damaged: {what}; `foliot verify` lists what is wrong")
+    return StoreError(
+        f"schedule {row.schedule_id!r} is damaged: {what}; `foliot verify` lists what is wrong, "
+        "and a delete with purge=True removes it"
+    )
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says, on one line, and never nothing."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def rule_for(session: Session, row: ScheduleRow, version: VersionRow) -> Rule:
     """Return the rule of one version of a schedule."""
-    try:
-        return _compiled(session, definition_row(row.namespace, row.schedule_id, version))
-    except (LookupError, TypeError, ValueError) as error:
-        if isinstance(error, FoliotError):
-            raise
-        raise damaged(row, f"its version {version.version} cannot be read ({type(error).__name__})") from error
-
-
-def _compiled(session: Session, definition: DefinitionRow) -> Rule:
+    definition = definition_row(row.namespace, row.schedule_id, version)
     calendars = session.transaction.calendars_of(definition)
-    return rule_of(definition, tuple(stored_calendar(calendar.document) for calendar in calendars))
+    return rule_of(definition, tuple(calendar_of(calendar) for calendar in calendars))
+
+
+def newest_calendar(session: Session, name: str) -> CalendarRow:
+    """Return the calendar that a spec names, as it is now."""
+    found = session.transaction.calendar(session.namespace, name)
+    if found is None:
+        raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
+    return found
+
+
+def calendar_of(row: CalendarRow) -> NamedCalendar:
+    """Return the named calendar that a row holds.  Raises :class:`~foliot.errors.StoreError` if it is damaged."""
+    try:
+        return stored_calendar(row.document)
+    except UNREADABLE as error:
+        problem = f"version {row.version} of calendar {row.name!r} cannot be read ({one_line(error)})"
+        raise StoreError(problem) from error
 
 
 class Note(NamedTuple):

@@ -10,7 +10,7 @@ from foliot.model.dial import Dial
 from foliot.model.page import Page
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
-from foliot.operations.editing import current_dial, current_version, find, rule_for
+from foliot.operations.editing import find, loaded
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
 from foliot.operations.views import at_s, backfill_view, run_view, schedule_view, span_view
@@ -89,14 +89,13 @@ def describe(session: Session, schedule_id: str) -> Description:
     transaction = session.transaction
     row = find(session, schedule_id)
     key = row.schedule_key
-    dial = current_dial(session, row)
-    version = current_version(session, row)
-    rule = rule_for(session, row, version)
+    opened = loaded(session, row, transaction.read_dials([key]).get(key))
+    dial, rule = opened.dial, opened.rule
     open_runs = _open_runs(session, dial)
     held_up = _would_run(session, dial, rule) if dial.paused else []
     skips = edit.skips_of(dial)
     return Description(
-        schedule=schedule_view(row, dial, version, rule),
+        schedule=schedule_view(*opened),
         recent=tuple(run_view(run, row) for run in transaction.runs_page(key, (FAR_S, 0), RECENT)),
         running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
         waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from foliot.errors import AlreadyExists, InvalidField, NotFound, shown
+from foliot.errors import AlreadyExists, InvalidField, NotFound, StoreError, shown
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
-from foliot.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
+from foliot.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from foliot.model.run import Reason
 from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
 from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
@@ -18,14 +19,16 @@ from foliot.operations.editing import (
     Note,
     Opened,
     audit,
-    current_dial,
-    current_version,
     find,
+    loaded,
+    newest_calendar,
     open_schedule,
     rule_for,
     save,
+    stand_in,
 )
 from foliot.operations.session import Session, once
+from foliot.operations.silence import refuse_silent
 from foliot.operations.views import change_view, schedule_view, version_view
 from foliot.plan import edit
 from foliot.plan.definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
@@ -33,6 +36,8 @@ from foliot.plan.rule import Rule
 
 DEFAULT_PAGE = 50
 MAX_FILTER_CHARS = 1_000
+STORED_STATES = tuple(state for state in ScheduleState if state is not ScheduleState.DAMAGED)
+"""The states that a list can look for; that a schedule is damaged shows only when it is read."""
 
 
 @once(Schedule)
@@ -103,12 +108,8 @@ def patch(
 def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     row = find(session, schedule_id)
-    return _view(session, row, current_dial(session, row))
-
-
-def _view(session: Session, row: ScheduleRow, dial: Dial) -> Schedule:
-    version = current_version(session, row)
-    return schedule_view(row, dial, version, rule_for(session, row, version))
+    dials = session.transaction.read_dials([row.schedule_key])
+    return schedule_view(*loaded(session, row, dials.get(row.schedule_key)))
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
@@ -122,9 +123,12 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     limit: int = DEFAULT_PAGE,
     after: str | None = None,
 ) -> Page[Schedule]:
-    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``."""
-    if state is not None and state not in list(ScheduleState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(ScheduleState)}")
+    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``.
+
+    One that is damaged is in the state ``damaged``, and ``degraded`` says why.
+    """
+    if state is not None and state not in STORED_STATES:
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(STORED_STATES)}")
     for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
         if given is not None:
             check_text(field, given, MAX_FILTER_CHARS)
@@ -136,8 +140,16 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
     shown_rows = rows[:limit]
     dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
-    items = tuple(_view(session, row, dials[row.schedule_key]) for row in shown_rows)
+    items = tuple(_listed(session, row, dials.get(row.schedule_key)) for row in shown_rows)
     return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def _listed(session: Session, row: ScheduleRow, dial: Dial | None) -> Schedule:
+    """What a list shows of a schedule: one that is damaged must not hide the others."""
+    try:
+        return schedule_view(*loaded(session, row, dial))
+    except StoreError as error:
+        return replace(schedule_view(*stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
 
 
 @once(Schedule)
@@ -153,7 +165,7 @@ def delete(
 
     Its history stays until its retention ends, or goes with ``purge``.
     """
-    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge))
+    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
     transaction, now_ms = session.transaction, session.now_ms
     key = opened.row.schedule_key
     closed = edit.closed(opened.dial, opened.rule, now_ms)
@@ -168,7 +180,7 @@ def delete(
     row = opened.row._replace(state="closed", purge=purge)
     note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
     answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
-    if purge and not dial.in_flight and dial.cursor_s < now_ms // 1000:
+    if purge and not dial.in_flight and dial.cursor_s <= edit.before(now_ms):  # no tick that could run once more
         transaction.purge(key)
     return answer
 
@@ -238,7 +250,7 @@ def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> S
     rule = rule_for(session, row, version)
     remaining = None if drafted.remaining is UNSET else drafted.remaining
     dial = edit.created(rule, now_ms, remaining=remaining, paused=paused)
-    _refuse_silent(rule, dial.next_nominal_s, now_ms)
+    refuse_silent(rule, dial)
     transaction.insert_version(version)
     transaction.insert_dial(dial)
     if drafted.definition.spec.exclude.named:
@@ -268,7 +280,7 @@ def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Sc
     if was_closed:
         row = row._replace(state="paused" if dial.paused else "active")  # a pause survives delete and create
         dial = edit.aimed(dial._replace(closed=False, remaining=None), rule, dial.cursor_s)
-        _refuse_silent(rule, dial.next_nominal_s, now_ms)
+        refuse_silent(rule, dial)
     if drafted.remaining is not UNSET:
         edited = edit.limited(dial, rule, drafted.remaining, now_ms)
         dial, spans = edited.dial, spans + edited.spans
@@ -304,12 +316,7 @@ def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
 
 def new_version(session: Session, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
     """Return a definition as a version, with the calendars it refers to as they are now."""
-    calendars: dict[str, int] = {}
-    for name in definition.spec.exclude.named:
-        found: CalendarRow | None = session.transaction.calendar(session.namespace, name)
-        if found is None:
-            raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
-        calendars[name] = found.version
+    calendars = {name: newest_calendar(session, name).version for name in definition.spec.exclude.named}
     about = {"description": definition.description, "labels": dict(definition.labels)}
     return VersionRow(
         schedule_key=row.schedule_key,
@@ -332,13 +339,6 @@ _CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
 
 def _same(one: VersionRow, other: VersionRow) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)
-
-
-def _refuse_silent(rule: Rule, first: int | None, now_ms: int) -> None:
-    """A new schedule that can never run is a mistake; say so instead of keeping it."""
-    end = rule.spec.end_at
-    if first is None and end is not None and rule.ticks.prev_epoch(now_ms // 1000 + 1) is not None:
-        raise InvalidField("end_at", f"{end} is over: there is no tick left")
 
 
 def page_limit(session: Session, limit: int) -> int:

@@ -13,7 +13,7 @@ from foliot.model.dial import Dial, Span
 from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import RunRow, RunState, Source
 from foliot.model.verification import Problem, Verification
-from foliot.operations.editing import find, rule_for
+from foliot.operations.editing import UNREADABLE, find, one_line, rule_for
 from foliot.operations.lineage import Fault, Stretch, lineage, retabled_s, shown_at
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
@@ -30,8 +30,6 @@ ALWAYS = 1 << 62
 """Later than any time that a row can hold, in seconds or milliseconds."""
 _STATES, _SOURCES = frozenset(RunState), frozenset(Source)
 _NUMBERED = frozenset({Source.TRIGGER, Source.BACKFILL})
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What reading a text that nobody of us has written may raise."""
 
 
 def verify(session: Session, schedule_id: str, *, start: When | None = None, end: When | None = None) -> Verification:
@@ -160,7 +158,7 @@ class _Check:
         try:
             return retabled_s(self._session, self._row)
         except UNREADABLE as error:
-            self.problem("unreadable", None, f"the audit says what cannot be read: {_line(error)}")
+            self.problem("unreadable", None, f"the audit says what cannot be read: {one_line(error)}")
             return 0
 
     def _rule(self, version: VersionRow) -> Rule | None:
@@ -169,7 +167,7 @@ class _Check:
             stored_definition(version)
             return rule_for(self._session, self._row, version)
         except UNREADABLE as error:
-            self.problem("version", None, f"version {version.version} cannot be read: {_line(error)}")
+            self.problem("version", None, f"version {version.version} cannot be read: {one_line(error)}")
             return None
 
     def _not_ahead(self, rule: Rule, until: int) -> int:
@@ -183,7 +181,9 @@ class _Check:
         try:
             expected = list(rule.ticks.between_epochs(after + 1, until))
         except UNREADABLE as error:
-            self.problem("version", None, f"version {rule.version} has no ticks that can be computed: {_line(error)}")
+            self.problem(
+                "version", None, f"version {rule.version} has no ticks that can be computed: {one_line(error)}"
+            )
             self._claim(after, until)
             return
         spans = self._spans(after, until)
@@ -243,7 +243,3 @@ def _near(spans: list[Span], tick: int) -> list[Span]:
 
 def _moment(seconds: int) -> str:
     return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

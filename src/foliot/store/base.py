@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from foliot.errors import StoreError
 from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
@@ -31,12 +32,19 @@ class Transaction(Statements):
     """One transaction: the statements, and the one order in which the rows of a decision are written."""
 
     def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
-        """Return the named calendars of a version, each as it was when the version was written."""
+        """Return the named calendars of a version, each as it was when the version was written.
+
+        Raises :class:`~foliot.errors.StoreError` if one is gone: nobody knows any more which days it excluded.
+        """
         if row.calendars == "{}":
             return []
-        named = json.loads(row.calendars).items()
-        found = (self.calendar(row.namespace, name, version) for name, version in named)
-        return [calendar for calendar in found if calendar is not None]
+        found = []
+        for name, version in json.loads(row.calendars).items():
+            calendar = self.calendar(row.namespace, name, version)
+            if calendar is None:
+                raise StoreError(f"version {version} of its calendar {name!r} is missing")
+            found.append(calendar)
+        return found
 
     def record(self, record: Record) -> Recorded:
         """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""

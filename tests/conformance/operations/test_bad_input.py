@@ -183,6 +183,36 @@ def test_an_end_that_is_over_is_refused_for_an_id_that_was_deleted_too(shared: B
     refused(shared, lambda bench: bench.ask(schedules.create, "gone", **given), InvalidField, "end_at")
 
 
+SUNDAYS = {"calendars": [{"day_of_week": "SUN", "hour": "*", "minute": "*"}]}
+DELAY = [{"every": 60, "anchor": "completion"}]
+SILENT: list[tuple[str, dict[str, Any]]] = [
+    ("times", {"times": ["2020-01-01T00:00:00Z"]}),
+    ("times", {"times": ["2020-01-01T00:00:00Z"], "catchup_policy": "fire_immediately"}),
+    ("times", {"times": ["2020-01-01T00:00:00Z"], "end_at": "2030-01-01"}),
+    ("times", {"times": ["2020-01-01T00:00:00Z"], "paused": True}),
+    ("cron", {"cron": "0 0 30 2 *"}),
+    ("cron", {"cron": "0 0 0 1 1 * 2020"}),
+    ("calendars", {"calendars": [{"year": 2020}]}),
+    ("rrules", {"rrules": ["FREQ=DAILY;COUNT=3"], "start_at": "2020-01-01"}),
+    ("spec", {"cron": "0 0 30 2 *", "times": ["2020-01-01T00:00:00Z"]}),
+    ("exclude", {"cron": "0 0 * * SUN", "exclude": SUNDAYS}),
+    ("exclude", {"cron": "0 0 * * SUN", "exclude": SUNDAYS, "end_at": "2030-01-01"}),
+    ("end_at", {"cron": "0 0 * * SUN", "exclude": SUNDAYS, "end_at": "2020-01-01"}),
+    ("end_at", {"cron": "0 0 1 1 *", "start_at": "2030-02-01", "end_at": "2030-05-01"}),
+    ("end_at", {"intervals": DELAY, "end_at": "2020-01-01"}),
+    ("start_at", {"times": ["2030-01-01"], "start_at": "2031-01-01"}),
+]
+
+
+@pytest.mark.parametrize("name", ["new", "gone"])
+@pytest.mark.parametrize(("field", "given"), SILENT, ids=[f"{field}-{at}" for at, (field, _) in enumerate(SILENT)])
+def test_a_new_schedule_that_would_never_run(shared: Bench, name: str, field: str, given: dict[str, Any]) -> None:
+    """It was kept, exhausted from birth; only an ``end_at`` was refused, and blamed for what was not its doing."""
+    asked = {"function": FUNCTION, **given}
+    told = [f"{field}: ", "it would never run"]
+    refused(shared, lambda bench: bench.ask(schedules.create, name, **asked), InvalidField, *told)
+
+
 @pytest.mark.parametrize(
     "name", ["", " a", "a ", "a\nb", "a\x00b", "a\x7fb", "x" * 201, 5, b"a", "\ud800", ["a"]], ids=repr
 )

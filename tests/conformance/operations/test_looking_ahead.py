@@ -9,7 +9,7 @@ import pytest
 from foliot.model.run import RunState
 from foliot.operations import control, runs, schedules, targets
 from foliot.operations.views import at_s
-from tests.conformance.operations.kit import Bench, shown, when
+from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
 
 # --- ticks that somebody asked to skip --------------------------------------------------------------------------------
 
@@ -193,3 +193,35 @@ def test_what_is_answered_is_what_is_read_later(bench: Bench) -> None:
     bench.ask(control.trigger, "report", overlap="skip")
     assert {type(each.reason) for each in bench.runs()} <= {str, type(None)}
     assert type(bench.trigger(overlap="skip").reason) is str
+
+
+# --- schedules that have nothing to come ------------------------------------------------------------------------------
+
+
+def test_one_time_to_come_is_enough(bench: Bench) -> None:
+    created = bench.create(times=["2020-01-01T00:00:00Z", "2027-01-15T09:00:00Z"])
+    assert created.next_run_at == when("09:00")
+
+
+def test_a_schedule_that_is_exhausted_may_be_written_again(bench: Bench) -> None:
+    """Whoever deploys the same document every day must not be refused once its last time is over."""
+    bench.create(times=["2027-01-15T08:01:00Z"])
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    worker.settle()
+    again: dict[str, Any] = {"times": ["2027-01-15T08:01:00Z"], "function": FUNCTION}
+    assert bench.ask(schedules.upsert, "report", **again).state == "exhausted"
+    assert bench.ask(schedules.patch, "report", description="done").state == "exhausted"
+
+
+def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> None:
+    """Deleted and created again while its run goes on, it has no next tick before that has ended."""
+    bench.create(intervals=[{"every": 60, "anchor": "completion"}])
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.ask(schedules.delete, "report")
+    assert bench.create(intervals=[{"every": 60, "anchor": "completion"}]).next_run_at is None
+    worker.settle()
+    assert bench.get().next_run_at == when("08:02")

@@ -169,6 +169,25 @@ def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> 
     assert not file.exists()
 
 
+def test_an_empty_file_is_refused_and_stays_empty(verify: Run, file: Path) -> None:
+    """It was made a store, with nothing in it, and that was said to be the problem."""
+    file.touch()
+    told = f"foliot: store: the file {file} is empty: there is no store in it; nothing was written\n"
+    assert verify() == Result(2, "", told)
+    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (b"", [file.name])
+
+
+def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("VACUUM")  # a file with a header, and nothing that any release has put into it
+    before = file.read_bytes()
+    assert before
+    result = verify()
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("foliot: the store has schema 0, this release needs ")
+    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+
+
 def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE schedules (name TEXT)")
