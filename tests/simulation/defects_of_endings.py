@@ -8,11 +8,13 @@ from typing import Any
 from foliot.engine.host import Engine
 from foliot.engine.launching import Attempt, Launching
 from foliot.model.dial import Dial
+from foliot.model.record import Record
 from foliot.model.run import Reason
 from foliot.plan import settle as plan_settle
 from foliot.plan.decide import Decision
 from foliot.plan.rule import Rule
 from foliot.settings import Settings
+from foliot.store.base import Transaction
 from tests.simulation.planting import Patches, defect
 
 
@@ -42,8 +44,8 @@ def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
         found = list(launches)
         start(self, found, now_ms)
         for row, rule in found:
-            if row.attempt - row.failures == self._instance.settings.max_pickups + 1:
-                start(self, [(row._replace(failures=row.failures + 1), rule)], now_ms)
+            if row.pickups == self._instance.settings.max_pickups:
+                start(self, [(row._replace(pickups=0), rule)], now_ms)
 
     patches.set(Launching, "start", once_more)
 
@@ -92,3 +94,27 @@ def the_last_action_is_dropped(patches: Patches) -> None:
         return Reason.LIMIT_REACHED if automatic and dial.remaining == 1 else obstacle(dial, *rest, automatic=automatic)
 
     patches.set(plan_settle, "_obstacle", one_short)
+
+
+@defect
+def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
+    """A run that waited for its retry gives way, and nobody counts it out."""
+    give_up = Transaction._given_up
+
+    def uncounted(self: Transaction, dials: list[Dial], record: Record) -> list[Dial]:
+        give_up(self, dials, record)
+        return dials
+
+    patches.set(Transaction, "_given_up", uncounted)
+
+
+@defect
+def what_somebody_holds_is_given_up(patches: Patches) -> None:
+    """Under cancel_other the run that executes is over by decree, and the next one starts beside it."""
+    patches.sql("give_up_runs", "owner IS NULL AND", "")
+
+
+@defect
+def a_delete_leaves_retries_waiting(patches: Patches) -> None:
+    """A run that failed is tried again an hour after its schedule was deleted."""
+    patches.sql("give_up_runs", "owner IS NULL AND", "owner IS NULL AND ?3 <> 'deleted' AND")

@@ -119,7 +119,8 @@ class Observer:
             if run is None and before.state in FINAL:
                 continue
             if run is None:
-                if before.state in IN_FLIGHT:
+                purged = before.owner is None and before.schedule_key not in look.dials
+                if before.state in IN_FLIGHT and not purged:
                     self._say("open runs are kept", f"{key} vanished")
                 continue
             if run.attempt < before.attempt:
@@ -128,8 +129,25 @@ class Observer:
                 lease_ms = self.last.leases.get(before.owner or 0, 0)
                 if before.due_ms is None and lease_ms > look.now_ms and run.owner != before.owner:
                     self._say("leases are respected", f"{key} was taken {lease_ms} > {look.now_ms}")
+            was, dial = self.last.dials.get(run.schedule_key), look.dials.get(run.schedule_key)
+            if run.state in IN_FLIGHT and run.owner is None and dial and dial.closed and was and not was.closed:
+                self._say("nothing after a delete", f"{key} waits for somebody although its schedule was deleted")
             if before.state in IN_FLIGHT and run.state in FINAL and run.attempt != before.attempt:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
+
+    def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
+        """Whether a run that nobody held has ended for a reason: a delete, or a later run that waits for its slot."""
+        if before.owner is not None:
+            return False
+        dial = look.dials.get(run.schedule_key)
+        if run.reason == "deleted":
+            return dial is None or dial.closed
+        return run.reason == "superseded" and any(
+            other.schedule_key == run.schedule_key
+            and other.state == "BUFFERED"
+            and (key not in self.last.runs or self.last.runs[key].state != "BUFFERED")
+            for key, other in look.runs.items()
+        )
 
     def _endings(self, look: Look, started: dict[int, list[RunRow]]) -> None:
         for key, before in self.last.runs.items():
@@ -138,7 +156,7 @@ class Observer:
                 continue
             if run.reason == "zombie" and not self._silent(before, look):
                 self._say("zombies are silent", f"{key} was anybody's since {before.due_ms}, and now is {look.now_ms}")
-            if run.state == "CANCELLED" and not before.cancel_requested:
+            if run.state == "CANCELLED" and not before.cancel_requested and not self._gave_way(before, run, look):
                 self._say("cancelled on request", f"{key} was cancelled and nobody wanted that")
             if run.state == "TERMINATED" and run.schedule_key not in started:
                 self._say("terminated for another", f"{key} has ended by force, and nothing has started")

@@ -406,11 +406,9 @@ def test_a_run_that_has_begun_is_tried_again_during_a_pause(world: World) -> Non
 def test_a_sweep_forgets_all_that_is_too_old_and_stumbles_over_nothing(world: World) -> None:
     """Old runs that are still open, more of them than one batch, keep no later one from being forgotten."""
     world.create(cron="1 8 * * *")
-    ledger = [
-        run(2, at, decided_ms=at, due_ms=None, **({} if at <= 1_500 else {"state": "SUCCESS", "finished_ms": at}))
-        for at in range(1, 4_000)
-    ]
-    world.store.write(lambda t: t.insert_runs(ledger)).result()
+    still_open = [run(2, at, decided_ms=at, due_ms=None) for at in range(1, 1_501)]
+    over = [run(2, at, decided_ms=at, due_ms=None, state="SUCCESS", finished_ms=at) for at in range(1_501, 4_000)]
+    world.store.write(lambda t: t.insert_runs([*still_open, *over])).result()
 
     async def story() -> None:
         await world.engine().start()
