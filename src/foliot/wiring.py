@@ -96,14 +96,27 @@ def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
 
 
 @contextmanager
-def open_proof(url: str, namespace: str) -> Iterator[Proof]:
-    """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is."""
+def open_proof(url: str, namespace: str, retention: str | None = None) -> Iterator[Proof]:
+    """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is.
+
+    ``retention`` is how long the engines keep runs, as a duration; without it, as long as by default.
+    """
     from foliot.operations.proof import Proof
 
+    settings = Settings() if retention is None else Settings(retention_ms=_retention_ms(retention))
     if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY:
         _refuse_unmade(path)
     with closing(open_store(url)) as store:
-        yield Proof(store, namespace, Settings())
+        yield Proof(store, namespace, settings)
+
+
+def _retention_ms(text: str) -> int:
+    from foliot.spec.duration import parse_duration
+
+    seconds = parse_duration(text, field="--retention")
+    if seconds < 1:
+        raise InvalidInput(f"--retention: {text!r} keeps nothing; expected a duration such as 30d")
+    return seconds * 1000
 
 
 def _refuse_unmade(path: str) -> None:

@@ -48,14 +48,24 @@ Start = Annotated[
 End = Annotated[
     str | None, typer.Option("--end", metavar="TIME", help="Only ticks up to here, with offset.", show_default=False)
 ]
+Retention = Annotated[
+    str | None,
+    typer.Option(
+        "--retention",
+        metavar="DURATION",
+        help="How long the engines keep runs, if not 90d: their retention_ms.",
+        show_default=False,
+    ),
+]
 
 
-def verify_command(
+def verify_command(  # noqa: PLR0913 - each is an option of the command
     store: Store = DEFAULT_STORE,
     namespace: Namespace = "default",
     schedule: OneSchedule = None,
     start: Start = None,
     end: End = None,
+    retention: Retention = None,
 ) -> None:
     """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 2 if there is nothing to verify.
 
@@ -69,7 +79,7 @@ def verify_command(
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = render.console()
-    with open_proof(store, namespace) as proof, _progress(out) as status:
+    with open_proof(store, namespace, retention) as proof, _progress(out) as status:
         checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
         total = _report(checks, out, status)
     if not total.schedules:

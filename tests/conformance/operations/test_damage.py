@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import NotFound, StaleToken, StoreError
+from foliot.errors import InvalidField, NotFound, StaleToken, StoreError
 from foliot.model.schedule import Schedule
 from foliot.operations import control, runs, schedules, targets
 from foliot.operations.verify import verify
@@ -60,6 +60,12 @@ def test_a_list_shows_a_damaged_schedule_and_the_others(three: Bench, damage: st
     assert f"schedule 'b' is damaged: {told}" in (b.degraded or "")
     with pytest.raises(StoreError, match="'b' is damaged"):
         three.get("b")
+
+
+def test_nobody_can_look_for_damage_in_a_list(three: Bench) -> None:
+    """It shows only when a schedule is read; an empty answer would say that there is none."""
+    with pytest.raises(InvalidField, match="state: 'damaged'; expected one of active, paused, exhausted, closed"):
+        three.ask(schedules.list_schedules, state="damaged")
 
 
 def test_what_is_known_of_a_damaged_schedule_is_shown(three: Bench) -> None:

@@ -144,6 +144,24 @@ def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypa
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
 
+def grown_old(file: Path, days: int) -> None:
+    """Let all schedules have been made so many days ago, and their dials stand where nothing was decided."""
+    seconds = days * 86_400
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE schedule_versions SET after_s = after_s - ?, until_s = until_s - ?", [seconds] * 2)
+        connection.execute("UPDATE schedule_versions SET created_ms = created_ms - ? * 1000", [seconds])
+
+
+def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str, file: Path) -> None:
+    """It looked for 90 days of ticks, however long runs are kept."""
+    with SyncFoliot(url, engine=False) as foliot:
+        foliot.create("old", cron="0 0 * * *", function="tasks:nothing")
+    grown_old(file, 120)
+    assert re.match(r"old: (89|90) ticks missing", verify().out)
+    assert re.match(r"old: (29|30) ticks missing", verify("--retention", "30d").out)
+    assert re.match(r"old: at least 100 ticks missing", verify("--retention", "1000d").out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -155,6 +173,8 @@ def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypa
             "--end: 2026-01-01T00:00Z is before --start, 2026-01-02T00:00Z",
         ),
         (("--namespace", ""), "namespace: '' is not a name"),
+        (("--retention", "long"), "--retention: 'long' is not a duration"),
+        (("--retention", "0s"), "--retention: '0s' keeps nothing"),
     ],
 )
 def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
