@@ -86,7 +86,12 @@ class Firing:
             elif dial.paused or dial.closed:
                 written.append(dial._replace(next_fire_ms=dial.pause_until_ms if dial.paused else None))
             else:
-                decision, moved, used = decide(dial, rule, worlds.of(rule), budget - catchups)
+                try:
+                    decision, moved, used = decide(dial, rule, worlds.of(rule), budget - catchups)
+                except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
+                    instance.rules.broken[dial.schedule_key] = f"{rule.schedule_id}: {error!r}"
+                    written.append(self._broken(dial, now_ms))
+                    continue
                 decisions.append(decision)
                 written.append(moved)
                 catchups += used

@@ -16,6 +16,8 @@ from foliot.plan.rule import Rule
 from foliot.store.base import Transaction
 
 REMEMBERED_RULES = 200_000
+UNREADABLE = (FoliotError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What a definition that makes no sense can raise; an error of the database is none of these."""
 
 
 class Rules:
@@ -59,7 +61,7 @@ class Rules:
         for row in transaction.definitions(pairs):
             try:
                 rule = rule_of(row, _calendars(transaction, row))
-            except (FoliotError, ValueError, TypeError, LookupError, AttributeError) as error:
+            except UNREADABLE as error:
                 self.broken[row.schedule_key] = f"{row.schedule_id}: {error}"
             else:
                 self._known[row.schedule_key, row.version] = self._newest[row.schedule_key] = rule

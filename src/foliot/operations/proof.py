@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 
 from foliot.errors import NotFound
@@ -18,9 +17,6 @@ from foliot.store.base import Store
 
 T = TypeVar("T")
 PAGE = 200
-KEYS = 1_000
-MAX_GAP = 10_000
-"""After so many keys without a schedule, beyond the last one that is known, nobody looks for more."""
 
 
 class Proof:
@@ -33,7 +29,7 @@ class Proof:
         self._settings = settings
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
-        """Check all schedules; the deleted ones last, and after them those that no list shows."""
+        """Check all schedules; the deleted ones last."""
         for schedule_id in self._schedules():
             try:
                 found = self.one(schedule_id, start, end)
@@ -46,33 +42,14 @@ class Proof:
         return self._read(lambda session: verify(session, schedule_id, start=start, end=end))
 
     def _schedules(self) -> Iterator[str]:
-        last_key = 0
         for state in (None, "closed"):
             after = ""
             while page := self._page(after, ScheduleFilter(state=state)):
                 yield from (row.schedule_id for row in page)
                 after = page[-1].schedule_id
-                last_key = max(last_key, *(row.schedule_key for row in page))
-        yield from self._without_dial(last_key)
 
     def _page(self, after: str, wanted: ScheduleFilter) -> list[ScheduleRow]:
         return self._read(lambda session: session.transaction.schedules_page(self._namespace, after, PAGE, wanted))
-
-    def _without_dial(self, last_key: int) -> Iterator[str]:
-        """Schedules whose dial is gone: lists join the two, so only a look at every key finds them."""
-        first, looked_until = 1, last_key + MAX_GAP
-        while first <= looked_until:
-            greatest, lost = self._read(partial(self._lost, range(first, first + KEYS)))
-            looked_until = max(looked_until, greatest + MAX_GAP)
-            yield from lost
-            first += KEYS
-
-    def _lost(self, keys: range, session: Session) -> tuple[int, list[str]]:
-        """The greatest of some keys that a schedule has, and which of ours have no dial."""
-        rows = session.transaction.schedules_by_key(keys)
-        ours = {key: row.schedule_id for key, row in rows.items() if row.namespace == self._namespace}
-        dials = session.transaction.read_dials(ours) if ours else {}
-        return max(rows, default=0), [ours[key] for key in sorted(ours) if key not in dials]
 
     def _read(self, work: Callable[[Session], T]) -> T:
         return self._store.read(lambda t: work(Session(t, self._settings, self._namespace))).result()

@@ -27,7 +27,7 @@ DIALS = {
     "UPDATE dials SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]
-"""What a list can come upon: it passes over schedules that have no dial."""
+GONE = {"DELETE FROM dials WHERE schedule_key = 2": "its dial is missing"}
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def listed(bench: Bench) -> list[Schedule]:
     return list(bench.ask(schedules.list_schedules).items)
 
 
-@pytest.mark.parametrize(("damage", "told"), READABLE)
+@pytest.mark.parametrize(("damage", "told"), [*READABLE, *GONE.items()])
 def test_a_list_shows_a_damaged_schedule_and_the_others(three: Bench, damage: str, told: str) -> None:
     """The whole list was a traceback."""
     whole = listed(three)
@@ -180,3 +180,13 @@ def test_nothing_fires_on_days_that_a_calendar_excluded_which_is_gone(excluding:
     assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
     assert list(worker.instance.rules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
     assert [shown(run.scheduled_for) for run in excluding.runs("other")] == ["08:01"]
+
+
+def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """The fire transaction raised, again and again, and nobody's tick was decided."""
+    three.execute("UPDATE dials SET skips = 'soon' WHERE schedule_key = 2")
+    worker = three.worker()
+    three.go("08:02")
+    assert worker.tick() == ["08:02", "08:02"]
+    assert [row.schedule_key for row, _ in worker.launched] == [1, 3]
+    assert "schedule 2 cannot fire: b: ValueError" in caplog.text

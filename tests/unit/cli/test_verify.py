@@ -108,7 +108,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
         connection.execute(f"DELETE FROM schedule_versions WHERE {key}", ["gone"])
     result = verify()
     assert (result.code, result.err) == (1, "")
-    first, gone, lost, summary = result.out.splitlines()
+    first, lost, gone, summary = result.out.splitlines()
     assert first.startswith("a: 1 version missing or unreadable; first version 1 cannot be read: ")
     assert gone == "gone: 1 version missing or unreadable; first all its versions are missing"
     assert lost.startswith("b: 1 dial missing or wrong; first it has no dial")

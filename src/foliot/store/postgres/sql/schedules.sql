@@ -26,8 +26,8 @@ WHERE schedule_key = %(schedule_key)s;
 DELETE FROM schedules WHERE schedule_key = %(key)s;
 
 -- name: schedules_page
--- The unique index on (namespace, schedule_id) gives the order.
-SELECT {s.schedule} FROM schedules s JOIN dials d USING (schedule_key)
+-- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
+SELECT {s.schedule} FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
   AND (s.state = %(state)s OR (%(state)s::text IS NULL AND s.state <> 'closed')
     OR (%(state)s = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0))

@@ -25,8 +25,8 @@ WHERE schedule_key = :schedule_key;
 DELETE FROM schedules WHERE schedule_key = :key;
 
 -- name: schedules_page
--- The unique index on (namespace, schedule_id) gives the order.
-SELECT s.* FROM schedules s JOIN dials d USING (schedule_key)
+-- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
+SELECT s.* FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND (s.state = :state OR (:state IS NULL AND s.state <> 'closed')
     OR (:state = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0))
