@@ -81,12 +81,7 @@ def resume_target(
     was_paused = session.transaction.resume_target(session.namespace, kind, target)
     keys = session.transaction.held_for_target(session.namespace, kind, target)
     dials = session.transaction.lock_dials(keys)
-    ready = [
-        dial._replace(next_fire_ms=min(dial.next_fire_ms or session.now_ms, session.now_ms))
-        for dial in dials.values()
-        if not dial.paused and not dial.closed
-    ]
-    session.transaction.save_dials(ready)
+    session.transaction.save_dials([edit.woken(dial, session.now_ms) for dial in dials.values()])
     note = Note("resume_target", request_id, {"paused": was_paused}, {kind: target, "paused": False})
     audit_other(session, note)
     session.transaction.notify()

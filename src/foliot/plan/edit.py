@@ -76,6 +76,13 @@ def silenced(dial: Dial, fire_ms: int | None) -> Dial:
     return dial._replace(next_fire_ms=fire_ms)
 
 
+def woken(dial: Dial, now_ms: int) -> Dial:
+    """Return the dial so that an engine looks at once at what waits, if anything does."""
+    if dial.closed or not dial.waiting:
+        return dial
+    return dial._replace(next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms))
+
+
 def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:
     """Return the dial under a new version.
 
