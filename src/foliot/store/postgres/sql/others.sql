@@ -5,7 +5,7 @@ SELECT nextval('origin_numbers');
 INSERT INTO backfills ({backfill})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[],
-    %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+    %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
 );
 
 -- name: save_backfill

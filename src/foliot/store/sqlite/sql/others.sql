@@ -2,7 +2,7 @@
 UPDATE numbers SET last = last + 1 WHERE name = 'origin' RETURNING last;
 
 -- name: insert_backfill
-INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: save_backfill
 UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms = :next_ms, finished_ms = :finished_ms
