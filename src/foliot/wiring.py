@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +19,7 @@ from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.base import Executor
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.settings import Settings
+from foliot.store import masking
 from foliot.store.base import Store
 from foliot.store.migrate import Migrator
 
@@ -32,6 +32,7 @@ EMBEDDED = "sqlite:"
 SERVER = ("postgresql://", "postgres://")
 STORES = (EMBEDDED, *SERVER)
 MEMORY = ":memory:"
+masked = masking.masked
 COLLECT_AFTER = (20_000, 20, 20)
 """The thresholds of the garbage collector in a process of our own."""
 
@@ -127,12 +128,6 @@ def _refuse_unmade(path: str) -> None:
         raise InvalidField("store", f"the file {path} is empty: there is no store in it; nothing was written")
     with _sqlite_migrator(path, create=False) as migrator:
         migrator.refuse_older()
-
-
-def masked(url: str) -> str:
-    """Return a store's URL as it may be shown: without its password, wherever that stands."""
-    url = re.sub(r"(//[^:@/?]*|^[^:@/?]*):(?!//).*@", r"\1:***@", url, count=1)
-    return re.sub(r"(?i)([?&][^=&]*pass[^=&]*=)[^&]*", r"\1***", url)
 
 
 def find_functions_in(directory: Path) -> None:
