@@ -27,7 +27,7 @@ def scrubbed(text: str, url: str) -> str:
     """Return what an error says as it may be shown: it ends where it quotes what is hidden of the URL."""
     seen = masked(url)
     text = text.replace(url, seen)
-    if _is_cut_short(text, url):
+    if _QUOTE.search(text) and _is_cut_short(text, url):
         return _QUOTE.split(text, maxsplit=1)[0] + MASK
     whole, shown = f"{url} {unquote(url)}", f"{seen} {unquote(seen)}"
     for quoted in _QUOTED.finditer(text):

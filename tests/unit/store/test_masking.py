@@ -78,6 +78,7 @@ def test_no_traceback_shows_it(url: str) -> None:
         ("postgresql://me:server@h/d", 'server at "10.0.0.1" is away', 'server at "10.0.0.1" is away'),
         ("postgresql://me:hu'sh@h/d", "no host 'sh@h'", "no host ***"),
         ("postgresql://me:%22hush@h/d", 'unexpected "hush', "unexpected ***"),
+        ("postgresql://me:%22h@h/d", "the server is away", "the server is away"),
         ("postgresql://me:%22hush@h/d", 'unexpected ""hush" here', "unexpected ***"),
     ],
 )
