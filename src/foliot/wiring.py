@@ -176,6 +176,9 @@ def build_service(host: str) -> FastAPI:
 
 
 def _sqlite_path(url: str) -> str:
+    if "?" in url:
+        problem = f"{masked(url)!r} has a query string, and a SQLite store takes no parameters"
+        raise InvalidField("store", f"{problem}; leave out what begins with '?'")
     path = url.removeprefix(EMBEDDED)
     if path in ("//", "///:memory:"):
         return MEMORY
