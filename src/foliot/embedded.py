@@ -15,11 +15,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from foliot import wiring
+from foliot import eventloop, wiring
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField
-from foliot.operations import control, schedules, targets
+from foliot.operations import control, reports, schedules, targets, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.drafting import check_name
@@ -197,13 +197,15 @@ class Foliot(_Home):
     backfills = _Async(control.backfills, writes=False)
     cancel_backfill = _Async(control.cancel_backfill)
     runs = _Async(ledger.runs, writes=False)
-    run = _Async(ledger.run, writes=False)
+    get_run = _Async(ledger.run, writes=False)
     spans = _Async(ledger.spans, writes=False)
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
     preview = _Async(preview_for, writes=False)
-    put_workflow = _Async(targets.put_workflow)
-    get_workflow = _Async(targets.get_workflow, writes=False)
+    put_workflow = _Async(workflows.put_workflow)
+    get_workflow = _Async(workflows.get_workflow, writes=False)
+    list_workflows = _Async(workflows.list_workflows, writes=False)
+    report = _Async(reports.report)
     put_calendar = _Async(targets.put_calendar)
     get_calendar = _Async(targets.get_calendar, writes=False)
     list_calendars = _Async(targets.list_calendars, writes=False)
@@ -272,13 +274,15 @@ class SyncFoliot(_Home):
     backfills = _Sync(control.backfills, writes=False)
     cancel_backfill = _Sync(control.cancel_backfill)
     runs = _Sync(ledger.runs, writes=False)
-    run = _Sync(ledger.run, writes=False)
+    get_run = _Sync(ledger.run, writes=False)
     spans = _Sync(ledger.spans, writes=False)
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)
     preview = _Sync(preview_for, writes=False)
-    put_workflow = _Sync(targets.put_workflow)
-    get_workflow = _Sync(targets.get_workflow, writes=False)
+    put_workflow = _Sync(workflows.put_workflow)
+    get_workflow = _Sync(workflows.get_workflow, writes=False)
+    list_workflows = _Sync(workflows.list_workflows, writes=False)
+    report = _Sync(reports.report)
     put_calendar = _Sync(targets.put_calendar)
     get_calendar = _Sync(targets.get_calendar, writes=False)
     list_calendars = _Sync(targets.list_calendars, writes=False)
@@ -302,7 +306,7 @@ class EngineThread:
         self._thread.join()
 
     def _run(self, build: Callable[[], Engine]) -> None:
-        asyncio.run(self._serve(build))
+        eventloop.run(self._serve(build))
 
     async def _serve(self, build: Callable[[], Engine]) -> None:
         stopped = asyncio.Event()
