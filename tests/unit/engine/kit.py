@@ -47,7 +47,7 @@ class World:
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
         made = Engine(
-            self.store,
+            other.pop("store", self.store),
             {"function": self.executor},
             clock=other.pop("clock", self.clock),
             settings=settings,
