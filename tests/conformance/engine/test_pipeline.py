@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Event
 from typing import Any, TypeVar
@@ -13,21 +13,19 @@ import pytest
 from foliot.engine.firing import Fired
 from foliot.engine.host import Engine
 from foliot.errors import StoreUnavailable
-from foliot.launch.base import Ended, Launch
-from foliot.operations import runs, schedules
-from foliot.operations.session import Session
+from foliot.launch.base import Launch
+from foliot.operations import runs
 from foliot.operations.verify import verify
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction, Work
 from foliot.store.postgres.driver import PostgresStore
 from foliot.testing.clock import ManualClock
-from foliot.testing.executor import RecordingExecutor
+from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
 from tests.unit.engine.beside import Fate, Fire, with_named_fires
 
+pytestmark = pytest.mark.server
+
 T = TypeVar("T")
-SECONDS = 30
-"""After which a test gives up waiting."""
-BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
 BATCH = 3
 SCHEDULES = 14
 FIRST, SECOND = 2, 3
@@ -93,52 +91,16 @@ def _lost(sent: Future[T]) -> Future[T]:
     return answer
 
 
-class Executor(RecordingExecutor):
-    """Remembers what it has executed, and says when that was so many."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        super().__init__(clock.now, lambda _: (0.0, Ended()))
-        self.enough = asyncio.Event()
-
-    async def run(self, launch: Launch) -> Ended:
-        ended = await super().run(launch)
-        if len({each.launch.schedule_id for each in self.executions}) == SCHEDULES:
-            self.enough.set()
-        return ended
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(BEGIN)
-
-
-@pytest.fixture
-def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
-    made = PostgresStore(migrated_url, clock=clock)
-    yield made
-    made.close()
-
-
-def create(transaction: Transaction) -> None:
-    for number in range(SCHEDULES):
-        schedules.create(Session(transaction, Settings()), f"at-{number}", cron="1 8 * * *", function="tasks:work")
-
-
 async def told(store: Overlapping, clock: ManualClock) -> list[Launch]:
     """Let an engine meet everything at once; return what it has launched."""
-    executor = Executor(clock)
+    executor = Executor(clock, SCHEDULES)
     settings = Settings(fire_batch=BATCH, tick_ms=50)
     engine = with_named_fires(Engine(store, {"function": executor}, clock=clock, settings=settings))
     await engine.start()
-    clock.advance(31)
-    async with asyncio.timeout(SECONDS):
-        await executor.enough.wait()
+    clock.advance(UNTIL_DUE_S)
+    await executor.launched()
     await engine.stop()
     return [each.launch for each in executor.executions]
-
-
-def asked(store: PostgresStore, operation: Callable[..., Any], name: str) -> Any:
-    return store.read(lambda transaction: operation(Session(transaction, Settings()), name)).result(SECONDS)
 
 
 def claimed(fire: Fire) -> set[str]:
@@ -147,7 +109,6 @@ def claimed(fire: Fire) -> set[str]:
     return {rule.schedule_id for _, rule in fired.launches}
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("waits", [FIRST, SECOND], ids=["the second ends first", "the first ends first"])
 @pytest.mark.parametrize("fate", [Fate.FAILS, Fate.ANSWER_LOST])
 @pytest.mark.parametrize("unlucky", [FIRST, SECOND])
@@ -155,14 +116,13 @@ def test_what_happens_to_one_of_two_fires_that_overlap_is_its_own_affair(
     postgres: PostgresStore, clock: ManualClock, unlucky: int, fate: Fate, waits: int
 ) -> None:
     """No tick is lost, none is decided twice, and what the other fire has claimed is launched as if nothing were."""
-    postgres.write(create).result(SECONDS)
+    names = create_due(postgres, SCHEDULES)
     store = Overlapping(postgres, {unlucky: fate}, waits)
     launched = asyncio.run(told(store, clock))
     first, second = claimed(store.fires[FIRST - 1]), claimed(store.fires[SECOND - 1])
     assert len(first) == len(second) == BATCH
     assert not first & second
-    names = [launch.schedule_id for launch in launched]
-    assert sorted(names) == sorted(f"at-{number}" for number in range(SCHEDULES))
+    assert sorted(launch.schedule_id for launch in launched) == sorted(names)
     begun_anew = {launch.schedule_id for launch in launched if launch.attempt > 1}
     assert begun_anew == ((first if unlucky == FIRST else second) if fate is Fate.ANSWER_LOST else set())
     for name in names:
