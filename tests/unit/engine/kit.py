@@ -48,7 +48,7 @@ class World:
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
         made = Engine(
-            self.store,
+            other.pop("store", self.store),
             self.executors,
             clock=other.pop("clock", self.clock),
             settings=settings,
