@@ -222,8 +222,8 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
     step = backfill_step
 
     def shorter(backfill: Any, *rest: Any) -> Any:
-        moved = step(backfill._replace(end_s=backfill.end_s - 30), *rest)
-        return moved._replace(backfill=moved.backfill._replace(end_s=backfill.end_s))
+        moved = step(backfill._replace(last_s=backfill.last_s - 30), *rest)
+        return moved._replace(backfill=moved.backfill._replace(last_s=backfill.last_s))
 
     patches.set(backfilling, "step", shorter)
 

@@ -52,13 +52,10 @@ class Backfilling:
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
         return Fired(len(decisions), launches, recorded.to_end, now_ms)
 
-    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, str]:
-        """What became of the next ticks the first time, if that matters."""
+    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, set[str]]:
+        """What became of the next ticks so far, if that matters."""
         if backfill.only == ALL:
             return {}
         size = self._instance.settings.backfills_per_iteration
-        ticks = list(islice(rule.ticks.between_epochs(backfill.cursor_s + 1, backfill.end_s), size))
-        if not ticks:
-            return {}
-        rows = transaction.ticks_of(backfill.schedule_key, ticks[0] - 1, ticks[-1], size * 10)
-        return {row.nominal_s: row.state for row in rows}
+        ticks = list(islice(rule.ticks.between_epochs(backfill.cursor_s + 1, backfill.last_s), size))
+        return transaction.tick_states(backfill.schedule_key, ticks)

@@ -8,7 +8,11 @@ RUNNING, DONE, CANCELLED = "RUNNING", "DONE", "CANCELLED"
 
 
 class BackfillRow(NamedTuple):
-    """One row of the table: all ticks after ``cursor_s`` up to ``end_s`` are still to be run."""
+    """One row of the table: all ticks after ``cursor_s`` up to ``last_s`` are still to be run.
+
+    Those after ``last_s`` up to ``end_s``, so many as ``undecided`` says, were the schedule's own to decide when the
+    backfill was asked for.
+    """
 
     backfill_id: int
     schedule_key: int
@@ -24,3 +28,5 @@ class BackfillRow(NamedTuple):
     next_ms: int | None
     created_ms: int
     finished_ms: int | None
+    last_s: int
+    undecided: int

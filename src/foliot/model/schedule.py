@@ -148,7 +148,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """A range of the past that is being run again."""
+    """A range of the past that is being run again.
+
+    ``total`` is how many ticks were to be run when it was asked for, ``done`` how many it has run so far; ``undecided``
+    ticks of the range are left out, because the schedule itself has still to decide them.
+    """
 
     backfill_id: int
     schedule_id: str
@@ -162,6 +166,7 @@ class Backfill:
     cursor: datetime
     created_at: datetime
     finished_at: datetime | None
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from foliot.operations.schedules import page_limit
 from foliot.operations.session import Session, once
 from foliot.operations.views import at_ms, at_s, backfill_view, run_view
 from foliot.plan import edit
-from foliot.plan.backfill import ALL, ONLY, wanted
+from foliot.plan.backfill import ALL, ONLY, last_decided, wanted
 from foliot.plan.decide import Decision, Origin, record_of
 from foliot.plan.definition import compact
 from foliot.plan.generate import Due, Limits
@@ -138,6 +138,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
         session.transaction.insert_backfill(row)
     views = tuple(backfill_view(row, schedule_id) for row in rows)
     after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
+    after["undecided"] = sum(row.undecided for row in rows)
     _audit_request(session, opened, Note("backfill", request_id, None, after))
     session.transaction.notify()
     return views
@@ -230,15 +231,21 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
     ticks = opened.rule.ticks_between(first - 1, last, most + 1)
     if ticks > most:
         raise LimitExceeded(f"end: more than max_backfill_ticks ({most}) ticks in that range; ask for a shorter one")
+    known = last_decided(opened.dial, only, last)
+    undecided = opened.rule.ticks_between(max(known, first - 1), last, most)
     if only != ALL:
-        known = session.transaction.ticks_of(opened.row.schedule_key, first - 1, last, most)
-        states = {row.nominal_s: row.state for row in known}
-        ticks = sum(wanted(only, states.get(tick)) for tick in opened.rule.ticks.between_epochs(first, last))
+        ticks = _count_wanted(session, opened, first, known, only)
     now_ms = session.now_ms
     return BackfillRow(
         session.transaction.next_number(), opened.row.schedule_key, first, last, first - 1, overlap, only,
-        opened.row.version, RUNNING, ticks, 0, now_ms, now_ms, None,
+        opened.row.version, RUNNING, ticks, 0, now_ms, now_ms, None, known, undecided,
     )  # fmt: skip
+
+
+def _count_wanted(session: Session, opened: Opened, first: int, last: int, only: str) -> int:
+    ticks = list(opened.rule.ticks.between_epochs(first, last))
+    states = session.transaction.tick_states(opened.row.schedule_key, ticks)
+    return sum(wanted(only, states.get(tick, ())) for tick in ticks)
 
 
 def _check_backfills(session: Session, opened: Opened, rows: list[BackfillRow]) -> None:

@@ -150,6 +150,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         cursor=at_s(max(row.cursor_s, 0)),
         created_at=at_ms(row.created_ms),
         finished_at=_maybe_ms(row.finished_ms),
+        undecided=row.undecided,
     )
 
 

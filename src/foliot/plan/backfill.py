@@ -1,4 +1,4 @@
-"""The next few ticks of a backfill.
+"""The next few ticks of a backfill, and which of them it is about.
 
 A backfill is its own queue: with ``queue`` it hands out a tick only when a slot is free and nothing else waits, so it
 can neither fill the buffer nor get in front of the schedule's own ticks.  While its target is paused it hands out none.
@@ -6,13 +6,13 @@ can neither fill the buffer nor get in front of the schedule's own ticks.  While
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from foliot.model.backfill import DONE, RUNNING, BackfillRow
 from foliot.model.dial import Dial
 from foliot.model.policy import Overlap
-from foliot.model.run import RunState, Source
+from foliot.model.run import OPEN, RunState, Source
 from foliot.plan.decide import Decision, Origin
 from foliot.plan.generate import Due
 from foliot.plan.rule import Rule
@@ -20,6 +20,7 @@ from foliot.plan.world import World
 
 ALL, MISSING, FAILED = ONLY = ("all", "missing", "failed")
 _NOT_DONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
+_DONE = OPEN | {RunState.SUCCESS}
 _FAILED = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.TERMINATED})
 
 
@@ -30,13 +31,26 @@ class Step(NamedTuple):
     decision: Decision
 
 
-def wanted(only: str, state: str | None) -> bool:
-    """Whether a tick is to be run, given what became of it the first time (``None``: dropped, or before creation)."""
+def wanted(only: str, states: Collection[str]) -> bool:
+    """Whether a tick is to be run, given the states of its runs: its own, if it has one, and those of backfills.
+
+    It has none if it was dropped, or lies before the creation.  One of them is enough to say that it ran, or will.
+    """
+    if only == ALL:
+        return True
     if only == MISSING:
-        return state is None or state in _NOT_DONE
+        return all(state in _NOT_DONE for state in states)
     if only == FAILED:
-        return state in _FAILED
-    return True
+        return any(state in _FAILED for state in states) and not any(state in _DONE for state in states)
+    raise ValueError(f"{only!r} is none of {', '.join(ONLY)}")
+
+
+def last_decided(dial: Dial, only: str, end_s: int) -> int:
+    """Return up to where a range is a backfill's: what comes after the cursor is still the schedule's to decide.
+
+    Whoever asks for all ticks gets those, too.  A schedule that has no action left will run none of them by itself.
+    """
+    return end_s if only == ALL or dial.remaining == 0 else min(end_s, dial.cursor_s)
 
 
 def step(  # noqa: PLR0913 - a decision about three rows
@@ -45,23 +59,23 @@ def step(  # noqa: PLR0913 - a decision about three rows
     rule: Rule,
     world: World,
     limit: int,
-    earlier: Mapping[int, str],
+    earlier: Mapping[int, Collection[str]],
 ) -> Step:
-    """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of the schedule's own runs."""
+    """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of their runs."""
     decision = Decision(dial, rule, world)
     overlap = Overlap(backfill.overlap)
     cursor, done = backfill.cursor_s, backfill.done
     tick = rule.ticks.next_epoch(cursor)
     for _ in range(limit):
-        if tick is None or tick > backfill.end_s or not _has_room(decision, rule, overlap):
+        if tick is None or tick > backfill.last_s or not _has_room(decision, rule, overlap):
             break
-        if wanted(backfill.only, earlier.get(tick)):
+        if wanted(backfill.only, earlier.get(tick, ())):
             due = Due(tick, world.now_ms)
             decision.request(due, Origin(Source.BACKFILL, backfill.backfill_id, overlap))
             done += 1
         cursor = tick
         tick = rule.ticks.next_epoch(tick)
-    finished = tick is None or tick > backfill.end_s
+    finished = tick is None or tick > backfill.last_s
     return Step(
         backfill._replace(
             cursor_s=cursor,

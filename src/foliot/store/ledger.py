@@ -221,9 +221,12 @@ class LedgerStatements(Sending):
         found = self._runs("run_by_id", key=run.schedule_key, nominal_s=run.nominal_s, origin=run.origin)
         return found[0] if found else None
 
-    def ticks_of(self, key: int, after_s: int, until_s: int, limit: int) -> list[RunRow]:
-        """Return what became of a schedule's own ticks in a range, in order."""
-        return self._runs("ticks_of", key=key, after_s=after_s, until_s=until_s, limit=limit)
+    def tick_states(self, key: int, ticks: Sequence[int]) -> dict[int, set[str]]:
+        """Return the states of the runs of ticks: the schedule's own, and those of backfills."""
+        found: dict[int, set[str]] = {}
+        for nominal_s, state in self.many_rows("tick_states", [(key, tick) for tick in ticks]) if ticks else ():
+            found.setdefault(nominal_s, set()).add(state)
+        return found
 
     def count_open(self, key: int) -> tuple[int, int]:
         """Count the runs of a schedule that are in flight, and that wait."""

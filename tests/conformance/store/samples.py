@@ -80,6 +80,7 @@ def backfill(number: int, key: int, **other: Any) -> BackfillRow:
     made = BackfillRow(
         backfill_id=number, schedule_key=key, start_s=0, end_s=600, cursor_s=0, overlap="allow_all", only="all",
         version=1, state="RUNNING", total=10, done=0, next_ms=NOW_MS, created_ms=NOW_MS, finished_ms=None,
+        last_s=600, undecided=0,
     )  # fmt: skip
     return made._replace(**other)
 

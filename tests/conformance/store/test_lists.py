@@ -14,6 +14,11 @@ def times(rows: list[RunRow]) -> list[tuple[int, int, int]]:
     return [(row.schedule_key, row.nominal_s, row.origin) for row in rows]
 
 
+def left(write: Write) -> list[int]:
+    """The nominal times of the runs of the first schedule."""
+    return [row.nominal_s for row in write(lambda t: t.runs_page(1, (FAR_S, 0), 99))]
+
+
 def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
     write(lambda t: each(t.insert_version, version(1), version(2, action='{"queue":"slow"}')))
     rows = [run(1, at, due_ms=due) for at, due in ((1, 300), (2, 100), (3, 200), (4, 901))]
@@ -98,10 +103,17 @@ def test_pages_of_runs_go_back_in_time(write: Write) -> None:
     assert page((FAR_S, 0), source="trigger", state="SKIPPED") == []
 
 
-def test_ticks_of_a_range(write: Write) -> None:
-    write(lambda t: t.insert_runs([run(1, 100), run(1, 200), run(1, 200, 5), run(1, 300), run(2, 200)]))
-    assert times(write(lambda t: t.ticks_of(1, 100, 300, 10))) == [(1, 200, 0), (1, 300, 0)]
-    assert times(write(lambda t: t.ticks_of(1, 0, 300, 1))) == [(1, 100, 0)]
+def test_what_became_of_ticks_by_themselves_and_in_backfills(write: Write) -> None:
+    own = [run(1, 100), run(1, 200, state="FAILED"), run(1, 300, state="SUCCESS"), run(2, 200, state="SKIPPED")]
+    others = [
+        run(1, 200, 5, source="backfill", state="SUCCESS"), run(1, 200, 6, source="trigger", state="TIMED_OUT"),
+        run(1, 400, 5, source="backfill", state="STARTED"), run(1, 500, 7, source="trigger"),
+    ]  # fmt: skip
+    write(lambda t: t.insert_runs([*own, *others]))
+    assert write(lambda t: t.tick_states(1, [100, 200, 400, 500, 600])) == {
+        100: {"ENQUEUED"}, 200: {"FAILED", "SUCCESS"}, 400: {"STARTED"}
+    }  # fmt: skip
+    assert write(lambda t: t.tick_states(1, [])) == {}
 
 
 def test_the_silent_are_zombies_and_the_unclaimed_are_not(write: Write) -> None:
@@ -118,9 +130,9 @@ def test_runs_that_ended_long_ago_are_forgotten_and_open_ones_are_not(write: Wri
     write(lambda t: t.insert_runs([over[0], still_open, *over[1:]]))
     far = write(lambda t: t.expire_runs(0, NOW_MS + 1, 2))
     assert far is not None
-    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 2, 0), (1, 3, 0), (1, 4, 0), (1, 5, 0)]
+    assert left(write) == [5, 4, 3, 2]
     assert write(lambda t: t.expire_runs(far, 30, 100)) is None
-    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 3, 0), (1, 4, 0), (1, 5, 0)]
+    assert left(write) == [5, 4, 3]
 
 
 def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> None:
@@ -128,7 +140,7 @@ def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> Non
     young = [run(1, at, decided_ms=at, state="SUCCESS", finished_ms=at) for at in (50, 60)]
     write(lambda t: t.insert_runs([*old, *young]))
     assert write(lambda t: t.expire_runs(0, 30, 3)) is None
-    assert times(write(lambda t: t.ticks_of(1, 0, 99, 99))) == [(1, 50, 0), (1, 60, 0)]
+    assert left(write) == [60, 50]
     assert write(lambda t: t.expire_runs(1 << 40, 30, 3)) is None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from foliot.model.run import FINAL, RunId, RunRow
-from foliot.store.base import Transaction
+from foliot.store.base import FAR_S, Transaction
 from tests.conformance.store.conftest import Write
 from tests.conformance.store.samples import NOW_MS, change, held, run
 
@@ -72,11 +72,11 @@ def test_many_rows_at_once_are_as_good_as_one_by_one(write: Write) -> None:
     rows = [run(1, at, attempt=1, payload=f'"{at}"') for at in range(size)]
     assert write(lambda t: t.insert_runs(rows)) == {row.id for row in there}
     known = {row.id: row for row in there}
-    assert write(lambda t: t.ticks_of(1, -1, size, size)) == [known.get(row.id, row) for row in rows]
+    assert write(lambda t: t.runs_page(1, (FAR_S, 0), size)) == [known.get(row.id, row) for row in reversed(rows)]
     starts = [(2, at, 1, at * 1000, MINE, NOW_MS, at) for at in range(size)]
     assert write(lambda t: t.insert_starts(starts)) == set()
     expected = [run(2, at, attempt=1, owner=MINE, due_ms=None, local_s=at) for at in range(size)]
-    assert write(lambda t: t.ticks_of(2, -1, size, size)) == expected
+    assert write(lambda t: t.runs_page(2, (FAR_S, 0), size)) == expected[::-1]
     assert write(lambda t: t.insert_starts(starts[5:])) == {row.id for row in expected[5:]}
     finished = write(lambda t: t.finish_runs([(2, at, 0, 1, 5, 6) for at in range(size)]))
     assert finished == {row.id for row in expected}

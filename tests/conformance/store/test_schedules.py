@@ -131,7 +131,8 @@ def test_purging_leaves_the_audit_alone(write: Write) -> None:
             t.insert_audit(audit(name, "create"))
 
     def left(t: Transaction, key: int) -> list[bool]:
-        lists = [t.versions_of(key, 9), t.ticks_of(key, 0, 99, 9), t.spans_of(key, 0, 99, 9), t.backfills_of(key, 9)]
+        runs = t.runs_page(key, (99, 0), 9)
+        lists = [t.versions_of(key, 9), runs, t.spans_of(key, 0, 99, 9), t.backfills_of(key, 9)]
         users = key in t.users_of_calendar("default", "c", 9)
         return [*map(bool, lists), users, bool(t.read_dials([key])), bool(t.schedules_by_key([key]))]
 

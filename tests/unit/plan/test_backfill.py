@@ -13,7 +13,7 @@ from foliot.model.dial import Dial
 from foliot.model.policy import Overlap
 from foliot.model.run import Reason, RunState, Source
 from foliot.model.spec import SpecDocument
-from foliot.plan.backfill import RECHECK_MS, Step, step, wanted
+from foliot.plan.backfill import RECHECK_MS, Step, last_decided, step, wanted
 from foliot.plan.rule import Rule
 from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
 
@@ -23,14 +23,16 @@ NUMBER = 11
 
 def backfill_of(start_s: int = NOON - 5 * HOUR, end_s: int = NOON - HOUR, **changes: Any) -> BackfillRow:
     row = BackfillRow(
-        NUMBER, KEY, start_s, end_s, start_s - 1, Overlap.ALLOW, "all", VERSION, RUNNING, 5, 0, NOON_MS, NOON_MS, None
-    )
+        NUMBER, KEY, start_s, end_s, start_s - 1, Overlap.ALLOW, "all", VERSION, RUNNING, 5, 0, NOON_MS, NOON_MS, None,
+        end_s, 0,
+    )  # fmt: skip
     return row._replace(**changes)
 
 
 def stepped(backfill: BackfillRow, dial: Dial, rule: Rule, limit: int, earlier: dict[int, str], **world: Any) -> Step:
-    """One step, and what holds after any."""
-    result = step(backfill, dial, rule, world_at(NOON_MS, **world), limit, earlier)
+    """One step, and what holds after any; ``earlier`` says what became of ticks that have one run."""
+    states = {tick: {state} for tick, state in earlier.items()}
+    result = step(backfill, dial, rule, world_at(NOON_MS, **world), limit, states)
     after, decision = result.backfill, result.decision
     check_rows(decision)
     assert all((run.source, run.origin) == (Source.BACKFILL, NUMBER) for run in decision.runs)
@@ -40,8 +42,8 @@ def stepped(backfill: BackfillRow, dial: Dial, rule: Rule, limit: int, earlier: 
     assert after.done == backfill.done + len(decision.runs)
     assert (after.state == DONE) == (after.finished_ms is not None) == (after.next_ms is None)
     assert after.cursor_s <= backfill.end_s or after.cursor_s == backfill.cursor_s
-    fixed = ("backfill_id", "schedule_key", "start_s", "end_s", "overlap", "only", "version", "total", "created_ms")
-    assert [getattr(after, name) for name in fixed] == [getattr(backfill, name) for name in fixed]
+    moving = {name: getattr(after, name) for name in ("cursor_s", "done", "state", "next_ms", "finished_ms")}
+    assert after == backfill._replace(**moving)
     standing = decision.standing()
     assert standing[:8] == dial[:8]
     assert (standing.remaining, standing.last_start_ms) == (dial.remaining, dial.last_start_ms)
@@ -122,7 +124,39 @@ ONLY: list[tuple[str | None, bool, bool, bool]] = [
 
 @pytest.mark.parametrize(("state", "everything", "missing", "failed"), ONLY)
 def test_only(state: str | None, everything: bool, missing: bool, failed: bool) -> None:
-    assert [wanted(only, state) for only in ("all", "missing", "failed")] == [everything, missing, failed]
+    states = set() if state is None else {state}
+    assert [wanted(only, states) for only in ("all", "missing", "failed")] == [everything, missing, failed]
+
+
+@pytest.mark.parametrize(
+    ("states", "missing", "failed"),
+    [
+        ("SKIPPED SUCCESS", False, False),
+        ("FAILED SUCCESS", False, False),
+        ("TIMED_OUT BUFFERED", False, False),
+        ("SKIPPED STARTED", False, False),
+        ("SKIPPED FAILED", False, True),
+        ("CANCELLED SKIPPED", True, False),
+        ("CANCELLED bogus", False, False),
+    ],
+)
+def test_one_run_of_several_says_that_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
+    assert [wanted(only, set(states.split())) for only in ("all", "missing", "failed")] == [True, missing, failed]
+
+
+def test_only_what_nobody_knows_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="'bogus' is none of all, missing, failed"):
+        wanted("bogus", set())
+
+
+@pytest.mark.parametrize(
+    ("only", "remaining", "last"),
+    [("all", None, NOON), ("missing", None, NOON - HOUR), ("failed", 1, NOON - HOUR), ("missing", 0, NOON)],
+)
+def test_what_is_still_to_be_decided_is_neither_missing_nor_failed(only: str, remaining: int | None, last: int) -> None:
+    dial = dial_of(rule_of(every(HOUR)), cursor_s=NOON - HOUR, remaining=remaining)
+    assert last_decided(dial, only, NOON) == last
+    assert last_decided(dial, only, NOON - 2 * HOUR) == NOON - 2 * HOUR
 
 
 def test_only_speaks_of_every_state() -> None:

@@ -146,7 +146,9 @@ CREATE TABLE backfills (
     done           bigint NOT NULL,
     next_ms        bigint,
     created_ms     bigint NOT NULL,
-    finished_ms    bigint
+    finished_ms    bigint,
+    last_s         bigint NOT NULL,
+    undecided      bigint NOT NULL
 );
 CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
 CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);

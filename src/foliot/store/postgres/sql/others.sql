@@ -11,7 +11,7 @@ INSERT INTO secrets VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;
 INSERT INTO backfills ({backfill})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[],
-    %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+    %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
 );
 
 -- name: save_backfill

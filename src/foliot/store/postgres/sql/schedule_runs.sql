@@ -299,11 +299,11 @@ ORDER BY nominal_s DESC, origin DESC LIMIT %(limit)s;
 SELECT {run} FROM schedule_runs
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s;
 
--- name: ticks_of
--- Index schedule_runs_once.  What became of the schedule's own ticks.
-SELECT {run} FROM schedule_runs
-WHERE schedule_key = %(key)s AND nominal_s > %(after_s)s AND nominal_s <= %(until_s)s AND origin = 0
-ORDER BY nominal_s LIMIT %(limit)s;
+-- name: tick_states
+-- Index schedule_runs_once.  What became of ticks, by themselves and in backfills.
+SELECT r.nominal_s, r.state FROM schedule_runs r
+JOIN unnest(%s::bigint[], %s::bigint[]) AS h (schedule_key, nominal_s) USING (schedule_key, nominal_s)
+WHERE r.origin = 0 OR r.source = 'backfill';
 
 -- name: count_open
 SELECT

@@ -142,7 +142,9 @@ CREATE TABLE backfills (
     done           INTEGER NOT NULL,
     next_ms        INTEGER,
     created_ms     INTEGER NOT NULL,
-    finished_ms    INTEGER
+    finished_ms    INTEGER,
+    last_s         INTEGER NOT NULL,
+    undecided      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
 CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);

@@ -8,7 +8,7 @@ SELECT value FROM secrets WHERE name = :name;
 INSERT INTO secrets VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
 -- name: insert_backfill
-INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: save_backfill
 UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms = :next_ms, finished_ms = :finished_ms

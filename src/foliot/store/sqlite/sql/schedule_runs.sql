@@ -235,11 +235,10 @@ ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 -- Index schedule_runs_once.
 SELECT {run} FROM schedule_runs WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin;
 
--- name: ticks_of
--- Index schedule_runs_once.  What became of the schedule's own ticks.
-SELECT {run} FROM schedule_runs
-WHERE schedule_key = :key AND nominal_s > :after_s AND nominal_s <= :until_s AND origin = 0
-ORDER BY nominal_s LIMIT :limit;
+-- name: tick_states
+-- Index schedule_runs_once.  What became of a tick, by itself and in backfills.
+SELECT nominal_s, state FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND (origin = 0 OR source = 'backfill');
 
 -- name: count_open
 SELECT
