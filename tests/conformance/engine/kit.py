@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from foliot.launch.base import Ended, Launch
+from foliot.launch.base import Accepted, Ended, Launch
 from foliot.operations import schedules
 from foliot.operations.session import Session
 from foliot.settings import Settings
@@ -28,8 +28,8 @@ class Executor(RecordingExecutor):
         self._expected = expected
         self._enough = asyncio.Event()
 
-    async def run(self, launch: Launch) -> Ended:
-        ended = await super().run(launch)
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        ended = await super().run(dag, meta)
         if len({each.launch.schedule_id for each in self.executions}) == self._expected:
             self._enough.set()
         return ended
