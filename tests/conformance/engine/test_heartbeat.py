@@ -36,8 +36,8 @@ class Busy:
         self._opened = Semaphore(0)
         self._leave = Event()
         self._beaten = asyncio.Event()
-        engine._membership.leading = self._held_open  # type: ignore[method-assign]
-        engine._membership.beat = self._noticed  # type: ignore[method-assign]
+        engine._membership.leading = self._held_open  # type: ignore[method-assign]  # the same, for longer
+        engine._membership.beat = self._noticed  # type: ignore[method-assign]  # the same, and says so
 
     def _held_open(self, work: Work[Any]) -> Work[Any]:
         led = self._leading(work)
