@@ -17,6 +17,7 @@ from foliot.operations.schedules import page_limit
 from foliot.operations.session import Session, once
 from foliot.operations.views import at_ms, at_s, backfill_view, run_view
 from foliot.plan import edit
+from foliot.plan.ahead import upcoming
 from foliot.plan.backfill import ALL, ONLY, last_decided, wanted
 from foliot.plan.decide import Decision, Origin, record_of
 from foliot.plan.definition import compact
@@ -102,11 +103,11 @@ def skip(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Skip the next tick, or the ticks at given times; each is recorded as skipped on request."""
+    """Skip the next tick to come, or the ticks at given times; each is recorded as skipped on request."""
     opened = open_schedule(session, schedule_id, token)
     if at is not None and (not at or not isinstance(at, list | tuple)):
         raise InvalidField("at", f"{shown(at)}; expected a list of times, or nothing at all for the next tick")
-    ticks = [_next_unskipped(opened)] if at is None else [_tick_at(opened, when) for when in at]
+    ticks = [_next_tick(session, opened)] if at is None else [_tick_at(opened, when) for when in at]
     dial = edit.skipping(opened.dial, ticks)
     if len((dial.skips or "").split(",")) > MAX_SKIPS:
         raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
@@ -191,6 +192,8 @@ def _audit_request(session: Session, opened: Opened, note: Note) -> None:
 
 def _tick_at(opened: Opened, when: When) -> int:
     moment = epoch_s("at", when)
+    if opened.rule.fixed_delay:
+        return _pending_tick(opened, moment)
     if opened.rule.ticks.next_epoch(moment - 1) != moment:
         following = opened.rule.ticks.next_epoch(moment)
         hint = "there is none after it" if following is None else f"the next one is at {at_s(following).isoformat()}"
@@ -200,8 +203,17 @@ def _tick_at(opened: Opened, when: When) -> int:
     return moment
 
 
-def _next_unskipped(opened: Opened) -> int:
-    tick = edit.next_unskipped(opened.dial, opened.rule)
+def _pending_tick(opened: Opened, moment: int) -> int:
+    """The tick of a fixed delay that is to come, or that is to be skipped already: no other is known."""
+    pending = edit.next_unskipped(opened.dial, opened.rule)
+    if moment != pending and moment not in edit.skips_of(opened.dial):
+        hint = "none before its run has ended" if pending is None else f"the one at {at_s(pending).isoformat()}"
+        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; of a fixed delay is known {hint}")
+    return moment
+
+
+def _next_tick(session: Session, opened: Opened) -> int:
+    tick = next(upcoming(opened.dial, opened.rule, session.now_ms), None)
     if tick is None:
         raise InvalidField("at", "there is no tick left to skip")
     return tick

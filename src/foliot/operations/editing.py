@@ -170,7 +170,12 @@ def save(session: Session, opened: Opened, note: Note, spans: list[Span] | None 
     transaction.record(Record(now_ms, [dial], [], spans or [], [], [], []))
     audit(session, row, note)
     transaction.notify()
-    return schedule_view(row, opened.dial, opened.version, opened.rule)
+    return view_of(session, opened._replace(row=row))
+
+
+def view_of(session: Session, opened: Opened) -> Schedule:
+    """Return a schedule as users see it at this moment."""
+    return schedule_view(*opened, session.now_ms)
 
 
 def audit(session: Session, row: ScheduleRow, note: Note) -> None:

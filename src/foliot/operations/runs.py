@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from foliot.errors import InvalidField, NotFound, shown
@@ -10,11 +9,12 @@ from foliot.model.dial import Dial
 from foliot.model.page import Page
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
-from foliot.operations.editing import find, loaded
+from foliot.operations.editing import find, loaded, view_of
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
-from foliot.operations.views import at_s, backfill_view, run_view, schedule_view, span_view
+from foliot.operations.views import at_s, backfill_view, run_view, span_view
 from foliot.plan import edit
+from foliot.plan.ahead import upcoming
 from foliot.plan.decide import decide
 from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
@@ -93,27 +93,18 @@ def describe(session: Session, schedule_id: str) -> Description:
     dial, rule = opened.dial, opened.rule
     open_runs = _open_runs(session, dial)
     held_up = _would_run(session, dial, rule) if dial.paused else []
-    skips = edit.skips_of(dial)
     return Description(
-        schedule=schedule_view(*opened),
+        schedule=view_of(session, opened),
         recent=tuple(run_view(run, row) for run in transaction.runs_page(key, (FAR_S, 0), RECENT)),
         running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
         waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),
-        next_ticks=tuple(at_s(tick) for tick in islice(_upcoming(session, dial, rule, skips), NEXT_TICKS)),
-        skipped_ticks=tuple(at_s(tick) for tick in sorted(skips)),
+        next_ticks=tuple(at_s(tick) for tick in islice(upcoming(dial, rule, session.now_ms), NEXT_TICKS)),
+        skipped_ticks=tuple(at_s(tick) for tick in sorted(edit.skips_of(dial))),
         would_run_on_resume=tuple(at_s(tick) for tick in held_up[:WOULD_RUN]),
         would_run_count=len(held_up),
         backfills=tuple(backfill_view(each, schedule_id) for each in transaction.backfills_of(key, RECENT)),
         spans=tuple(span_view(span) for span in transaction.spans_of(key, 0, FAR_S, RECENT)),
     )
-
-
-def _upcoming(session: Session, dial: Dial, rule: Rule, skips: set[int]) -> Iterator[int]:
-    """The ticks from now on that will run, as far as can be known."""
-    if dial.closed or dial.remaining == 0 or rule.fixed_delay:
-        return iter(())
-    after_s = max(dial.cursor_s, session.now_ms // 1000)
-    return (tick for tick in rule.ticks.between_epochs(after_s + 1, FAR_S) if tick not in skips)
 
 
 def _would_run(session: Session, dial: Dial, rule: Rule) -> list[int]:

@@ -26,10 +26,11 @@ from foliot.operations.editing import (
     rule_for,
     save,
     stand_in,
+    view_of,
 )
 from foliot.operations.session import Session, once
 from foliot.operations.silence import refuse_silent
-from foliot.operations.views import change_view, schedule_view, version_view
+from foliot.operations.views import change_view, version_view
 from foliot.plan import edit
 from foliot.plan.definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
 from foliot.plan.rule import Rule
@@ -100,7 +101,7 @@ def patch(
     """Change some fields of a schedule and leave the others as they are; without a field, nothing changes."""
     opened = open_schedule(session, schedule_id, token)
     if not given:
-        return schedule_view(*opened)
+        return view_of(session, opened)
     drafted = draft(given, session.settings, stored_definition(opened.version))
     return _replace(session, opened, drafted, Note("patch", request_id))
 
@@ -109,7 +110,7 @@ def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     row = find(session, schedule_id)
     dials = session.transaction.read_dials([row.schedule_key])
-    return schedule_view(*loaded(session, row, dials.get(row.schedule_key)))
+    return view_of(session, loaded(session, row, dials.get(row.schedule_key)))
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
@@ -147,9 +148,9 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
 def _listed(session: Session, row: ScheduleRow, dial: Dial | None) -> Schedule:
     """What a list shows of a schedule: one that is damaged must not hide the others."""
     try:
-        return schedule_view(*loaded(session, row, dial))
+        return view_of(session, loaded(session, row, dial))
     except StoreError as error:
-        return replace(schedule_view(*stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
+        return replace(view_of(session, stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
 
 
 @once(Schedule)
@@ -257,7 +258,7 @@ def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> S
         transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
     audit(session, row, note._replace(after=to_plain(drafted.definition)))
     transaction.notify()
-    return schedule_view(row, dial, version, rule)
+    return view_of(session, Opened(row, dial, version, rule))
 
 
 def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:

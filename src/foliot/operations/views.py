@@ -21,6 +21,7 @@ from foliot.model.schedule import (
     Version,
 )
 from foliot.plan import edit
+from foliot.plan.ahead import upcoming
 from foliot.plan.definition import stored_definition
 from foliot.plan.rule import Rule
 
@@ -44,9 +45,9 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else at_ms(milliseconds)
 
 
-def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule) -> Schedule:
+def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int) -> Schedule:
     """Return a schedule as it is now."""
-    next_s, fire_ms = _coming(dial, rule)
+    next_s, fire_ms = _coming(dial, rule, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
@@ -56,7 +57,7 @@ def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule)
         definition=stored_definition(version),
         cursor=at_s(dial.cursor_s),
         next_run_at=None if next_s is None else at_s(next_s),
-        next_fire_at=None if dial.paused else _maybe_ms(fire_ms),
+        next_fire_at=_maybe_ms(fire_ms),
         in_flight=dial.in_flight,
         waiting=dial.waiting,
         remaining_actions=dial.remaining,
@@ -72,10 +73,15 @@ def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule)
     )
 
 
-def _coming(dial: Dial, rule: Rule) -> tuple[int | None, int | None]:
-    """The next tick that will run, and when: the engine also looks at those that it will only skip."""
+def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None]:
+    """The next tick that will run, and when: the engine also looks at those that it will only skip.
+
+    In a pause that is the next one from now on; what becomes of the others is decided by the resume.
+    """
     if dial.closed or dial.remaining == 0:
         return None, None
+    if dial.paused:
+        return next(upcoming(dial, rule, now_ms), None), None
     tick = edit.next_unskipped(dial, rule)
     if tick == dial.next_nominal_s:
         return tick, dial.next_fire_ms

@@ -6,6 +6,7 @@
 * :mod:`~foliot.plan.decide`: the two together, for one schedule and one moment: what the fire transaction writes.
 * :mod:`~foliot.plan.settle`: what an outcome does to its run and to the runs that wait.
 * :mod:`~foliot.plan.edit`: what a control operation does to a dial.
+* :mod:`~foliot.plan.ahead`: the ticks that are to come.
 * :mod:`~foliot.plan.backfill`: the next few ticks of a backfill.
 
 Nothing here reads a clock, a database or a random number.

@@ -275,10 +275,14 @@ def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> 
 
 
 def _after_delay(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:
-    """A fixed delay whose tick did not start has no run to wait for: it counts from now."""
+    """A fixed delay whose tick did not start has no run to wait for: it counts from now.
+
+    One that somebody asked to skip is followed by the tick that was shown as the next: that may be skipped, too.
+    """
     if not rule.fixed_delay or not decision.runs or any(run.state in OPEN for run in decision.runs):
         return dial
-    return after_delay(dial, rule, world.now_ms)
+    asked = decision.runs[-1].reason is Reason.SKIP_REQUESTED
+    return after_delay(dial, rule, dial.cursor_s * 1000 if asked else world.now_ms)
 
 
 def _later_skips(skips: str, cursor_s: int) -> str | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from foliot.model.dial import Dial
 from foliot.model.policy import CatchUp, OnResume
 from foliot.model.run import Reason
+from foliot.plan.edit import skips_of
 from foliot.plan.rule import Rule
 
 NEVER_MS = 1 << 62
@@ -106,6 +107,7 @@ class _Pass:
         self.now_ms = now_ms
         self.limits = limits
         self.budget = budget
+        self.skips = skips_of(dial)
         self.cursor = dial.cursor_s
         self.following = dial.next_nominal_s
         self.due: list[Due] = []
@@ -114,14 +116,14 @@ class _Pass:
 
     def run(self) -> Generated:
         missed, complete = self._missed()
-        self._carry([tick for tick in missed if self._is_carried(tick)], complete=complete)
+        self._carry([tick for tick in missed if self._is_carried(tick)])
         rest = [tick for tick in missed if not self._is_carried(tick)]
         if self.cursor == self.dial.cursor_s and len(rest) < len(missed):  # the budget did not last for the carried
             return self._stopped(missed[0])
         oldest_ms = self._oldest_ms()
         outside = [tick for tick in rest if oldest_ms is not None and tick * 1000 <= oldest_ms]
         self._drop(outside, Reason.OUTSIDE_WINDOW)
-        left = self._catch_up(rest[len(outside) :], complete=complete)
+        left = self._catch_up(rest[len(outside) :])
         if left is not None:
             return self._stopped(*left)
         if not complete:
@@ -130,18 +132,16 @@ class _Pass:
 
     def _missed(self) -> tuple[list[int], bool]:
         """The missed ticks of this pass, and whether they are all there are."""
-        edge_ms = self.now_ms - self.limits.grace_ms
         missed: list[int] = []
-        while self.following is not None and (self._is_carried(self.following) or self._fires_before(edge_ms)):
+        while self.following is not None and (self._is_carried(self.following) or self._is_late(self.following)):
             if len(missed) == self.limits.max_span_ticks:
                 return missed, False
             missed.append(self.following)
             self.following = self.rule.ticks.next_epoch(self.following)
         return missed, True
 
-    def _fires_before(self, edge_ms: int) -> bool:
-        assert self.following is not None
-        return self.rule.fire_ms(self.following) < edge_ms
+    def _is_late(self, tick: int) -> bool:
+        return self.rule.fire_ms(tick) < self.now_ms - self.limits.grace_ms
 
     def _is_carried(self, tick: int) -> bool:
         return self.dial.carry_until_s is not None and tick <= self.dial.carry_until_s
@@ -153,14 +153,14 @@ class _Pass:
             return None
         return self.now_ms - window * 1000 if window else NEVER_MS
 
-    def _carry(self, ticks: list[int], *, complete: bool) -> None:
+    def _carry(self, ticks: list[int]) -> None:
         """Ticks of a pause, under ``skip`` or ``fire_once``."""
-        if self.dial.carry == OnResume.FIRE_ONCE and (complete or not self._is_carried(self.following or 0)):
+        if self.dial.carry == OnResume.FIRE_ONCE and not self._is_carried(self._later() or 0):
             self._one_of(ticks, Reason.RESUMED)
         else:
             self._drop(ticks, Reason.RESUMED)
 
-    def _catch_up(self, ticks: list[int], *, complete: bool) -> tuple[int, int | None] | None:
+    def _catch_up(self, ticks: list[int]) -> tuple[int, int | None] | None:
         """Apply the policy; return the tick that the next pass begins with, and when, if this one stops early."""
         policy = self.rule.policy.catchup_policy
         if not ticks:
@@ -168,7 +168,8 @@ class _Pass:
         if policy == CatchUp.NONE:
             self._drop(ticks, Reason.MISSED)
         elif policy == CatchUp.COALESCE:
-            if not complete:
+            later = self._later()
+            if later is not None and self._is_late(later):
                 self._drop(ticks, Reason.COALESCED)
             elif not self._one_of(ticks, Reason.COALESCED):
                 return ticks[0], None
@@ -179,16 +180,26 @@ class _Pass:
         return None
 
     def _one_of(self, ticks: list[int], reason: Reason) -> bool:
-        """One run for the latest tick; the others are dropped."""
-        if not ticks:
-            return True
-        fire_ms = self.rule.fire_ms(ticks[-1])
-        late = fire_ms >= self.now_ms - self.limits.grace_ms  # as a tick of a pause may be: it costs nothing
-        if self.budget < 1 and not late:
-            return False
-        self._drop(ticks[:-1], reason)
-        self._start(ticks[-1], fire_ms, reason, cost=0 if late else 1)
+        """One run for the latest tick that nobody asked to skip; the ones before it are dropped."""
+        places = reversed(range(len(ticks)))
+        place = next((place for place in places if ticks[place] not in self.skips), -1)
+        if place >= 0:
+            fire_ms = self.rule.fire_ms(ticks[place])
+            late = fire_ms >= self.now_ms - self.limits.grace_ms  # as a tick of a pause may be: it costs nothing
+            if self.budget < 1 and not late:
+                return False
+            self._drop(ticks[:place], reason)
+            self._start(ticks[place], fire_ms, reason, cost=0 if late else 1)
+        for tick in ticks[place + 1 :]:
+            self._start(tick, self.rule.fire_ms(tick), reason, cost=0)
         return True
+
+    def _later(self) -> int | None:
+        """The first tick after those of this pass that nobody asked to skip."""
+        tick = self.following
+        while tick is not None and tick in self.skips:
+            tick = self.rule.ticks.next_epoch(tick)
+        return tick
 
     def _fire(self, ticks: list[int]) -> tuple[int, int | None] | None:
         taken = min(len(ticks), self.limits.max_catchup, self.budget)

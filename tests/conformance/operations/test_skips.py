@@ -1,0 +1,161 @@
+"""Stories of ticks that somebody asked to skip: in a pause, among missed ones, of a fixed delay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidField
+from foliot.model.schedule import Schedule
+from foliot.operations import control, runs
+from foliot.operations.views import at_s
+from foliot.settings import Settings
+from tests.conformance.operations.kit import Bench, at, shown, when
+
+DELAY = [{"every": 300, "anchor": "completion"}]
+
+
+def skip(bench: Bench, *times: str) -> Schedule:
+    return bench.ask(control.skip, "report", at=[when(each) for each in times] or None)
+
+
+# --- the next tick is the one that is shown ---------------------------------------------------------------------------
+
+
+def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
+    """It skipped the first tick of the pause, which the resume dropped anyway, and the next one ran."""
+    bench.create(cron="0 * * * *")
+    bench.pause()
+    bench.go("10:30")
+    assert bench.ask(runs.describe, "report").next_ticks[0] == when("11:00")
+    assert bench.get().next_run_at == when("11:00")
+    assert skip(bench).next_run_at == when("12:00")
+    found = bench.ask(runs.describe, "report")
+    assert [shown(tick) for tick in found.skipped_ticks] == ["11:00"]
+    assert found.next_ticks[0] == when("12:00")
+    bench.resume()
+    worker = bench.worker()
+    assert worker.tick() == []
+    bench.go("11:00")
+    assert worker.tick() == []
+    bench.go("12:00")
+    assert worker.tick() == ["12:00"]
+    assert bench.story() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
+
+
+def test_skip_when_nobody_was_there_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    bench.go("10:30")
+    assert bench.ask(runs.describe, "report").next_ticks[0] == when("11:00")
+    skip(bench)
+    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["11:00"]
+
+
+def test_a_tick_of_a_pause_can_be_skipped_by_its_time(bench: Bench) -> None:
+    bench.create(cron="0 * * * *", catchup_policy="all", overlap_policy="allow")
+    bench.pause()
+    bench.go("11:30")
+    skip(bench, "10:00")
+    bench.resume()
+    assert bench.worker().tick() == ["09:00", "11:00"]
+
+
+def test_there_is_no_next_tick_to_skip_where_none_is_shown(bench: Bench) -> None:
+    bench.create(times=["2027-01-15T09:00:00Z"])
+    bench.pause()
+    bench.go("10:00")
+    assert bench.get().next_run_at is None
+    with pytest.raises(InvalidField, match="at: there is no tick left to skip"):
+        skip(bench)
+
+
+# --- one run for many ticks -------------------------------------------------------------------------------------------
+
+ONE: list[tuple[dict[str, Any], str]] = [
+    ({"catchup_policy": "coalesce"}, "coalesced"), ({"on_resume": "fire_once"}, "resumed")
+]  # fmt: skip
+HOURS = ["09:00", "10:00", "11:00", "12:00"]
+SKIPPED = [f"{hour} SKIPPED skip_requested" for hour in HOURS]
+LATEST = [
+    (["12:00"], ["11:00 ENQUEUED {}", SKIPPED[3]], ["10:00 2 {}"]),
+    (["11:00"], ["12:00 ENQUEUED {}"], ["11:00 3 {}"]),
+    (HOURS[1:], ["09:00 ENQUEUED {}", *SKIPPED[1:]], []),
+    (HOURS, SKIPPED, []),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
+@pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
+    bench: Bench, given: dict[str, Any], reason: str, skips: list[str], story: list[str], spans: list[str], size: int
+) -> None:
+    """The latest tick was skipped, the others were dropped in its favour, and nothing ran."""
+    bench.create(cron="0 * * * *", paused=True, **given)
+    skip(bench, *skips)
+    bench.go("12:30")
+    foretold = bench.ask(runs.describe, "report").would_run_on_resume
+    bench.resume()
+    worker = bench.worker(settings=Settings(max_span_ticks=size))
+    while worker.catch_up().claimed:
+        pass
+    started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]
+    assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
+    if size == 50:
+        assert bench.story() == [each.format(reason) for each in story]
+        assert bench.spans() == [each.format(reason) for each in spans]
+
+
+# --- a fixed delay ----------------------------------------------------------------------------------------------------
+
+
+def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) -> None:
+    """There was said to be no tick at the very time that was shown as the next."""
+    made = bench.create(intervals=DELAY)
+    assert bench.ask(runs.describe, "report").next_ticks == (made.next_run_at,)
+    first = bench.ask(control.skip, "report", at=[made.next_run_at])
+    assert first.next_run_at == when("08:05:30")
+    second = bench.ask(control.skip, "report", at=[first.next_run_at])
+    assert second.next_run_at == when("08:10:30")
+    assert bench.ask(control.skip, "report", at=[made.next_run_at]).next_run_at == when("08:10:30")
+    worker = bench.worker()
+    for moment in ("08:00:31", "08:05:34", "08:10:32"):
+        bench.go(moment)
+        worker.tick()
+    assert bench.story() == [
+        "08:00:30 SKIPPED skip_requested", "08:05:30 SKIPPED skip_requested", "08:10:30 ENQUEUED"
+    ]  # fmt: skip
+    assert bench.dial().skips is None
+
+
+def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:
+    bench.create(intervals=DELAY)
+    told = r"no tick at 2027-01-15T08:05:30\+00:00; of a fixed delay is known the one at 2027-01-15T08:00:30\+00:00"
+    with pytest.raises(InvalidField, match=told):
+        skip(bench, "08:05:30")
+    worker = bench.worker()
+    bench.go("08:00:31")
+    worker.tick()
+    with pytest.raises(InvalidField, match="of a fixed delay is known none before its run has ended"):
+        skip(bench, "08:05:31")
+    with pytest.raises(InvalidField, match="no tick left"):
+        skip(bench)
+    worker.settle()
+    following = bench.get().next_run_at
+    assert following == at_s(int(at("08:05:31")))
+    assert bench.ask(control.skip, "report", at=[following]).next_run_at == when("08:10:31")
+
+
+def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench: Bench) -> None:
+    """The delay counted from the moment when the skipped tick was looked at, so that a second skip met no tick."""
+    bench.create(intervals=DELAY)
+    skip(bench)
+    skip(bench)
+    assert bench.get().next_run_at == when("08:10:30")
+    bench.go("08:50")
+    worker = bench.worker()
+    while not worker.tick():
+        pass
+    assert bench.story()[-1] == "08:10:30 ENQUEUED"
+    assert len(bench.story()) == 3
