@@ -119,7 +119,8 @@ class Observer:
             if run is None and before.state in FINAL:
                 continue
             if run is None:
-                purged = before.owner is None and before.schedule_key not in look.dials
+                nobodys = before.owner is None or before.due_ms is not None
+                purged = nobodys and before.schedule_key not in look.dials
                 if before.state in IN_FLIGHT and not purged:
                     self._say("open runs are kept", f"{key} vanished")
                 continue
