@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
@@ -46,10 +46,13 @@ class _Home:
         queues: Sequence[str] = ("default",),
         settings: Settings | None = None,
         listener: Callable[[Event], None] | None = None,
+        executors: Mapping[str, Mapping[str, Any]] | None = None,
+        public_url: str | None = None,
     ) -> None:
         """Take the store's URL; nothing is opened yet.
 
-        ``engine=False`` only manages schedules, for a process that leaves firing to workers.
+        ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
+        those that this process has, by name; ``public_url`` is where reports about runs are taken.
         """
         if not str(store).startswith(wiring.STORES):
             raise wiring.unknown_store(str(store))
@@ -66,6 +69,8 @@ class _Home:
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
         self._probe = Probe(listener)
+        self._executors = executors or {}
+        self._public_url = public_url
         self._opened = False
         self._store: Store | None = None
 
@@ -84,7 +89,14 @@ class _Home:
 
     def _engine(self) -> Engine:
         assert self._store is not None
-        return wiring.build_engine(self._store, settings=self._settings, queues=self._queues, probe=self._probe)
+        return wiring.build_engine(
+            self._store,
+            settings=self._settings,
+            queues=self._queues,
+            probe=self._probe,
+            executors=self._executors,
+            public_url=self._public_url,
+        )
 
     def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
         if self._store is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 from foliot.errors import LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch, nobody_asks
 from foliot.launch.outcome import raised, returned
+from foliot.launch.site import Site, only, whole
 from foliot.launch.threads import Threads
 from foliot.model.kept import said
 
@@ -153,6 +154,12 @@ def _takes_run(function: Callable[..., Any]) -> bool:
         inspect.Parameter.VAR_POSITIONAL,
     )
     return any(parameter.kind in kinds for parameter in parameters)
+
+
+def make(configured: Mapping[str, Any], site: Site) -> FunctionExecutor:
+    """Return the executor of a process."""
+    only(configured, "function", "max_threads")
+    return FunctionExecutor(whole(configured, "function", "max_threads", site.max_threads), site.max_result_bytes)
 
 
 def add_import_path(directory: str) -> None:
