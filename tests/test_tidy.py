@@ -35,6 +35,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "model": frozenset(),
     "errors": frozenset(),
     "clock": frozenset(),
+    "eventloop": frozenset(),
     "settings": frozenset({"model", "errors"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
@@ -49,7 +50,18 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
     # The others are doors to a store: the embedded twins, the clock and the events of an engine.
     "cli": frozenset(
-        {"client", "wiring", "embedded", "engine.probe", "settings", "authoring", "clock", "model", "errors"}
+        {
+            "client",
+            "wiring",
+            "embedded",
+            "engine.probe",
+            "settings",
+            "authoring",
+            "clock",
+            "eventloop",
+            "model",
+            "errors",
+        }
     ),
     "wiring": EVERYTHING,
     "embedded": EVERYTHING,

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from foliot import wiring
+from foliot import eventloop, wiring
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField
-from foliot.operations import control, schedules, targets
+from foliot.operations import control, reports, schedules, targets, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.drafting import check_name
@@ -46,10 +46,13 @@ class _Home:
         queues: Sequence[str] = ("default",),
         settings: Settings | None = None,
         listener: Callable[[Event], None] | None = None,
+        executors: Mapping[str, Mapping[str, Any]] | None = None,
+        public_url: str | None = None,
     ) -> None:
         """Take the store's URL; nothing is opened yet.
 
-        ``engine=False`` only manages schedules, for a process that leaves firing to workers.
+        ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
+        those that this process has, by name; ``public_url`` is where reports about runs are taken.
         """
         if not str(store).startswith(wiring.STORES):
             raise wiring.unknown_store(str(store))
@@ -66,6 +69,8 @@ class _Home:
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
         self._probe = Probe(listener)
+        self._executors = executors or {}
+        self._public_url = public_url
         self._opened = False
         self._store: Store | None = None
 
@@ -84,7 +89,14 @@ class _Home:
 
     def _engine(self) -> Engine:
         assert self._store is not None
-        return wiring.build_engine(self._store, settings=self._settings, queues=self._queues, probe=self._probe)
+        return wiring.build_engine(
+            self._store,
+            settings=self._settings,
+            queues=self._queues,
+            probe=self._probe,
+            executors=self._executors,
+            public_url=self._public_url,
+        )
 
     def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
         if self._store is None:
@@ -197,13 +209,15 @@ class Foliot(_Home):
     backfills = _Async(control.backfills, writes=False)
     cancel_backfill = _Async(control.cancel_backfill)
     runs = _Async(ledger.runs, writes=False)
-    run = _Async(ledger.run, writes=False)
+    get_run = _Async(ledger.run, writes=False)
     spans = _Async(ledger.spans, writes=False)
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
     preview = _Async(preview_for, writes=False)
-    put_workflow = _Async(targets.put_workflow)
-    get_workflow = _Async(targets.get_workflow, writes=False)
+    put_workflow = _Async(workflows.put_workflow)
+    get_workflow = _Async(workflows.get_workflow, writes=False)
+    list_workflows = _Async(workflows.list_workflows, writes=False)
+    report = _Async(reports.report)
     put_calendar = _Async(targets.put_calendar)
     get_calendar = _Async(targets.get_calendar, writes=False)
     list_calendars = _Async(targets.list_calendars, writes=False)
@@ -272,13 +286,15 @@ class SyncFoliot(_Home):
     backfills = _Sync(control.backfills, writes=False)
     cancel_backfill = _Sync(control.cancel_backfill)
     runs = _Sync(ledger.runs, writes=False)
-    run = _Sync(ledger.run, writes=False)
+    get_run = _Sync(ledger.run, writes=False)
     spans = _Sync(ledger.spans, writes=False)
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)
     preview = _Sync(preview_for, writes=False)
-    put_workflow = _Sync(targets.put_workflow)
-    get_workflow = _Sync(targets.get_workflow, writes=False)
+    put_workflow = _Sync(workflows.put_workflow)
+    get_workflow = _Sync(workflows.get_workflow, writes=False)
+    list_workflows = _Sync(workflows.list_workflows, writes=False)
+    report = _Sync(reports.report)
     put_calendar = _Sync(targets.put_calendar)
     get_calendar = _Sync(targets.get_calendar, writes=False)
     list_calendars = _Sync(targets.list_calendars, writes=False)
@@ -302,7 +318,7 @@ class EngineThread:
         self._thread.join()
 
     def _run(self, build: Callable[[], Engine]) -> None:
-        asyncio.run(self._serve(build))
+        eventloop.run(self._serve(build))
 
     async def _serve(self, build: Callable[[], Engine]) -> None:
         stopped = asyncio.Event()

@@ -13,9 +13,11 @@
     │   ├── AlreadyExists       … the id is taken
     │   ├── StaleToken          … somebody else has changed the schedule since
     │   ├── ScheduleClosed      … the schedule has been deleted
-    │   └── RequestReused       … the request id was used for another request
+    │   ├── RequestReused       … the request id was used for another request
+    │   └── StaleReport         … the attempt that is reported on is not the current one
     ├── LimitExceeded           a named limit was reached; ask for less, or raise the limit
-    ├── LaunchError             a run could not even begin: its function or workflow cannot be found
+    ├── LaunchError             a run could not even begin: its function or workflow cannot be found; try again
+    │   └── LaunchRefused       … and trying again is of no use
     ├── StoreError              the store cannot be used as it is
     │   ├── StoreUnavailable    … just now: no connection, busy, full; retry
     │   ├── SchemaOutdated      … its schema is older than this release; migrate it
@@ -161,11 +163,24 @@ class RequestReused(Conflict):
     code = "request_reused"
 
 
+class StaleReport(Conflict):
+    """A word about an attempt that is no longer the current one, or about a run that is over."""
+
+    code = "stale_report"
+
+
 class LaunchError(FoliotError):
     """A run that could not even begin."""
 
     code = "launch_error"
     retryable = True
+
+
+class LaunchRefused(LaunchError):
+    """A run that could not begin, and could not the next time."""
+
+    code = "launch_refused"
+    retryable = False
 
 
 class StoreError(FoliotError):

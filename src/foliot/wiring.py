@@ -5,19 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
 from foliot.engine.host import Engine
 from foliot.engine.probe import Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
-from foliot.launch.base import Executor
-from foliot.launch.function import FunctionExecutor, add_import_path
+from foliot.launch.function import add_import_path
+from foliot.launch.registry import build_executors
+from foliot.launch.site import Site
 from foliot.settings import Settings
 from foliot.store import masking
 from foliot.store.base import Store
@@ -137,19 +138,21 @@ def find_functions_in(directory: Path) -> None:
     add_import_path(str(directory.resolve()))
 
 
-def build_engine(
+def build_engine(  # noqa: PLR0913 - every part has a default
     store: Store,
     *,
     settings: Settings | None = None,
     queues: frozenset[str] = frozenset({"default"}),
     probe: Probe | None = None,
+    executors: Mapping[str, Mapping[str, Any]] | None = None,
+    public_url: str | None = None,
 ) -> Engine:
-    """Return an engine on a store, with every executor that this installation has."""
+    """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
-    executors: dict[str, Executor] = {"function": FunctionExecutor(settings.max_threads, settings.max_result_bytes)}
+    site = Site(settings.max_threads, settings.max_result_bytes, public_url)
     return Engine(
         store,
-        executors,
+        build_executors(executors or {}, site),
         clock=SystemClock(),
         settings=settings,
         queues=queues,

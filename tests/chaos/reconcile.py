@@ -19,6 +19,13 @@ from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Plan, beat_of
 
+LAWFUL = {
+    "skip": {("SKIPPED", "overlap")},
+    "cancel_other": {("CANCELLED", "cancel_requested"), ("SKIPPED", "superseded")},
+    "terminate_other": {("TERMINATED", "superseded"), ("SKIPPED", "superseded")},
+}
+"""How a run may end without success, by what its schedule does about overlaps."""
+
 
 class Evidence(NamedTuple):
     """All that is left of a trial."""
@@ -35,7 +42,8 @@ class Evidence(NamedTuple):
 def check(evidence: Evidence) -> list[str]:
     """Return every violation."""
     checks = (
-        verified, ticks_once, none_invented, outcomes, logged, attempts, requests, overlaps, lawful_changes, cursors,
+        verified, ticks_once, none_invented, outcomes, logged, attempts, requests, overlaps, successions,
+        lawful_changes, cursors,
     )  # fmt: skip
     return [f"{each.__name__.replace('_', ' ')}: {text}" for each in checks for text in each(evidence)]
 
@@ -92,10 +100,8 @@ def outcomes(evidence: Evidence) -> Iterator[str]:
     """Every run has ended, and well: nothing here fails by itself, so whatever failed is our doing."""
     overlap = {evidence.ledger.keys[plan.schedule_id]: plan.overlap for plan in evidence.plans}
     for run in evidence.ledger.runs.values():
-        if run.state != RunState.SUCCESS and not (
-            run.state == RunState.SKIPPED and run.reason == "overlap" and overlap[run.schedule_key] == "skip"
-        ):
-            yield f"neither done nor skipped for an overlap: {run}"
+        if run.state != RunState.SUCCESS and (run.state, run.reason) not in LAWFUL.get(overlap[run.schedule_key], ()):
+            yield f"neither done nor ended as its schedule wants it: {run}"
     for key, cursor_s, in_flight, waiting in evidence.ledger.dials.values():
         if in_flight or waiting:
             yield f"schedule {key} counts {in_flight} in flight and {waiting} waiting at {cursor_s}"
@@ -151,9 +157,7 @@ def requests(evidence: Evidence) -> Iterator[str]:
 
 def overlaps(evidence: Evidence) -> Iterator[str]:
     """Where runs must not overlap, no two were ever in flight: the history is replayed, change by change."""
-    exclusive = {
-        evidence.ledger.keys[plan.schedule_id]: plan for plan in evidence.plans if plan.overlap in ("skip", "queue")
-    }
+    exclusive = {evidence.ledger.keys[plan.schedule_id]: plan for plan in evidence.plans if plan.overlap != "allow"}
     flying: dict[int, set[RunId]] = {key: set() for key in exclusive}
     for change in evidence.ledger.changes:
         plan = exclusive.get(change.schedule_key)
@@ -163,8 +167,27 @@ def overlaps(evidence: Evidence) -> Iterator[str]:
         (now.add if change.state in IN_FLIGHT else now.discard)(change.id)
         if len(now) > 1:
             yield f"{plan.schedule_id}: {sorted(now)} at once, with {change}"
-        if plan.overlap == "skip" and change.state in OPEN - IN_FLIGHT:
+        if plan.overlap in ("skip", "terminate_other") and change.state in OPEN - IN_FLIGHT:
             yield f"{plan.schedule_id}: {change} waits"
+
+
+def successions(evidence: Evidence) -> Iterator[str]:
+    """Whoever was ended by force was followed at once; whoever was cancelled, by one that waited for that."""
+    waiting: dict[int, set[RunId]] = {}
+    terminated: dict[int, Change] = {}
+    for change in evidence.ledger.changes:
+        key = change.schedule_key
+        waits = waiting.setdefault(key, set())
+        (waits.add if change.state in OPEN - IN_FLIGHT else waits.discard)(change.id)
+        if change.state == RunState.CANCELLED and not waits:
+            yield f"cancelled, and nobody waited for that: {change}"
+        if change.state == RunState.TERMINATED:
+            terminated[key] = change
+        elif key in terminated and change.state in OPEN:
+            ended = terminated.pop(key)
+            if change.was_state is not None or change.state not in IN_FLIGHT:
+                yield f"ended by force, and nothing has started: {ended}, {change}"
+    yield from (f"ended by force, and nothing has followed: {ended}" for ended in terminated.values())
 
 
 def lawful_changes(evidence: Evidence) -> Iterator[str]:

@@ -18,3 +18,5 @@ def test_nothing_is_lost_or_done_twice_while_everything_breaks(tmp_path: Path) -
     assert set(report.faults) == set(WEIGHTS)
     assert report.ticks > 100
     assert report.requests["trigger"] > 0
+    assert report.ended["CANCELLED cancel_requested"] > 0
+    assert report.ended["TERMINATED superseded"] > 0

@@ -19,7 +19,7 @@ from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Beat, Plan, beat_of
 
 BEGIN_S = 1_000
-FREE, ALONE, EDITED = 1, 2, 3
+FREE, ALONE, EDITED, CANCELS, TERMINATES = 1, 2, 3, 4, 5
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -44,8 +44,27 @@ def version(key: int, number: int, beat: Beat, after_s: int, until_s: int | None
 def lived(run: RunRow) -> list[Change]:
     if run.state == "SKIPPED":
         return [Change(0, *run.id, None, "SKIPPED", None, 0, None)]
-    begun = Change(0, *run.id, None, "ENQUEUED", None, 1, 9)
-    return [begun, Change(0, *run.id, "ENQUEUED", run.state, 1, 1, None)]
+    return [begun(run), Change(0, *run.id, "ENQUEUED", run.state, 1, 1, None)]
+
+
+def begun(run: RunRow) -> Change:
+    return Change(0, *run.id, None, "ENQUEUED", None, 1, 9)
+
+
+def cancelled_for(first: RunRow, second: RunRow) -> list[Change]:
+    """The second waits, and starts when the first has been cancelled."""
+    return [
+        begun(first),
+        Change(0, *second.id, None, "BUFFERED", None, 0, None),
+        Change(0, *first.id, "ENQUEUED", "CANCELLED", 1, 1, None),
+        Change(0, *second.id, "BUFFERED", "ENQUEUED", 0, 1, 9),
+        Change(0, *second.id, "ENQUEUED", "SUCCESS", 1, 1, None),
+    ]
+
+
+def terminated_for(first: RunRow, second: RunRow) -> list[Change]:
+    """The first ends by force, and the second starts at once."""
+    return [begun(first), Change(0, *first.id, "ENQUEUED", "TERMINATED", 1, 1, 9), *lived(second)]
 
 
 def line(run: RunRow, attempt: int = 1) -> Line:
@@ -54,30 +73,38 @@ def line(run: RunRow, attempt: int = 1) -> Line:
 
 @pytest.fixture
 def evidence() -> Evidence:
-    """Two seconds of three schedules, with a trigger, a tick that was skipped and one that an edit has dropped."""
+    """Two seconds of five schedules: a trigger, ticks that were skipped, cancelled, terminated, dropped by an edit."""
     runs = [
         row(FREE, 1_001), row(FREE, 1_002), row(FREE, 1_001, 7, request_id="trigger-0"),
         row(ALONE, 1_001), row(ALONE, 1_002, state="SKIPPED", reason="overlap", attempt=0),
         row(EDITED, 1_002),
     ]  # fmt: skip
+    cancelled = [row(CANCELS, 1_001, state="CANCELLED", reason="cancel_requested"), row(CANCELS, 1_002)]
+    terminated = [row(TERMINATES, 1_001, state="TERMINATED", reason="superseded"), row(TERMINATES, 1_002)]
+    changes = [change for run in runs for change in lived(run)]
+    changes += [*cancelled_for(*cancelled), *terminated_for(*terminated)]
+    runs += cancelled + terminated
+    names = ["free", "alone", "edited", "cancels", "terminates"]
     ledger = Ledger(
-        keys={"free": FREE, "alone": ALONE, "edited": EDITED},
-        created_ms=dict.fromkeys(["free", "alone", "edited"], BEGIN_S * 1000 + 1),
+        keys=dict(zip(names, (FREE, ALONE, EDITED, CANCELS, TERMINATES), strict=True)),
+        created_ms=dict.fromkeys(names, BEGIN_S * 1000 + 1),
         versions={
-            FREE: [version(FREE, 1, Beat(1), BEGIN_S, None)],
-            ALONE: [version(ALONE, 1, Beat(1), BEGIN_S, None)],
+            **{key: [version(key, 1, Beat(1), BEGIN_S, None)] for key in (FREE, ALONE, CANCELS, TERMINATES)},
             EDITED: [version(EDITED, 1, Beat(1), BEGIN_S, 1_001), version(EDITED, 2, Beat(2), 1_001, None)],
         },
         runs={run.id: run for run in runs},
         spans={EDITED: [Span(EDITED, BEGIN_S, 1_001, 1, "edited", 1, 0)]},
-        changes=[change for run in runs for change in lived(run)],
+        changes=changes,
         owners={"chaos-0-0": {9}},
         backward=[],
         audited=[("trigger-0", "trigger"), ("create-free", "create")],
         dials={FREE: (FREE, 1_002, 0, 0)},
     )
-    plans = [Plan("free", {}, "allow"), Plan("alone", {}, "skip"), Plan("edited", {}, "allow", edited=True)]
-    lines = [line(run) for run in runs if run.state == "SUCCESS"]
+    plans = [
+        Plan("free", {}, "allow"), Plan("alone", {}, "skip"), Plan("edited", {}, "allow", edited=True),
+        Plan("cancels", {}, "cancel_other"), Plan("terminates", {}, "terminate_other"),
+    ]  # fmt: skip
+    lines = [line(run) for run in runs if run.state != "SKIPPED"]
     accepted = [Accepted("trigger-0", "trigger", "free", "1-1001-7")]
     proof = Verification("free", WHEN, WHEN, 2, 2, 0, ())
     return Evidence(plans, 1_002, ledger, lines, {42: "chaos-0-0"}, accepted, [proof])
@@ -124,6 +151,26 @@ def went_back(evidence: Evidence) -> Evidence:
     return evidence
 
 
+def too_early(key: int, was_state: str | None, state: str, before: str) -> Tampering:
+    """One change of a schedule comes before that to another state, and not after it."""
+
+    def move(changes: list[Change]) -> None:
+        own = [change for change in changes if change.schedule_key == key]
+        (moved,) = [each for each in own if (each.was_state, each.state, each.nominal_s) == (was_state, state, 1_002)]
+        changes.remove(moved)
+        changes.insert(next(n for n, each in enumerate(changes) if (each[1], each.state) == (key, before)), moved)
+
+    return with_changes(move)
+
+
+def nobody_waits(changes: list[Change]) -> None:
+    changes[:] = [change for change in changes if change.state != "BUFFERED"]
+
+
+def nobody_follows(changes: list[Change]) -> None:
+    changes[:] = [change for change in changes if change[1:3] != (TERMINATES, 1_002)]
+
+
 def in_flight(changes: list[Change]) -> None:
     changes.insert(0, Change(0, ALONE, 1_002, 0, None, "ENQUEUED", None, 1, 9))
 
@@ -132,6 +179,9 @@ PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Problem("missing", None, "n
 RUN = row(FREE, 1_002)
 AGAIN = row(FREE, 1_001, 8, request_id="trigger-0")
 TRIGGERED = row(FREE, 1_001, 7)
+CANCELLED = row(CANCELS, 1_001, state="CANCELLED", reason="cancel_requested")
+WAITS = Change(0, TERMINATES, 1_003, 0, None, "BUFFERED", None, 0, None)
+TERMINATED = row(TERMINATES, 1_001, state="TERMINATED", reason="superseded")
 TAMPERED: list[tuple[str, Tampering]] = [
     ("verified", lambda all_: all_._replace(verified=[PROBLEM])),
     ("ticks once", with_runs(lambda runs: runs.pop(RUN.id))),
@@ -141,6 +191,10 @@ TAMPERED: list[tuple[str, Tampering]] = [
     ("none invented", with_runs(lambda runs: runs.update({RunId(EDITED, 1_003): row(EDITED, 1_003)}))),
     ("outcomes", with_runs(lambda runs: runs.update({RUN.id: RUN._replace(state="STARTED")}))),
     ("outcomes", with_runs(lambda runs: runs.update({RUN.id: RUN._replace(state="SKIPPED", reason="overlap")}))),
+    ("outcomes", with_runs(lambda runs: runs.update({RUN.id: CANCELLED._replace(schedule_key=FREE)}))),
+    ("outcomes", with_runs(lambda runs: runs.update({CANCELLED.id: CANCELLED._replace(reason=None)}))),
+    ("outcomes", with_runs(lambda runs: runs.update({CANCELLED.id: CANCELLED._replace(state="TERMINATED")}))),
+    ("outcomes", with_runs(lambda runs: runs.update({TERMINATED.id: TERMINATED._replace(state="CANCELLED")}))),
     ("outcomes", lambda all_: all_._replace(ledger=all_.ledger._replace(dials={FREE: (FREE, 1_002, 1, 0)}))),
     ("logged", with_lines(lambda lines: lines.remove(line(RUN)))),
     ("logged", with_lines(lambda lines: lines.append(line(row(FREE, 999))))),
@@ -156,6 +210,12 @@ TAMPERED: list[tuple[str, Tampering]] = [
     ("requests", lambda all_: all_._replace(ledger=all_.ledger._replace(audited=[("trigger-0", "trigger")] * 2))),
     ("overlaps", with_changes(in_flight)),
     ("overlaps", with_changes(lambda all_: all_.append(Change(0, ALONE, 1_003, 0, None, "BUFFERED", None, 0, None)))),
+    ("overlaps", too_early(CANCELS, "BUFFERED", "ENQUEUED", before="CANCELLED")),
+    ("overlaps", too_early(TERMINATES, None, "ENQUEUED", before="TERMINATED")),
+    ("overlaps", with_changes(lambda all_: all_.append(WAITS))),
+    ("successions", with_changes(nobody_waits)),
+    ("successions", with_changes(nobody_follows)),
+    ("successions", too_early(TERMINATES, None, "ENQUEUED", before="TERMINATED")),
     ("lawful changes", with_changes(lambda all_: all_.append(all_[0]))),
     ("lawful changes", with_changes(lambda all_: all_.pop())),
     ("lawful changes", with_changes(lambda all_: all_.append(Change(0, *RUN.id, "SUCCESS", "ENQUEUED", 1, 2, 9)))),

@@ -32,6 +32,7 @@ SECONDS_TO_SETTLE = 60
 PEACE_S = 2
 POLL_S = 0.05
 TELL_S = 10.0
+OVERLAPPED = frozenset({RunState.SKIPPED, RunState.CANCELLED, RunState.TERMINATED})
 
 
 class Options(NamedTuple):
@@ -56,7 +57,7 @@ class Report(NamedTuple):
     launches: int
     relaunched: int
     superseded_launches: int
-    skipped: int
+    ended: Counter[str]
     lateness_ms: tuple[int, int, int]
     settled_s: float
 
@@ -66,6 +67,7 @@ class Report(NamedTuple):
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items()))
         requests = ", ".join(f"{kind} {count}" for kind, count in sorted(self.requests.items()))
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
+        ended = ", ".join(f"{kind} {count}" for kind, count in sorted(self.ended.items()))
         return [
             f"seed {self.options.seed}, {self.options.seconds:g} s, {self.options.workers} workers",
             f"faults      {self.faults.total()}: {faults}",
@@ -73,7 +75,7 @@ class Report(NamedTuple):
             f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
             f"launches    {self.launches} in the logs",
             f"relaunched  {self.relaunched} runs; {self.superseded_launches} launches came after a later attempt's",
-            f"skipped     {self.skipped} for an overlap",
+            f"overlaps    {ended}",
             f"lateness    p50 {p50} ms, p99 {p99} ms, max {most} ms (first launch after the tick)",
             f"settled     {self.settled_s:.1f} s after the last tick",
             f"workers     {counts}",
@@ -170,7 +172,7 @@ class _Trial:
             launches=len(lines),
             relaunched=sum(count > 1 for count in Counter(line.run_id for line in lines).values()),
             superseded_launches=_superseded(evidence),
-            skipped=sum(run.state == RunState.SKIPPED for run in ledger.runs.values()),
+            ended=Counter(f"{run.state} {run.reason}" for run in ledger.runs.values() if run.state in OVERLAPPED),
             lateness_ms=_lateness(evidence, calm),
             settled_s=settled_s,
         )

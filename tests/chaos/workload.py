@@ -57,7 +57,7 @@ def _seconds(value: int | str) -> int:
 
 
 def plans_of(dice: Random, end_s: int) -> list[Plan]:
-    """Return some thirty schedules that end at an instant; nothing lawful drops a tick of most of them."""
+    """Return some forty schedules that end at an instant; nothing lawful drops a tick of most of them."""
     return [plan._replace(fields={**plan.fields, "end_at": at(end_s)}) for plan in _plans(dice)]
 
 
@@ -79,6 +79,10 @@ def _plans(dice: Random) -> Iterator[Plan]:
         yield _plan(f"skip-{number}", Beat(1), "skip", dice.randint(300, 1_400), pausable=number == 0)
     for number in range(4):  # short enough to make up for what a pause or a dead worker has held up
         yield _plan(f"queue-{number}", Beat(2), "queue", dice.randint(100, 500), pausable=number == 0)
+    for number in range(3):  # one tick after another finds the run before it still in flight
+        ms = dice.randint(700, 1_600)
+        yield _plan(f"cancel-{number}", Beat(1), "cancel_other", ms, pausable=number == 0, in_thread=number == 2)
+        yield _plan(f"terminate-{number}", Beat(1), "terminate_other", ms, pausable=number == 0, in_thread=number == 2)
     edited = _plan("edited", Beat(1), "allow", 100)
     yield edited._replace(edited=True)
     resumed = _plan("resumed-with-skip", Beat(1), "allow", 100, pausable=True)

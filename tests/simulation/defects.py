@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from foliot.engine import backfilling, firing, host, launching, releasing, settling
+from foliot.engine import backfilling, firing, launching, releasing, settling
 from foliot.engine.firing import Firing
 from foliot.engine.host import Engine
 from foliot.engine.rescuing import Rescuing
@@ -263,14 +263,14 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launching._launch_of
+    launch_of = launching.Launching._launch
 
-    def other(attempt: Any, document: Any) -> Any:
-        launch = launch_of(attempt, document)
+    def other(self: launching.Launching, *about: Any) -> Any:
+        launch = launch_of(self, *about)
         launch.schedule_id += f"-{launch.attempt}"
         return launch
 
-    patches.set(launching, "_launch_of", other)
+    patches.set(launching.Launching, "_launch", other)
 
 
 @defect
@@ -415,7 +415,7 @@ def skips_are_ignored(patches: Patches) -> None:
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
     patches.set(launching.Launching, "put_back", lambda self, outcomes: None)
-    patches.set(Engine, "_beat", host.Engine._check)
+    patches.set(Engine, "_beat", lambda self: self._keeping.check())
     patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
     patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from foliot.engine.attempt import Attempt
 from foliot.engine.host import Engine
-from foliot.engine.launching import Attempt, Launching
+from foliot.engine.launching import Launching
 from foliot.model.dial import Dial
 from foliot.model.record import Record
 from foliot.model.run import Reason

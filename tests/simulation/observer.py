@@ -119,7 +119,8 @@ class Observer:
             if run is None and before.state in FINAL:
                 continue
             if run is None:
-                purged = before.owner is None and before.schedule_key not in look.dials
+                nobodys = before.owner is None or before.due_ms is not None
+                purged = nobodys and before.schedule_key not in look.dials
                 if before.state in IN_FLIGHT and not purged:
                     self._say("open runs are kept", f"{key} vanished")
                 continue
@@ -136,8 +137,14 @@ class Observer:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
 
     def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
-        """Whether a run that nobody held has ended for a reason: a delete, or a later run that waits for its slot."""
-        if before.owner is not None:
+        """Whether a run that nobody held has ended for a reason: a delete, or a later run that waits for its slot.
+
+        One that was picked up for a schedule that is deleted is not begun again.
+        """
+        closed = look.dials.get(run.schedule_key)
+        if run.reason == "deleted" and (closed is None or closed.closed):
+            return True
+        if before.owner is not None and before.due_ms is None:
             return False
         dial = look.dials.get(run.schedule_key)
         if run.reason == "deleted":

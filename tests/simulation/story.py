@@ -127,7 +127,10 @@ class Story:
         self.random = Random(seed)
         self.clock = SimClock(loop)
         self.real = SqliteStore(clock=self.clock, inline=True)
-        self.settings = replace(SETTINGS, max_pickups=self.random.choice((50, 50, 2)))
+        self.beside = self.random.random() < 0.3
+        self.settings = replace(
+            SETTINGS, max_pickups=self.random.choice((50, 50, 2)), fire_batch=1 if self.beside else SETTINGS.fire_batch
+        )
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = Watched(self.real, self.observer.committed)
         self.executor = RecordingExecutor(self.clock.now, self._plan)
@@ -170,6 +173,7 @@ class Story:
         while True:
             died = asyncio.Event()
             store = FaultyStore(self.store, self.mishap, died.set)
+            store.works_beside = self.beside
             engine = Engine(
                 store,
                 {"function": self.executor},

@@ -46,8 +46,8 @@ def fields_of(random: Random) -> dict[str, Any]:
     }
     if random.random() < 0.2:
         given["catchup_window"] = random.choice((0, 60, 600))
-    if random.random() < 0.2:
-        given["remaining_actions"] = random.choice((1, 2, 4, random.randint(5, 12)))
+    if random.random() < 0.25:
+        given["remaining_actions"] = random.choice((1, 2, 3, random.randint(4, 12)))
     if random.random() < 0.2:
         given["max_attempts"] = 3
     if random.random() < 0.1:

@@ -119,8 +119,8 @@ def test_the_twins_have_the_same_operations() -> None:
 
 
 def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
-    reads = {"get", "list_schedules", "history", "versions", "backfills", "runs", "run", "spans", "describe", "verify",
-             "preview", "get_workflow", "get_calendar", "list_calendars"}  # fmt: skip
+    reads = {"get", "list_schedules", "history", "versions", "backfills", "runs", "get_run", "spans", "describe",
+             "verify", "preview", "get_workflow", "list_workflows", "get_calendar", "list_calendars"}  # fmt: skip
     members = operations(SyncFoliot, _Sync)
     assert {name for name, member in members.items() if not member.writes} == reads
     assert all(member.__doc__ for member in members.values())
@@ -207,7 +207,7 @@ def ran(url: str, function: str, **given: Any) -> Run:
         foliot.create("job", cron=YEARLY, function=function, **given)
         made = foliot.trigger("job")
         waiter.wait("ended")
-        return foliot.run(made.run_id)
+        return foliot.get_run(made.run_id)
 
 
 def test_an_asynchronous_function(url: str, tasks: Any) -> None:
@@ -264,7 +264,7 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
             with pytest.raises(AlreadyExists):
                 await foliot.create("job", cron=YEARLY, function="a:b")
             assert foliot.counts["runs_settled"] == 1
-            return await foliot.run(made.run_id)
+            return await foliot.get_run(made.run_id)
 
     assert asyncio.run(story()).state == "SUCCESS"
 
@@ -285,7 +285,7 @@ def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
         foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         made = foliot.trigger("job")
     with SyncFoliot(url, engine=False) as foliot:
-        run = foliot.run(made.run_id)
+        run = foliot.get_run(made.run_id)
         assert (run.state, run.attempt) == ("ENQUEUED", 0)
         assert foliot.counts == {}
 
@@ -308,7 +308,7 @@ def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) 
         made = foliot.trigger("job")
         assert tasks.held.wait(SECONDS)
     with SyncFoliot(url, engine=False) as foliot:
-        assert foliot.run(made.run_id).attempt == 1
+        assert foliot.get_run(made.run_id).attempt == 1
         foliot.patch("job", function=f"{tasks.__name__}:without_argument")
     tasks.let_go.set()
     tasks.held.clear()
@@ -317,7 +317,7 @@ def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) 
             assert tasks.held.wait(SECONDS)
         else:
             waiter.wait("ended")
-        assert foliot.run(made.run_id).attempt == 2
+        assert foliot.get_run(made.run_id).attempt == 2
 
 
 def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
@@ -329,7 +329,7 @@ def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
     with SyncFoliot(url, engine=False) as again:
-        assert again.run(made.run_id).state == "SUCCESS"
+        assert again.get_run(made.run_id).state == "SUCCESS"
 
 
 def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
@@ -339,7 +339,7 @@ def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         made = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
-        assert [manager.run(run.run_id).state for run in made] == ["SUCCESS"] * 5
+        assert [manager.get_run(run.run_id).state for run in made] == ["SUCCESS"] * 5
 
 
 SLEEPER = """
@@ -394,14 +394,14 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
             foliot.create("job", cron=YEARLY, function="os:getpid")
             made = foliot.trigger("job")
             assert child.stdout.readline() == "ended job\n"
-            assert foliot.run(made.run_id).result == child.pid
+            assert foliot.get_run(made.run_id).result == child.pid
         with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
             more = [foliot.trigger("job") for _ in range(10)]
             child.stdin.write("\n")
             child.stdin.close()
             assert child.wait(SECONDS) == 0
             wait_for_all(foliot, [run.run_id for run in more], waiter)
-            results = [foliot.run(run.run_id) for run in more]
+            results = [foliot.get_run(run.run_id) for run in more]
     assert {run.attempt for run in results} <= {1, 2}
     assert all(isinstance(run.result, int) for run in results)
 
@@ -409,7 +409,7 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
 def wait_for_all(foliot: SyncFoliot, run_ids: list[str], waiter: Waiter) -> None:
     """The child may have ended some of them: what is ours comes as an event."""
     ended = 0
-    while any(foliot.run(run_id).state != "SUCCESS" for run_id in run_ids):
+    while any(foliot.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
         ended += 1
         waiter.wait("ended", ended)
 

@@ -37,9 +37,7 @@ def worker_command(
 
     Example: foliot worker --store sqlite:///jobs.db --queue reports
     """
-    import asyncio
-
-    from foliot import wiring
+    from foliot import eventloop, wiring
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
 
@@ -47,7 +45,7 @@ def worker_command(
     wiring.find_functions_in(app_dir)
     wiring.settle_in()
     lines = EventLines(SystemClock(), quiet=quiet)
-    leave(asyncio.run(_work(store, queues, lines)), lines)
+    leave(eventloop.run(_work(store, queues, lines)), lines)
 
 
 async def _work(store: str, queues: tuple[str, ...], lines: EventLines) -> int:

@@ -5,12 +5,13 @@ Everything linearises here.  Nothing is launched before the commit, and whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.instance import Instance, Worlds
 from foliot.model.dial import Dial, DialRow, StepRow
+from foliot.model.policy import Overlap
 from foliot.model.run import RunChange, RunId, RunRow, RunState, StartRow
 from foliot.plan.decide import Decision, decide, record_of
 from foliot.plan.edit import resumed
@@ -19,6 +20,7 @@ from foliot.plan.settle import release
 from foliot.plan.start import start
 from foliot.store.base import Transaction
 
+WHOLE_QUEUE = 1_000_000
 BROKEN_RETRY_MS = 5 * 60_000
 """A schedule that cannot be compiled is looked at again after this long; it must not stop the others."""
 
@@ -32,6 +34,8 @@ class Fired(NamedTuple):
     now_ms: int
     catchups: int = 0
     runs: int = 0
+    forsaken: Sequence[tuple[RunRow, Rule]] = ()
+    """Runs that were picked up and that nobody wants any more: cancelled, or of a schedule that was deleted."""
 
 
 NOTHING = Fired(0, [], [], 0)
@@ -161,21 +165,43 @@ def release_waiting(
 ) -> list[tuple[RunRow, Rule]]:
     """Start waiting runs of locked schedules while slots are free; ``dials`` is brought up to date."""
     most = max((rules[key].policy.max_concurrent for key in dials if key in rules), default=1)
-    by_schedule: dict[int, list[RunRow]] = {}
-    for row in transaction.waiting_of(dials, most + 16):
-        by_schedule.setdefault(row.schedule_key, []).append(row)
+    page = most + 16
+    launches, full = _release(transaction, dials, rules, worlds, instance, page)
+    beyond = {key: dials[key] for key in full if dials[key].waiting and _has_slot(dials[key], rules[key])}
+    if beyond:  # whoever stood first was dropped, or must wait for something else: look at the whole queue
+        more, _ = _release(transaction, beyond, rules, worlds, instance, WHOLE_QUEUE)
+        dials.update(beyond)
+        launches += more
+    return launches
+
+
+def _release(  # noqa: PLR0913 - as its caller
+    transaction: Transaction,
+    dials: dict[int, Dial],
+    rules: dict[int, Rule],
+    worlds: Worlds,
+    instance: Instance,
+    page: int,
+) -> tuple[list[tuple[RunRow, Rule]], list[int]]:
+    """Release from a page of each queue; return what starts here, and whose page was full."""
+    by_schedule: dict[int, list[tuple[RunRow, Rule]]] = {}
+    waiting = [row for row in transaction.waiting_of(dials, page) if row.schedule_key in rules]
+    for row, rule in as_decided(transaction, waiting, rules, instance):
+        by_schedule.setdefault(row.schedule_key, []).append((row, rule))
     changes: list[RunChange] = []
-    started: list[RunRow] = []
-    for key, rows in by_schedule.items():
-        rule = rules.get(key)
-        if rule is None:
-            continue
-        released = release(dials[key], rule, rows, worlds.of(rule))
+    launches: list[tuple[RunRow, Rule]] = []
+    for key, decided in by_schedule.items():
+        released = release(dials[key], rules[key], ((row, worlds.of(rule)) for row, rule in decided))
         dials[key] = released.dial
         changes += released.changes
-        started += [row for row in released.started if row.owner == instance.number]
+        rule_of = {row.id: rule for row, rule in decided}
+        launches += [(row, rule_of[row.id]) for row in released.started if row.owner == instance.number]
     transaction.release_runs(changes)
-    return as_decided(transaction, started, rules, instance)
+    return launches, [key for key, decided in by_schedule.items() if len(decided) == page]
+
+
+def _has_slot(dial: Dial, rule: Rule) -> bool:
+    return dial.in_flight < rule.policy.max_concurrent or rule.policy.overlap_policy is Overlap.ALLOW
 
 
 def as_decided(

@@ -1,6 +1,6 @@
 """One instance: its loops, and its graceful end.
 
-Three loops share the store and nothing else: one finds work and fires it, one writes outcomes, one keeps leases alive
+Its loops share the store and nothing else: one finds work and fires it, one writes outcomes, one keeps the lease alive
 and cleans up.  Whatever a loop was doing when the store failed is done again: every step can be.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -19,21 +19,22 @@ from foliot.engine.backfilling import Backfilling
 from foliot.engine.budget import Budget
 from foliot.engine.firing import NOTHING, Fired, Firing
 from foliot.engine.instance import Instance
+from foliot.engine.keeping import CHECK_S, Keeping
 from foliot.engine.launching import Launching
 from foliot.engine.loops import Loops
 from foliot.engine.membership import Membership, answer_of
 from foliot.engine.probe import Probe
 from foliot.engine.releasing import Releasing
 from foliot.engine.replanning import Replanning
+from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.rules import document_of
-from foliot.engine.settling import Settling
-from foliot.engine.sweeping import Sweeping
+from foliot.engine.settling import Settled, Settling
 from foliot.engine.telling import tell_launches, tell_outcomes
 from foliot.errors import FoliotError
 from foliot.launch.base import Executor
 from foliot.model.rows import DueNow, HeldRun
-from foliot.model.run import RunId, RunState
+from foliot.model.run import RunId
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 from foliot.settings import Settings
@@ -51,9 +52,6 @@ FIRES_AHEAD = 2
 CATCH_UP_PAUSE_S = 0.1
 DRAIN_S = 0.5
 """How long an outcome waits at most while the engine stops."""
-CHECK_S = 1.0
-IDLE_CHECK_S = 5.0
-"""How often an engine looks after its runs: while it has some, and while it has none."""
 
 
 class Engine:
@@ -85,7 +83,7 @@ class Engine:
         self._rescuing = Rescuing(self.instance)
         self._backfilling = Backfilling(self.instance)
         self._settling = Settling(self.instance)
-        self._sweeping = Sweeping(self.instance)
+        self._reporting = Reporting(self.instance, self._settling)
         self._replanning = Replanning(self.instance)
         self._budget = Budget(self.settings.catchup_rate_per_s)
         self._wake = asyncio.Event()
@@ -95,6 +93,17 @@ class Engine:
         self._prepared_ms: int | None = None
         self._skew_ms = 0
         self._loops = Loops(self._stopping, self.probe)
+        self._keeping = Keeping(
+            store,
+            self.instance,
+            self.launching,
+            self._membership,
+            self._settling,
+            beat=self._beat,
+            swept=self._swept,
+            failed=self._failed,
+            stopping=self._stopping,
+        )
         self._unsubscribe: Callable[[], None] = lambda: None
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -104,7 +113,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         await self._membership.join()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for work in (self._find, self._settle, self._keep, self._replan):
+        for work in (self._find, self._settle, self._keeping.run, self._replan):
             self._loops.run(work)
 
     async def _replan(self) -> None:
@@ -142,7 +151,7 @@ class Engine:
         await self._drain(grace)
         await self._goodbye()
         for executor in self._executors.values():
-            executor.close()
+            await executor.aclose()
 
     async def _drain(self, grace_s: float) -> None:
         """Let runs end for a while, write how they ended, and keep the lease alive meanwhile."""
@@ -256,6 +265,7 @@ class Engine:
         self._rushing = False
         done = 0
         if due.unleased:
+            done += await self._answer(limit)
             done += await self._take(partial(self._rescuing.claim, limit=limit))
         if due.planned:
             done += await self._take(partial(self._releasing.due, limit=limit))
@@ -268,6 +278,15 @@ class Engine:
             size = min(limit, 100)
             done += await self._take(partial(self._backfilling.due, limit=size))
         return done > 0, catching_up
+
+    async def _answer(self, limit: int) -> int:
+        """Write down how runs ended that are executed elsewhere."""
+        answered = await self._membership.lead(partial(self._reporting.due, limit=limit))
+        if answered.found:
+            self.probe.count("runs_settled", len(answered.settled.accepted))
+            tell_outcomes(self.instance, answered.outcomes, answered.settled)
+            self._begin(Fired(0, answered.settled.launches, answered.too_late, answered.settled.now_ms))
+        return answered.found
 
     async def _take(self, step: Work[Fired]) -> int:
         return self._begin(await self._membership.lead(step))
@@ -315,6 +334,7 @@ class Engine:
         """Launch what a committed step has decided; return how much it found to do."""
         if fired.to_end:
             self.launching.end(fired.to_end)
+        self.launching.forsake(fired.forsaken, fired.now_ms)
         if fired.launches:
             self.launching.start(fired.launches, fired.now_ms)
             self.probe.count("runs_emitted", len(fired.launches))
@@ -350,7 +370,7 @@ class Engine:
                     await self._gather()
                     await self._settle_some()
                 else:
-                    await self._mark_started()
+                    await self._keeping.mark_started()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - as above
                 failures += 1
@@ -403,77 +423,16 @@ class Engine:
         if settled.launches or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches:
             self._wake.set()
 
-    async def _mark_started(self) -> None:
-        """Say of long runs that they are executing."""
-        attempts = self.launching.unmarked()
-        if not attempts:
-            return
-        held = [attempt.held for attempt in attempts]
-        await self._write(lambda transaction: transaction.mark_started(held, transaction.now_ms()))
-        for attempt in attempts:
-            attempt.marked = True
-            attempt.row = attempt.row._replace(state=RunState.STARTED)
-
     # --- keeping alive --------------------------------------------------------------------------------------------
-
-    async def _keep(self) -> None:
-        """Prolong the lease, before anything else; look for cancellations, sweep."""
-        loop = asyncio.get_running_loop()
-        next_beat = next_sweep = loop.time()
-        while not self._stopping.is_set():
-            if loop.time() >= next_beat and await self._tried(self._beat, "cannot renew the lease just now"):
-                next_beat = loop.time() + self.settings.heartbeat_ms / 1000
-            await self._tried(self._check, "cannot look after runs just now")
-            if loop.time() >= next_sweep and await self._tried(self._sweep, "cannot clean up just now"):
-                next_sweep = loop.time() + self.settings.sweep_ms / 1000
-            pause_s = CHECK_S if self.launching.active else IDLE_CHECK_S
-            await time.wait(self._stopping, min(pause_s, self.settings.heartbeat_ms / 1000))
-
-    async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
-        try:
-            await step()
-        except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
-            self._failed(f"{problem}, trying again", error)
-            return False
-        return True
 
     async def _beat(self) -> None:
         self._budget.instances = max(1, await self._membership.beat(self._skew_ms))
 
-    async def _check(self) -> None:
-        """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
-        self.probe.count("runs_given_up", self.launching.give_up(asyncio.get_running_loop().time()))
-        await self._mark_started()
-        held = [
-            attempt.held
-            for attempt in self.launching.active.values()
-            if attempt.marked or attempt.rule.policy.overlap_policy in ("cancel_other", "terminate_other")
-        ]
-        if not held:
-            return
-        found = await self._read(lambda transaction: transaction.check_runs(held))
-        self.probe.count("leases_lost", self.launching.lost(set(found), held))
-        for each in held:
-            attempt = self.launching.active.get(each)
-            if attempt is not None and found.get(attempt.row.id):
-                self.launching.cancel(attempt)
-
-    async def _sweep(self) -> None:
-        outcomes = await self._read(self._sweeping.zombies)
-        if outcomes:
-            settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
-            self.probe.count("zombies_cleaned", len(settled.accepted))
+    def _swept(self, settled: Settled | None) -> None:
+        """Begin what zombies have left room for; whatever else went wrong unseen is found at the latest now."""
+        self._unsure = True
+        if settled is not None:
             self._begin(Fired(0, settled.launches, [], settled.now_ms))
-        await self._expire()
-        self._unsure = True  # whatever else may have gone wrong unseen is found at the latest now
-
-    async def _expire(self) -> None:
-        """Forget what is older than its retention, some rows in a transaction, until nothing is."""
-        after: int | None = 0
-        while after is not None and not self._stopping.is_set():
-            after = await self._write(partial(self._sweeping.expire_runs, after=after))
-        while await self._write(self._sweeping.expire) and not self._stopping.is_set():
-            pass
 
     def _failed(self, what: str, error: Exception) -> None:
         """Count and say what went wrong; a mistake of our own comes with its traceback."""

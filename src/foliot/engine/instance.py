@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from foliot.engine.probe import Probe
 from foliot.engine.rules import Rules
+from foliot.launch.base import unsigned
 from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
 from foliot.plan.world import World, is_target_paused
@@ -20,6 +23,7 @@ class Instance:
         self.queues = queues
         self.rules = Rules()
         self.number = 0
+        self.sign: Callable[[str], str] = unsigned
         self.limits = Limits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,

@@ -7,14 +7,15 @@ that could not be written stay; the lease stays with them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
+from foliot.engine.attempt import Attempt
 from foliot.engine.instance import Instance
+from foliot.engine.room import Room
 from foliot.errors import FoliotError, LaunchError
-from foliot.launch.base import Ended, Executor, Launch, nobody_asks
+from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch
+from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
 from foliot.model.run import Reason, RunId, RunRow, RunState
 from foliot.plan.rule import Rule
@@ -28,38 +29,6 @@ TASK = "foliot-run"
 """What every task that executes a run is called: to number them would cost more than to make them."""
 
 
-class Attempt:
-    """A run that this instance executes."""
-
-    __slots__ = (
-        "cancelled",
-        "deadline",
-        "held",
-        "lost",
-        "marked",
-        "over",
-        "row",
-        "rule",
-        "started_ms",
-        "task",
-        "waits",
-    )
-
-    def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
-        """Take the run as it was leased, and when that was."""
-        self.row = row
-        self.rule = rule
-        self.started_ms = started_ms
-        self.task: asyncio.Task[None] | None = None
-        self.marked = False
-        self.lost = False
-        self.over = False
-        self.deadline: asyncio.Timeout | None = None
-        self.waits: Callable[[bool], None] = nobody_asks
-        self.cancelled: RunState | None = None
-        self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
-
-
 class Launching:
     """The runs that one instance executes, and the outcomes that are still to be written."""
 
@@ -67,14 +36,22 @@ class Launching:
         """Take the executors by kind, and how to load a workflow's document."""
         self._instance = instance
         self._executors = executors
+        self._rooms = {
+            kind: Room(each.max_active, each.max_per_target)
+            for kind, each in executors.items()
+            if each.max_active or each.max_per_target
+        }
         self._documents = documents
         self._pause = pause
+        self._asking: set[asyncio.Task[None]] = set()
         self.active: dict[HeldRun, Attempt] = {}
         self.outcomes: list[Outcome] = []
         self._writing: list[Outcome] = []
         self.ready = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
+
+    # --- beginnings -----------------------------------------------------------------------------------------------
 
     def start(self, launches: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
         """Begin to execute runs that the ledger says are ours since a moment."""
@@ -91,65 +68,23 @@ class Launching:
         if active:
             self.idle.clear()
 
-    def end(self, rows: Iterable[RunRow]) -> None:
-        """Cancel runs that are to end, where they are executed here."""
-        for row in rows:
-            attempt = self.active.get((row.schedule_key, row.nominal_s, row.origin, row.attempt))
-            if attempt is not None:
-                self.cancel(attempt)
-
-    def cancel(self, attempt: Attempt) -> None:
-        """Cancel one attempt; its outcome says so, if anybody still wants to know."""
-        attempt.cancelled = RunState.CANCELLED
-        if attempt.task is not None:
-            attempt.task.cancel()
-
-    async def abandon(self) -> list[HeldRun]:
-        """End whatever is executed here without an outcome; return it, so that it can be handed back."""
-        abandoned = dict(self.active)
-        tasks = [attempt.task for attempt in abandoned.values() if attempt.task is not None]
-        self.lose_all()
-        if tasks:
-            await asyncio.wait(tasks, timeout=ABANDON_S)  # one that will not be cancelled goes on in vain
-        self.active.clear()
-        self.idle.set()
-        return list(abandoned)
-
-    def give_up(self, now_s: float) -> int:
-        """Say of attempts that went on long after their deadline that they are over; return how many that were."""
-        overdue = [attempt for attempt in self.active.values() if _is_overdue(attempt, now_s)]
-        for attempt in overdue:
-            attempt.over = True  # what it says when it ends after all is of no interest
-            del self.active[attempt.held]
-            self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
-        if not self.active:
-            self.idle.set()
-        return len(overdue)
-
-    def take(self, limit: int) -> list[Outcome]:
-        """Return outcomes to be written; ``put_back`` takes those that the store did not want to hear."""
-        self._writing, self.outcomes = self.outcomes[:limit], self.outcomes[limit:]
-        return self._writing
-
-    def written(self) -> None:
-        """Forget the outcomes that were taken: they are in the ledger."""
-        self._writing = []
-
-    def put_back(self, outcomes: list[Outcome]) -> None:
-        """Keep outcomes that could not be written."""
-        self.outcomes[:0] = outcomes
-        self.ready.set()
+    def forsake(self, runs: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
+        """Say of runs that are ours since a moment that they are over: nobody wants them any more."""
+        for row, rule in runs:
+            reason = Reason.CANCEL_REQUESTED if row.cancel_requested else Reason.DELETED
+            ended = Ended(RunState.CANCELLED, error="cancelled before anybody could go on with it")
+            self._end(Attempt(row, rule, row.started_ms or now_ms), ended, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
         reason = None
+        ended: Ended | Accepted
         try:
             limit_ms = attempt.rule.policy.max_execution_ms
             if limit_ms is None:
                 ended = await self._run(attempt)
             else:
                 async with asyncio.timeout(limit_ms / 1000) as deadline:
-                    attempt.deadline = deadline
-                    attempt.waits = partial(_wait, deadline, limit_ms / 1000)
+                    attempt.within(deadline, limit_ms / 1000)
                     ended = await self._run(attempt)
                 if deadline.expired():  # it was told to stop, and preferred to go on
                     ended = _too_slow(limit_ms)
@@ -165,6 +100,7 @@ class Launching:
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
             ended = _too_slow(attempt.rule.policy.max_execution_ms)
+            self._ask(attempt)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
@@ -176,20 +112,38 @@ class Launching:
         if not attempt.over:
             self._end(attempt, ended, reason)
 
-    async def _run(self, attempt: Attempt) -> Ended:
+    async def _run(self, attempt: Attempt) -> Ended | Accepted:
         """Launch, again and again if it cannot even begin; the last such error counts."""
         settings = self._instance.settings
         pause_ms = settings.launch_retry_ms
         for tries_left in range(settings.launch_tries - 1, -1, -1):
             try:
-                document = None if attempt.rule.action.function is not None else await self._document(attempt.rule)
-                return await self._executor(document).run(_launch_of(attempt, document))
-            except LaunchError:
-                if not tries_left:
+                return await self._placed(attempt)
+            except LaunchError as error:
+                if not tries_left or not error.retryable:
                     raise
                 await self._pause(pause_ms / 1000)
                 pause_ms *= 2
         raise AssertionError("there is at least one try")
+
+    async def _placed(self, attempt: Attempt) -> Ended | Accepted:
+        """Find out whom to call with what, and call as soon as there is room."""
+        row, rule = attempt.row, attempt.rule
+        kind, options = "function", NO_OPTIONS
+        if rule.action.function is None:
+            kind, options, attempt.dag = workflow_parts(await self._document(rule))
+        attempt.executor = executor = self._executor(kind)
+        attempt.launch = launch = self._launch(row, rule, options, attempt.waits)
+        room = self._rooms.get(kind)
+        if room is None:
+            return await executor.run(attempt.dag, launch)
+        async with room.place(executor.target(attempt.dag, launch), attempt.waits):
+            return await executor.run(attempt.dag, launch)
+
+    def _launch(self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None]) -> Launch:
+        payload = row.payload if row.payload is not None else rule.payload
+        sign = self._instance.sign
+        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, sign)
 
     async def _document(self, rule: Rule) -> Any:
         name = rule.action.workflow_id
@@ -201,15 +155,19 @@ class Launching:
             raise LaunchError(f"there is no workflow {name!r}")
         return document
 
-    def _executor(self, document: Any) -> Executor:
-        kind = "function" if document is None else str(document.get("executor", "function"))
+    def _executor(self, kind: str) -> Executor:
         executor = self._executors.get(kind)
         if executor is None:
             raise LaunchError(f"no executor {kind!r} here; there is {', '.join(sorted(self._executors))}")
         return executor
 
-    def _end(self, attempt: Attempt, ended: Ended, reason: Reason | None) -> None:
-        row = attempt.row
+    # --- ends -----------------------------------------------------------------------------------------------------
+
+    def _end(self, attempt: Attempt, ended: Ended | Accepted, reason: Reason | None) -> None:
+        row, lease_ms = attempt.row, 0
+        if isinstance(ended, Accepted):
+            lease_ms = attempt.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            ended = Ended(RunState.STARTED, execution_id=ended.execution_id)
         outcome = Outcome(
             row.schedule_key,
             row.nominal_s,
@@ -222,8 +180,110 @@ class Launching:
             None if ended.error is None else _storable(ended.error),
             None if ended.result is None else _storable(ended.result),
             None if ended.execution_id is None else _storable(ended.execution_id),
+            lease_ms,
         )
         self.outcomes.append(outcome)
+        self.ready.set()
+
+    def end(self, rows: Iterable[RunRow]) -> None:
+        """End runs that others have decided to end: those that are executed here, and those that nobody looks after."""
+        for row in rows:
+            attempt = self.active.get((row.schedule_key, row.nominal_s, row.origin, row.attempt))
+            forced = row.state == RunState.TERMINATED
+            if attempt is not None:
+                self.cancel(attempt, forced=forced)
+            elif row.owner is None and row.execution_id is not None:
+                self._spawn(self._end_elsewhere(row, forced=forced))
+
+    def cancel(self, attempt: Attempt, *, forced: bool = False) -> None:
+        """Cancel one attempt; its outcome says so, if anybody still wants to know."""
+        attempt.cancelled = RunState.CANCELLED
+        if attempt.remote:
+            self._ask(attempt, forced=forced, then=attempt.task)
+        elif attempt.task is not None:
+            attempt.task.cancel()
+
+    def _ask(self, attempt: Attempt, *, forced: bool = False, then: asyncio.Task[None] | None = None) -> None:
+        """Ask the target of a remote run to end it; ``then`` is cancelled unless it will tell how that went."""
+        executor, launch = attempt.executor, attempt.launch
+        if executor is not None and launch is not None and executor.remote:
+            self._spawn(self._asked(executor, attempt.dag, launch, None, forced=forced, then=then))
+
+    async def _asked(  # noqa: PLR0913 - whom to ask for what
+        self,
+        executor: Executor,
+        dag: Any,
+        launch: Launch,
+        execution_id: str | None,
+        *,
+        forced: bool,
+        then: asyncio.Task[None] | None = None,
+    ) -> None:
+        told = False
+        try:
+            if forced:
+                await executor.terminate(dag, launch, execution_id)
+            else:
+                told = await executor.cancel(dag, launch, execution_id)
+        except Exception as error:  # noqa: BLE001 - the target may be gone; the run's lease is what remains
+            self._instance.probe.warn(f"cannot end {launch!r} at its target: {_described(error)}")
+        if then is not None and not told:
+            then.cancel()
+
+    async def _end_elsewhere(self, row: RunRow, *, forced: bool) -> None:
+        rule = self._instance.rules.newest(row.schedule_key)
+        if rule is None or rule.action.function is not None:
+            return
+        try:
+            kind, options, dag = workflow_parts(await self._document(rule))
+            executor = self._executor(kind)
+        except LaunchError as error:
+            self._instance.probe.warn(f"cannot end run {row.id}: {error}")
+            return
+        launch = self._launch(row, rule, options, lambda _: None)
+        await self._asked(executor, dag, launch, row.execution_id, forced=forced)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name="foliot-end")
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    def give_up(self, now_s: float) -> int:
+        """Say of attempts that went on long after their deadline that they are over; return how many that were."""
+        overdue = [attempt for attempt in self.active.values() if attempt.is_overdue(now_s, ABANDON_S)]
+        for attempt in overdue:
+            attempt.over = True  # what it says when it ends after all is of no interest
+            del self.active[attempt.held]
+            self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
+        if not self.active:
+            self.idle.set()
+        return len(overdue)
+
+    async def abandon(self) -> list[HeldRun]:
+        """End whatever is executed here without an outcome; return it, so that it can be handed back."""
+        abandoned = dict(self.active)
+        tasks = [attempt.task for attempt in abandoned.values() if attempt.task is not None]
+        self.lose_all()
+        if tasks or self._asking:
+            await asyncio.wait([*tasks, *self._asking], timeout=ABANDON_S)  # who will not be cancelled goes on in vain
+        self.active.clear()
+        self.idle.set()
+        return list(abandoned)
+
+    # --- what is written, and what is lost ------------------------------------------------------------------------
+
+    def take(self, limit: int) -> list[Outcome]:
+        """Return outcomes to be written; ``put_back`` takes those that the store did not want to hear."""
+        self._writing, self.outcomes = self.outcomes[:limit], self.outcomes[limit:]
+        return self._writing
+
+    def written(self) -> None:
+        """Forget the outcomes that were taken: they are in the ledger."""
+        self._writing = []
+
+    def put_back(self, outcomes: list[Outcome]) -> None:
+        """Keep outcomes that could not be written."""
+        self.outcomes[:0] = outcomes
         self.ready.set()
 
     def held(self) -> list[HeldRun]:
@@ -238,41 +298,31 @@ class Launching:
         """Return the attempts that are executing and not yet known to be."""
         return [attempt for attempt in self.active.values() if not attempt.marked]
 
-    def lost(self, still_ours: set[RunId], asked: Iterable[HeldRun]) -> int:
-        """Cancel the attempts among those asked about that are no longer ours; return how many."""
+    def lost(self, still_ours: set[RunId], asked: Iterable[HeldRun]) -> list[Attempt]:
+        """Cancel the attempts among those asked about that are no longer ours; return them."""
         return self.lose(held for held in asked if RunId(*held[:3]) not in still_ours)
 
     def lose_all(self) -> int:
         """End whatever is executed here: it is somebody else's now; return how much that was."""
-        return self.lose(list(self.active))
+        return len(self.lose(list(self.active)))
 
-    def lose(self, gone: Iterable[HeldRun]) -> int:
+    def lose(self, gone: Iterable[HeldRun]) -> list[Attempt]:
         """End attempts that are somebody else's now, whoever that is: nothing is to be said about them from here."""
-        lost = [attempt for held in gone if (attempt := self.active.get(held)) is not None]
+        lost = [attempt for held in gone if (attempt := self.active.get(held)) is not None and not attempt.lost]
         for attempt in lost:
             attempt.lost = True
             if attempt.task is not None:
                 attempt.task.cancel()
-        return len(lost)
+        return lost
+
+    def terminate(self, attempt: Attempt) -> None:
+        """End a remote run by force: somebody has decided so, and it is in the ledger."""
+        self._ask(attempt, forced=True)
 
 
-def _launch_of(attempt: Attempt, document: Any) -> Launch:
-    row, rule = attempt.row, attempt.rule
-    payload = row.payload if row.payload is not None else rule.payload
-    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, document, attempt.waits)
-
-
-def _wait(deadline: asyncio.Timeout, limit_s: float, waits: bool) -> None:
-    """Stop the deadline of an attempt while it waits for room, and let it begin when the attempt does."""
-    with suppress(RuntimeError):  # it is over meanwhile
-        deadline.reschedule(None if waits else asyncio.get_running_loop().time() + limit_s)
-
-
-def _is_overdue(attempt: Attempt, now_s: float) -> bool:
-    deadline = attempt.deadline
-    if deadline is None or not deadline.expired():
-        return False
-    return now_s > (deadline.when() or now_s) + ABANDON_S
+def workflow_parts(document: Any) -> tuple[str, Any, Any]:
+    """Return the executor of a workflow, its options, and what it is given."""
+    return document.get("executor", "function"), document.get("options") or NO_OPTIONS, document.get("dag")
 
 
 def _too_slow(limit_ms: int | None) -> Ended:

@@ -11,10 +11,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from secrets import token_hex
 from typing import TypeVar
 
 from foliot import clock as time
 from foliot.engine.instance import Instance
+from foliot.model.token import CALLBACKS, signer
 from foliot.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
@@ -43,11 +45,13 @@ class Membership:
         """Become an instance."""
         ttl_ms = self._instance.settings.lock_ttl_ms
 
-        def join(transaction: Transaction) -> int:
+        def join(transaction: Transaction) -> tuple[int, str]:
             now_ms = transaction.now_ms()
-            return transaction.insert_instance(self._name, self._release, now_ms, now_ms + ttl_ms)
+            number = transaction.insert_instance(self._name, self._release, now_ms, now_ms + ttl_ms)
+            return number, transaction.secret(CALLBACKS, token_hex(32))
 
-        self._instance.number = await answer_of(self._store.write(join))
+        self._instance.number, secret = await answer_of(self._store.write(join))
+        self._instance.sign = signer(secret)
 
     async def beat(self, skew_ms: int) -> int:
         """Prolong the lease; return how many instances live."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired
 from foliot.engine.instance import Instance
+from foliot.model.dial import Dial
 from foliot.model.rows import HeldRun
 from foliot.model.run import RunRow
 from foliot.store.base import Transaction
@@ -62,7 +63,14 @@ class Rescuing:
         rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
         launches = [(row, rules[row[0], row.version]) for row in rows if (row[0], row.version) in rules]
         self._put_off(transaction, [row for row in rows if (row[0], row.version) not in rules], now_ms)
-        return Fired(len(rows), launches, [], now_ms)
+        dials = transaction.read_dials(row.schedule_key for row in rows)
+        forsaken = [each for each in launches if _is_forsaken(each[0], dials.get(each[0].schedule_key))]
+        wanted = [each for each in launches if each not in forsaken] if forsaken else launches
+        return Fired(len(rows), wanted, [], now_ms, forsaken=forsaken)
+
+
+def _is_forsaken(row: RunRow, dial: Dial | None) -> bool:
+    return row.cancel_requested or dial is None or dial.closed
 
 
 def _held_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:

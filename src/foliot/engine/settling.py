@@ -11,7 +11,7 @@ from foliot.engine.firing import release_waiting
 from foliot.engine.instance import Instance
 from foliot.model.dial import Dial, DialRow
 from foliot.model.policy import Policy
-from foliot.model.run import FINAL, RunChange, RunId, RunRow
+from foliot.model.run import FINAL, RunChange, RunId, RunRow, RunState
 from foliot.plan.edit import paused
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome, freed, pauses, settle
@@ -80,7 +80,7 @@ class Settling:
         launches = self._released(transaction, dials, rules, touched, now_ms)
         transaction.save_dials([dials[key] for key in sorted(touched)])
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
-        retried = {change.id for change in changes if change.state not in FINAL} & accepted
+        retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & accepted
         return Settled(accepted, launches, retried, notes, 0, now_ms)
 
     def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:

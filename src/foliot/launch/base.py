@@ -1,22 +1,29 @@
-"""The contract of an executor."""
+"""The contract of an executor: what it is given, and what it says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from foliot.model.run import RunRow, RunState, idempotency_key
 from foliot.model.schedule import Action
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREAD = object()
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 def nobody_asks(waits: bool) -> None:
     """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
+
+
+def unsigned(_subject: str) -> str:
+    """Sign nothing: where nobody can call back, a token is of no use."""
+    return ""
 
 
 class Launch:
@@ -27,7 +34,7 @@ class Launch:
     then.  Both are called on the event loop that runs the executor.
     """
 
-    __slots__ = ("_payload", "_row", "_text", "action", "document", "namespace", "schedule_id", "waits")
+    __slots__ = ("_payload", "_row", "_text", "action", "namespace", "options", "schedule_id", "sign", "waits")
 
     def __init__(  # noqa: PLR0913 - what a run is made of
         self,
@@ -36,18 +43,20 @@ class Launch:
         schedule_id: str,
         action: Action,
         payload: str | None = None,
-        document: Any = None,
+        options: Mapping[str, Any] = NO_OPTIONS,
         waits: Callable[[bool], None] = nobody_asks,
+        sign: Callable[[str], str] = unsigned,
     ) -> None:
         """Take the run as the ledger has it, and the payload as JSON."""
         self._row = row
         self._text = payload
         self._payload: Any = UNREAD
+        self.options = options
         self.waits = waits
+        self.sign = sign
         self.namespace = namespace
         self.schedule_id = schedule_id
         self.action = action
-        self.document = document
 
     @property
     def key(self) -> str:
@@ -87,9 +96,31 @@ class Launch:
         """Return on whose behalf the run starts."""
         return self.action.user_id
 
+    @property
+    def token(self) -> str:
+        """Return what a target shows when it calls back: it is about this run and this attempt alone."""
+        return self.sign(f"{self.run_id}.{self.attempt}")
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Return what a target is told about the run, as JSON can say it."""
+        return {
+            "source": self.source,
+            "user_id": self.user_id,
+            "scheduled_for": self.scheduled_for.isoformat(),
+            "idempotency_key": self.key,
+            "namespace": self.namespace,
+            "schedule_id": self.schedule_id,
+            "run_id": self.run_id,
+            "attempt": self.attempt,
+            "workflow_id": self.action.workflow_id,
+            "workflow_version": self.action.workflow_version,
+            "payload": self.payload,
+        }
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Let a function pass it on to another process, which is not asked about waiting."""
-        return Launch, (self._row, self.namespace, self.schedule_id, self.action, self._text, self.document)
+        return Launch, (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
 
     def __repr__(self) -> str:
         """Return which run it is, and which attempt."""
@@ -106,13 +137,49 @@ class Ended:
     execution_id: str | None = None
 
 
-class Executor(Protocol):
-    """Something that executes runs."""
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The target has taken the run and will call back: nobody here looks after it any more."""
 
-    async def run(self, launch: Launch) -> Ended:
-        """Execute and say how it ended.  Raises :class:`~foliot.errors.LaunchError` if it could not even begin."""
-        ...
+    execution_id: str | None = None
 
-    def close(self) -> None:
+
+class Executor(ABC):
+    """Something that executes runs.
+
+    ``run`` says how a run ended, or that the target will say so itself.  It may be called again for a run that it was
+    given before, with the same key, in this process or in another one: the worker before has died, or was told to stop.
+    A target that is told the same key twice must act once.
+
+    Being cancelled means to look after the run no longer.  For an executor that is ``remote`` it does not mean that the
+    run is to end: that is what ``cancel`` and ``terminate`` are for.
+    """
+
+    remote = False
+    """Whether runs go on without this process."""
+    max_active = 0
+    """The most runs that are executed at a time; 0 is no bound."""
+    max_per_target = 0
+    """The most runs that one target is given at a time; 0 is no bound."""
+
+    @abstractmethod
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        """Execute a run: ``dag`` is its workflow's document, ``meta`` everything else.
+
+        Raises :class:`~foliot.errors.LaunchError` if it could not even begin: it is tried again, a few times; and
+        :class:`~foliot.errors.LaunchRefused` if that is of no use.
+        """
+
+    def target(self, dag: Any, meta: Launch) -> str:
+        """Return which of its targets a run goes to; each is bounded by itself."""
+        return ""
+
+    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+        """Ask a remote run to end.  Return whether ``run``, or the target, will say how it did."""
+        return False
+
+    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:  # noqa: B027 - most need not
+        """End a remote run by force."""
+
+    async def aclose(self) -> None:  # noqa: B027 - most need not
         """Let go of threads and connections."""
-        ...

@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
-from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch, nobody_asks
-from foliot.launch.outcome import raised, returned, said
+from foliot.errors import LaunchError, LaunchRefused
+from foliot.launch.base import Ended, Executor, Launch, nobody_asks
+from foliot.launch.outcome import raised, returned
+from foliot.launch.site import Site, only, whole
 from foliot.launch.threads import Threads
+from foliot.model.kept import said
 
 Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
 """A function, whether it takes the run as its argument, and whether it is asynchronous."""
 
 
-class FunctionExecutor:
+class FunctionExecutor(Executor):
     """Calls functions in this process.
 
     A function that takes no argument is called without the run.  A thread cannot be stopped: a synchronous function
@@ -35,18 +37,22 @@ class FunctionExecutor:
         self._finding: dict[str, Future[Any]] = {}
         self._max_result_bytes = max_result_bytes
 
-    async def run(self, launch: Launch) -> Ended:
+    def register(self, path: str, function: Callable[..., Any]) -> None:
+        """Let a path mean this very function: one that cannot be imported, such as a script's own."""
+        self._resolved[path] = resolved(function)
+
+    async def run(self, dag: Any, meta: Launch) -> Ended:
         """Call the function and wait for its end."""
-        path = launch.action.function or (launch.document or {}).get("function")
+        path = meta.action.function or meta.options.get("function")
         if not isinstance(path, str):
-            raise LaunchError(f"the workflow {launch.action.workflow_id!r} names no function")
+            raise LaunchRefused(f"the workflow {meta.action.workflow_id!r} names no function")
         function, takes_run, is_coroutine = self._resolved.get(path) or await self._resolve(path)
-        arguments = (launch,) if takes_run else ()
+        arguments = (meta,) if takes_run else ()
         try:
             if is_coroutine:
                 value = await function(*arguments)
             else:
-                value, error = await self._in_thread(partial(function, *arguments), launch)
+                value, error = await self._in_thread(partial(function, *arguments), meta)
                 if error is not None:
                     return raised(error, self._max_result_bytes)
             if value is not None and inspect.isawaitable(value):
@@ -60,7 +66,7 @@ class FunctionExecutor:
             return raised(raising, self._max_result_bytes)
         return returned(value, self._max_result_bytes)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Start nothing more; threads that are running end by themselves, or with the process."""
         self._threads.close()
         self._importing.close()
@@ -116,7 +122,7 @@ def resolve(path: str) -> Resolved:
     """Return the function behind an import path, whether it takes the run as its argument, and whether it is async."""
     module_name, colon, name = path.partition(":")
     if not colon or not module_name or not name:
-        raise LaunchError(f"{path!r} is not an import path; expected 'package.module:function'")
+        raise LaunchRefused(f"{path!r} is not an import path; expected 'package.module:function'")
     try:
         found: Any = import_module(module_name)
         for part in name.split("."):
@@ -128,8 +134,13 @@ def resolve(path: str) -> Resolved:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module that raises, or leaves, is a launch that fails
         raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {said(str, error)}") from None
     if not callable(found):
-        raise LaunchError(f"{path!r} is not a function")
-    return found, _takes_run(found), inspect.iscoroutinefunction(found)
+        raise LaunchRefused(f"{path!r} is not a function")
+    return resolved(found)
+
+
+def resolved(function: Callable[..., Any]) -> Resolved:
+    """Return a function, whether it takes the run as its argument, and whether it is async."""
+    return function, _takes_run(function), inspect.iscoroutinefunction(function)
 
 
 def _takes_run(function: Callable[..., Any]) -> bool:
@@ -143,6 +154,12 @@ def _takes_run(function: Callable[..., Any]) -> bool:
         inspect.Parameter.VAR_POSITIONAL,
     )
     return any(parameter.kind in kinds for parameter in parameters)
+
+
+def make(configured: Mapping[str, Any], site: Site) -> FunctionExecutor:
+    """Return the executor of a process."""
+    only(configured, "function", "max_threads")
+    return FunctionExecutor(whole(configured, "function", "max_threads", site.max_threads), site.max_result_bytes)
 
 
 def add_import_path(directory: str) -> None:

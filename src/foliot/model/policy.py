@@ -42,6 +42,8 @@ class Keep(StrEnum):
 
 
 OVERLAP_ALIASES = {"allow_all": Overlap.ALLOW, "buffer_all": Overlap.QUEUE}
+REMOTE_EXECUTION_MS = 60_000
+"""How long a run that is executed elsewhere may take, unless its schedule says otherwise."""
 CATCHUP_ALIASES = {"all": CatchUp.FIRE_IMMEDIATELY}
 
 

@@ -14,14 +14,15 @@ class Record(NamedTuple):
 
     Most ticks simply start: ``starts`` are their runs and ``steps``, in the same order, what becomes of their dials;
     both are narrow.  ``runs`` and ``dials`` are for everything else.  ``supersede`` are the schedules whose waiting
-    runs give way; ``cancel`` and ``terminate`` those whose runs in flight, so many, are asked or forced to end.
+    runs give way, under their own policy or that of requests; ``cancel`` and ``terminate`` those whose runs in flight,
+    so many, are asked or forced to end.
     """
 
     now_ms: int
     dials: list[Dial]
     runs: list[RunRow]
     spans: list[Span]
-    supersede: list[int]
+    supersede: list[tuple[int, str | None]]
     cancel: list[tuple[int, int]]
     terminate: list[tuple[int, int]]
     starts: Sequence[StartRow] = ()

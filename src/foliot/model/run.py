@@ -106,7 +106,8 @@ class RunRow(NamedTuple):
 
     ``due_ms`` is when somebody must look at it: the fire time of a planned run, or since when a run in flight has been
     anybody's.  One that is held has none: the lease of its ``owner`` is enough.  ``queued_ms`` is since when it waits.
-    ``pickups`` counts the workers that were lost while they held it.
+    ``pickups`` counts the workers that were lost while they held it.  One that is STARTED without an owner is executed
+    elsewhere: ``report`` is what was said there about its end, until an engine has written it down.
     """
 
     schedule_key: int
@@ -135,6 +136,8 @@ class RunRow(NamedTuple):
     execution_id: str | None
     queued_ms: int | None = None
     pickups: int = 0
+    progress: str | None = None
+    report: str | None = None
 
     @property
     def id(self) -> RunId:

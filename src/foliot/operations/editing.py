@@ -166,7 +166,8 @@ def save(session: Session, opened: Opened, note: Note, spans: list[Span] | None 
     transaction, now_ms = session.transaction, session.now_ms
     row = opened.row._replace(token=opened.row.token + 1, updated_ms=now_ms)
     transaction.save_schedule(row)
-    transaction.record(Record(now_ms, [opened.dial], [], spans or [], [], [], []))
+    dial = edit.woken(opened.dial, now_ms)  # what waits may start, now that things are otherwise
+    transaction.record(Record(now_ms, [dial], [], spans or [], [], [], []))
     audit(session, row, note)
     transaction.notify()
     return view_of(session, opened._replace(row=row))

@@ -117,7 +117,7 @@ def _would_run(session: Session, dial: Dial, rule: Rule) -> list[int]:
     dial = edit.resumed(dial, rule, now_ms, rule.policy.on_resume)
     if dial.waiting:
         waiting = session.transaction.waiting_of([dial.schedule_key], settings.max_page)
-        dial = release(dial, rule, waiting, world).dial
+        dial = release(dial, rule, [(row, world) for row in waiting]).dial
     judged: list[RunRow] = []
     for _ in range(PASSES):
         decision, dial, _ = decide(dial, rule, world, MOST)

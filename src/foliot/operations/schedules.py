@@ -286,7 +286,7 @@ def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Sc
         edited = edit.limited(dial, rule, drafted.remaining, now_ms)
         dial, spans = edited.dial, spans + edited.spans
     row, dial = _paused_as_named(session, row, dial, rule, drafted)
-    changed = Opened(row, edit.woken(dial, now_ms), version, rule)  # what waits may start under the new definition
+    changed = Opened(row, dial, version, rule)
     return save(session, changed, note._replace(before=before, after=to_plain(drafted.definition)), spans)
 
 

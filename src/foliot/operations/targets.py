@@ -1,52 +1,23 @@
-"""What schedules refer to: workflow documents, named calendars, and pausing a workflow or a queue by itself."""
+"""What schedules refer to: named calendars, and pausing a workflow or a queue by itself."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.page import Page
-from foliot.model.rows import CalendarRow, WorkflowRow
-from foliot.model.schedule import Workflow
+from foliot.model.rows import CalendarRow
 from foliot.model.spec import NamedCalendar, SpecDocument
-from foliot.operations.drafting import check_name, check_note, check_version, payload_of
+from foliot.operations.drafting import check_name, check_note, check_version
 from foliot.operations.editing import Note, audit_other, open_schedule, rule_for, save
 from foliot.operations.schedules import DEFAULT_PAGE, new_version, page_limit, page_name
 from foliot.operations.session import Session, once
-from foliot.operations.views import at_ms
 from foliot.plan import edit
 from foliot.plan.definition import calendar_text, compact, stored_calendar, stored_definition
 from foliot.spec.compiled import compile_spec
 from foliot.spec.document import read_spec
-
-
-@once(Workflow)
-def put_workflow(session: Session, workflow_id: str, document: Any, *, request_id: str | None = None) -> Workflow:
-    """Store a workflow document; each change is a new version."""
-    check_name("workflow_id", workflow_id, session.settings)
-    if not isinstance(document, Mapping):
-        raise InvalidField("document", f"{shown(document)} is not an object")
-    text = compact(payload_of(document, session.settings, "document"))
-    newest = session.transaction.workflow(session.namespace, workflow_id)
-    if newest is None or newest.document != text:
-        number = 1 if newest is None else newest.version + 1
-        newest = WorkflowRow(session.namespace, workflow_id, number, text, session.now_ms)
-        session.transaction.insert_workflow(newest)
-        note = Note("put_workflow", request_id, _before(number), {"workflow_id": workflow_id, "version": number})
-        audit_other(session, note, number)
-    return _workflow_view(session, newest)
-
-
-def get_workflow(session: Session, workflow_id: str, *, version: int | None = None) -> Workflow:
-    """Return a workflow document, the newest version by default."""
-    check_name("workflow_id", workflow_id, session.settings)
-    row = session.transaction.workflow(session.namespace, workflow_id, check_version(version))
-    if row is None:
-        raise NotFound(f"there is no workflow {workflow_id!r}" + ("" if version is None else f" version {version}"))
-    return _workflow_view(session, row)
 
 
 @once(type(None))
@@ -174,10 +145,3 @@ def _target(session: Session, workflow_id: str | None, queue: str | None) -> tup
     if workflow_id is not None:
         return "workflow", check_name("workflow_id", workflow_id, session.settings)
     return "queue", check_name("queue", queue, session.settings)
-
-
-def _workflow_view(session: Session, row: WorkflowRow) -> Workflow:
-    paused = (row.namespace, "workflow", row.workflow_id) in session.transaction.paused_targets()
-    return Workflow(
-        row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, at_ms(row.created_ms)
-    )

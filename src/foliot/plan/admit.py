@@ -31,7 +31,9 @@ START = Verdict(Act.START)
 WAIT = Verdict(Act.WAIT)
 REPLACE = Verdict(Act.WAIT, supersede=True)
 CANCEL = Verdict(Act.WAIT, supersede=True, cancel=True)
+CANCEL_FOR_REQUEST = Verdict(Act.WAIT, cancel=True)
 TERMINATE = Verdict(Act.START, supersede=True, terminate=True)
+TERMINATE_FOR_REQUEST = Verdict(Act.START, terminate=True)
 SKIP_OVERLAP = Verdict(Act.SKIP, Reason.OVERLAP)
 SKIP_SUPERSEDED = Verdict(Act.SKIP, Reason.SUPERSEDED)
 SKIP_FULL = Verdict(Act.SKIP, Reason.BUFFER_FULL)
@@ -51,12 +53,23 @@ def admit(policy: Policy, in_flight: int, waiting: int, max_buffer: int, overlap
         return SKIP_OVERLAP
     if chosen == Overlap.QUEUE:
         return WAIT if waiting < max_buffer else SKIP_FULL
+    if overlap is not None:
+        return _for_request(policy, overlap, waiting, max_buffer)
     if chosen == Overlap.TERMINATE_OTHER:
         return TERMINATE
-    if overlap is not None and waiting >= max_buffer:  # requests do not supersede each other, so they are counted
-        return SKIP_FULL
     if chosen == Overlap.CANCEL_OTHER:
         return CANCEL
     if waiting and policy.buffer_keep == Keep.FIRST:
         return SKIP_SUPERSEDED
     return REPLACE
+
+
+def _for_request(policy: Policy, overlap: Overlap, waiting: int, max_buffer: int) -> Verdict:
+    """A request meets what runs, not the ticks that wait: they stay; another ``buffer_one`` gives way."""
+    if overlap == Overlap.TERMINATE_OTHER:
+        return TERMINATE_FOR_REQUEST
+    if waiting >= max_buffer:
+        return SKIP_FULL
+    if overlap == Overlap.CANCEL_OTHER:
+        return CANCEL_FOR_REQUEST
+    return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else REPLACE

@@ -50,7 +50,7 @@ class Decision:
         self.last_start_ms = dial.last_start_ms
         self.starts = 0
         self.skipped = 0
-        self.supersede = False
+        self.supersede: set[Overlap | None] = set()
         self.cancel = False
         self.terminate = False
 
@@ -76,7 +76,7 @@ class Decision:
         elif self.world.target_paused:
             self._wait_for_target(due)
         else:
-            self._judge(due, verdict)
+            self._judge(due, verdict, origin.overlap)
         self.remaining, self.last_start_ms = automatic
         self.runs[before:] = [
             run._replace(
@@ -151,9 +151,9 @@ class Decision:
         too_soon = shortest and last is not None and self.world.now_ms - last < shortest
         return Reason.MIN_INTERVAL if too_soon else None
 
-    def _judge(self, due: Due, verdict: Verdict) -> None:
+    def _judge(self, due: Due, verdict: Verdict, overlap: Overlap | None = None) -> None:
         if verdict.supersede:
-            self._supersede()
+            self._supersede(overlap)
         if verdict.cancel and self._take_back():
             verdict = START
         if verdict.act is Act.SKIP:
@@ -166,11 +166,15 @@ class Decision:
                 self._terminate()
             self._start(due)
 
-    def _supersede(self) -> None:
-        """Whoever waits under the schedule's own policy gives way; rows of this decision are still in our hands."""
-        self.supersede = self.supersede or self.dial.waiting > 0
+    def _supersede(self, overlap: Overlap | None) -> None:
+        """Whoever waits under the same policy gives way, a tick to a tick and a request to a request.
+
+        Rows of this decision are still in our hands.
+        """
+        if self.dial.waiting > 0:
+            self.supersede.add(overlap)
         for index, run in enumerate(self.runs):
-            if run.state == RunState.BUFFERED and run.overlap is None:
+            if run.state == RunState.BUFFERED and run.overlap == overlap:
                 self.runs[index] = run._replace(
                     state=RunState.SKIPPED, reason=Reason.SUPERSEDED, finished_ms=self.world.now_ms, queued_ms=None
                 )
@@ -262,8 +266,7 @@ def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> 
         if decision.spans:
             record.spans.extend(decision.spans)
         busy = (decision.rule.schedule_key, decision.dial.in_flight)
-        if decision.supersede:
-            record.supersede.append(busy[0])
+        record.supersede.extend((busy[0], overlap) for overlap in decision.supersede)
         if decision.cancel:
             record.cancel.append(busy)
         if decision.terminate:

@@ -58,7 +58,7 @@ def aimed(dial: Dial, rule: Rule, cursor_s: int) -> Dial:
     if rule.fixed_delay:
         start = max(cursor_s + 1, rule.start_s or 0)
         every_s = rule.spec.intervals[0].every_s  # as if a run had ended so long before: its delay is just over
-        following = None if dial.in_flight else rule.ticks.next_epoch(start - every_s)
+        following = None if dial.in_flight or dial.waiting else rule.ticks.next_epoch(start - every_s)
     else:
         following = rule.next_after(cursor_s)
     return silenced(
@@ -127,9 +127,7 @@ def resumed(dial: Dial, rule: Rule, now_ms: int, on_resume: OnResume) -> Dial:
     if on_resume != OnResume.POLICY:
         dial = dial._replace(carry=on_resume, carry_until_s=_last_due(rule, dial, now_ms))
     fire = None if dial.next_nominal_s is None else rule.fire_ms(dial.next_nominal_s)
-    if dial.waiting:
-        fire = now_ms
-    return silenced(dial, fire)
+    return woken(silenced(dial, fire), now_ms)
 
 
 def _last_due(rule: Rule, dial: Dial, now_ms: int) -> int:

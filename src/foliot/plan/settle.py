@@ -17,7 +17,10 @@ MAX_BACKOFF_DOUBLINGS = 10
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended, as its executor reports it."""
+    """How an attempt ended, as its executor reports it.
+
+    STARTED is the end of our part of it: it is executed elsewhere, and somebody worries after ``lease_ms``.
+    """
 
     schedule_key: int
     nominal_s: int
@@ -30,6 +33,7 @@ class Outcome(NamedTuple):
     error: str | None = None
     result: str | None = None
     execution_id: str | None = None
+    lease_ms: int = 0
 
     @property
     def says_nothing(self) -> bool:
@@ -46,7 +50,9 @@ class Outcome(NamedTuple):
 
 
 def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> RunChange:
-    """Return the guarded write for one outcome: final, or another try."""
+    """Return the guarded write for one outcome: final, another try, or left to its target."""
+    if outcome.state is RunState.STARTED:
+        return _left(outcome, now_ms)
     failed = outcome.state in (RunState.FAILED, RunState.TIMED_OUT)
     failures = outcome.failures + failed
     retried = failed and outcome.reason is None and failures < policy.max_attempts and not closed
@@ -66,6 +72,26 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
         None if retried else now_ms,
         outcome.error,
         outcome.result,
+        outcome.execution_id,
+    )
+
+
+def _left(outcome: Outcome, now_ms: int) -> RunChange:
+    return RunChange(
+        outcome.schedule_key,
+        outcome.nominal_s,
+        outcome.origin,
+        outcome.fence,
+        RunState.STARTED,
+        None,
+        outcome.fence,
+        outcome.failures,
+        now_ms + outcome.lease_ms,
+        None,
+        outcome.started_ms,
+        None,
+        None,
+        None,
         outcome.execution_id,
     )
 
@@ -105,30 +131,29 @@ class Released(NamedTuple):
     started: list[RunRow]
 
 
-def release(dial: Dial, rule: Rule, rows: Iterable[RunRow], world: World) -> Released:
-    """Start waiting runs while there are free slots, in order; ``rows`` come oldest first, requests last.
+def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Released:
+    """Start waiting runs while there are free slots, in the order in which they come, each in its world.
 
     A paused schedule releases only what somebody asked for; the ticks stay where they are.  The policy is the one of
-    now: an update that allows overlaps, or makes the schedule a shadow, affects what is buffered.
+    now: an update that allows overlaps, or makes the schedule a shadow, affects what is buffered.  What is executed,
+    and where, is as it was decided: a run waits while its own target is paused, whatever the schedule starts today.
     """
     changes: list[RunChange] = []
     started: list[RunRow] = []
-    dropped_tick = False
-    for row in rows:
+    dropped_ms = None
+    for row, world in rows:
         automatic = row.source == Source.SCHEDULE
         if dial.closed:
             dial = _dropped(dial, changes, row, Reason.DELETED, world.now_ms)
-        elif world.target_paused or (dial.paused and automatic):
+        elif world.target_paused or (dial.paused and automatic) or not _fits(dial, rule.policy, row):
             continue
-        elif not _fits(dial, rule.policy, row):
-            break
         elif (reason := _obstacle(dial, rule.policy, world.now_ms, automatic=automatic)) is not None:
             dial = _dropped(dial, changes, row, reason, world.now_ms)
-            dropped_tick = dropped_tick or automatic
+            dropped_ms = world.now_ms if automatic else dropped_ms
         else:
             dial = _launched(dial, changes, started, row, world)
-    if dropped_tick and rule.fixed_delay and dial.next_nominal_s is None:  # there is no run whose end begins the delay
-        dial = after_delay(dial, rule, world.now_ms)
+    if dropped_ms is not None and rule.fixed_delay and dial.next_nominal_s is None and not dial.in_flight:
+        dial = after_delay(dial, rule, dropped_ms)  # there is no run whose end begins the delay
     return Released(dial, changes, started)
 
 

@@ -52,7 +52,7 @@ def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, St
         return None
     row = _make_row((
         key, nominal, 0, Source.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,
-        local_s, None, None, None, None, None, None, False, None, None, None, None, 0,
+        local_s, None, None, None, None, None, None, False, None, None, None, None, 0, None, None,
     ))  # fmt: skip
     return (
         row,

@@ -121,6 +121,22 @@ class LedgerStatements(Sending):
             return {}
         return {RunId(*row[:3]): bool(row[3]) for row in self.many_rows("check_runs", held)}
 
+    def report_runs(self, reports: Sequence[tuple[int, int, int, int, str]], now_ms: int) -> set[RunId]:
+        """Keep what somebody elsewhere says of the end of runs, each with its fence; return those whose fence held."""
+        return self._changed("report_runs", [(*each, now_ms) for each in reports])
+
+    def renew_runs(self, held: Sequence[HeldRun], now_ms: int, until_ms: int, progress: str | None) -> list[RunRow]:
+        """Note that runs are executed elsewhere, and when to worry; return those whose fence held."""
+        return self._found("renew_runs", [(*run, now_ms, until_ms, progress) for run in held])
+
+    def answered_runs(self, now_ms: int, limit: int) -> list[RunRow]:
+        """Return runs that are executed elsewhere and have ended there, or have fallen silent."""
+        return self._runs("answered_runs", now_ms=now_ms, limit=limit)
+
+    def relaunch_runs(self, held: Sequence[HeldRun]) -> set[RunId]:
+        """Let runs that are executed elsewhere be anybody's again."""
+        return self._changed("relaunch_runs", held)
+
     def claim_runs(self, owner: int, now_ms: int, queues: Sequence[str], limit: int) -> list[RunRow]:
         """Take runs that nobody holds; their attempt counts one more."""
         return self._runs("claim_runs", owner=owner, now_ms=now_ms, queues=list(queues), limit=limit)
@@ -153,9 +169,11 @@ class LedgerStatements(Sending):
         """Return the runs of a schedule that wait."""
         return self._runs("queued_of", key=key, limit=limit)
 
-    def supersede_runs(self, keys: Iterable[int], now_ms: int) -> list[int]:
-        """Skip what waits under the schedules' own policy; return the schedule of each run."""
-        return [row[0] for row in self.rows("supersede_runs", {"keys": sorted(set(keys)), "now_ms": now_ms})]
+    def supersede_runs(self, which: Sequence[tuple[int, str | None]], now_ms: int) -> list[int]:
+        """Skip what waits, of schedules, under their own policy or that of requests; return whose each was."""
+        if not which:
+            return []
+        return [row[0] for row in self.many_rows("supersede_runs", [(*each, now_ms) for each in which])]
 
     def drop_waiting(self, key: int, reason: str, now_ms: int) -> int:
         """Skip everything of a schedule that waits; return how much that was."""

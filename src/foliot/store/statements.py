@@ -100,6 +100,15 @@ class Statements(LedgerStatements):
 
     # --- the smaller tables ---------------------------------------------------------------------------------------
 
+    def secret(self, name: str, fresh: str) -> str:
+        """Return a secret that all instances share; ``fresh`` is what it is if nobody has set it yet."""
+        found = self._one("secret", name=name)
+        if found is None:
+            self.rows("insert_secret", {"name": name, "value": fresh})
+            found = self._one("secret", name=name)
+        assert found is not None
+        return str(found[0])
+
     def next_number(self) -> int:
         """Return a number that was never returned before."""
         found = self._one("next_number")
@@ -175,6 +184,11 @@ class Statements(LedgerStatements):
             else self._one("workflow_version", version=version, **params)
         )
         return None if found is None else WorkflowRow._make(found)
+
+    def workflows_page(self, namespace: str, after_id: str, limit: int) -> list[WorkflowRow]:
+        """Return the newest version of each workflow of a namespace, by id."""
+        params = {"namespace": namespace, "after_id": after_id, "limit": limit}
+        return [WorkflowRow._make(row) for row in self.rows("workflows_page", params)]
 
     def insert_workflow(self, row: WorkflowRow) -> None:
         """Add a version of a workflow document."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foliot.clock import pause
-from foliot.launch.base import Ended, Launch
+from foliot.launch.base import Accepted, Ended, Executor, Launch
 
 
 class Execution(NamedTuple):
@@ -16,22 +16,19 @@ class Execution(NamedTuple):
     launch: Launch
 
 
-class RecordingExecutor:
+class RecordingExecutor(Executor):
     """Records every launch; ``plan`` says how long each takes and how it ends."""
 
-    def __init__(self, now: Callable[[], float], plan: Callable[[Launch], tuple[float, Ended]]) -> None:
+    def __init__(self, now: Callable[[], float], plan: Callable[[Launch], tuple[float, Ended | Accepted]]) -> None:
         """Take a clock and what is to happen."""
         self._now = now
         self._plan = plan
         self.executions: list[Execution] = []
 
-    async def run(self, launch: Launch) -> Ended:
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Remember the launch, take some time, and end as planned."""
-        self.executions.append(Execution(self._now(), launch))
-        seconds, ended = self._plan(launch)
+        self.executions.append(Execution(self._now(), meta))
+        seconds, ended = self._plan(meta)
         if seconds > 0:
             await pause(seconds)
         return ended
-
-    def close(self) -> None:
-        """Nothing to let go of."""

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from foliot.engine.backfilling import Backfilling
 from foliot.engine.firing import Fired, Firing
 from foliot.engine.instance import Instance
-from foliot.engine.launching import Attempt, _launch_of
 from foliot.engine.probe import Probe
 from foliot.engine.releasing import Releasing
 from foliot.engine.rescuing import Rescuing
@@ -20,7 +19,7 @@ from foliot.engine.sweeping import Sweeping
 from foliot.launch.base import Launch
 from foliot.model.dial import Dial
 from foliot.model.rows import HeldRun
-from foliot.model.run import RunRow, RunState
+from foliot.model.run import Reason, RunRow, RunState
 from foliot.model.schedule import Backfill, Run, Schedule, SpanRecord
 from foliot.operations import control, runs, schedules
 from foliot.operations.session import Session
@@ -250,13 +249,22 @@ class Worker:
     def launch(self, index: int = -1) -> Launch:
         """What the executor is told about a run that this worker has launched."""
         row, rule = self.launched[index]
-        return _launch_of(Attempt(row, rule, 0), None)
+        payload = row.payload if row.payload is not None else rule.payload
+        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload)
 
     def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
         fired = self.bench.write(step)
         self.launched += fired.launches
         self.to_end += fired.to_end
+        outcomes = [_forsaken(row) for row, _ in fired.forsaken]
+        if outcomes:
+            self.launched += self.bench.write(lambda t: self.settling.settle(t, outcomes)).launches
         return fired
+
+
+def _forsaken(row: RunRow) -> Outcome:
+    reason = Reason.CANCEL_REQUESTED if row.cancel_requested else Reason.DELETED
+    return Outcome(*row.id, row.attempt, RunState.CANCELLED, reason, row.failures)
 
 
 def held_of(row: RunRow) -> HeldRun:

@@ -20,7 +20,7 @@ from foliot.errors import (
     StaleToken,
     UnknownZone,
 )
-from foliot.operations import control, runs, schedules, targets, verify
+from foliot.operations import control, runs, schedules, targets, verify, workflows
 from foliot.operations.preview import preview_for
 from foliot.settings import Settings
 from foliot.store.base import Store
@@ -51,7 +51,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     bench.create("gone")
     bench.ask(schedules.delete, "gone")
     bench.create("delay", intervals=[{"every": 60, "anchor": "completion"}])
-    bench.ask(targets.put_workflow, "flow", {"function": FUNCTION})
+    bench.ask(workflows.put_workflow, "flow", {"function": FUNCTION})
     yield bench
     store.close()
 
@@ -277,8 +277,14 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
     ("payload size", lambda b: b.trigger("there", payload="x" * 200), InvalidField, ["payload"]),
     ("payload keys", lambda b: b.trigger("there", payload={1: 2}), InvalidField, ["payload", "1", "not text"]),
     (
+        "document fields",
+        lambda b: b.ask(workflows.put_workflow, "flow", {"steps": []}),
+        InvalidField,
+        ["document.steps", "executor"],
+    ),
+    (
         "document keys",
-        lambda b: b.ask(targets.put_workflow, "flow", {"steps": [{5: 1}]}),
+        lambda b: b.ask(workflows.put_workflow, "flow", {"dag": [{5: 1}]}),
         InvalidField,
         ["document", "5"],
     ),
@@ -326,13 +332,13 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
     ("no backfill text", lambda b: b.ask(control.cancel_backfill, "x"), FoliotError, ["backfill"]),
     ("no backfill huge", lambda b: b.ask(control.cancel_backfill, HUGE), FoliotError, ["backfill"]),
     ("backfills limit", lambda b: b.ask(control.backfills, "there", limit=-1), InvalidField, ["limit"]),
-    ("workflow", lambda b: b.ask(targets.put_workflow, "w", [1]), InvalidField, ["document"]),
-    ("workflow nan", lambda b: b.ask(targets.put_workflow, "w", {"a": float("nan")}), InvalidInput, ["document"]),
-    ("workflow name", lambda b: b.ask(targets.put_workflow, "", {}), InvalidField, ["workflow_id"]),
-    ("no workflow", lambda b: b.ask(targets.get_workflow, "w"), NotFound, ["w"]),
-    ("no workflow nul", lambda b: b.ask(targets.get_workflow, "a\x00"), FoliotError, ["workflow"]),
-    ("no workflow version", lambda b: b.ask(targets.get_workflow, "flow", version=9), NotFound, ["9"]),
-    ("workflow version type", lambda b: b.ask(targets.get_workflow, "flow", version="x"), FoliotError, ["version"]),
+    ("workflow", lambda b: b.ask(workflows.put_workflow, "w", [1]), InvalidField, ["document"]),
+    ("workflow nan", lambda b: b.ask(workflows.put_workflow, "w", {"a": float("nan")}), InvalidInput, ["document"]),
+    ("workflow name", lambda b: b.ask(workflows.put_workflow, "", {}), InvalidField, ["workflow_id"]),
+    ("no workflow", lambda b: b.ask(workflows.get_workflow, "w"), NotFound, ["w"]),
+    ("no workflow nul", lambda b: b.ask(workflows.get_workflow, "a\x00"), FoliotError, ["workflow"]),
+    ("no workflow version", lambda b: b.ask(workflows.get_workflow, "flow", version=9), NotFound, ["9"]),
+    ("workflow version type", lambda b: b.ask(workflows.get_workflow, "flow", version="x"), FoliotError, ["version"]),
     (
         "calendar",
         lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": ["x"]}),

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from foliot.errors import NotFound
-from foliot.launch.outcome import as_json
+from foliot.model.kept import as_json
 from foliot.model.run import RunState
-from foliot.operations import control, runs, schedules, targets
+from foliot.operations import control, runs, schedules, targets, workflows
 from foliot.operations.verify import verify
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
 
@@ -241,24 +241,24 @@ def test_verify_across_versions(bench: Bench) -> None:
 
 
 def test_workflows_have_versions(bench: Bench) -> None:
-    one = bench.ask(targets.put_workflow, "etl", {"function": "a:b"})
-    assert bench.ask(targets.put_workflow, "etl", {"function": "a:b"}) == one
-    two = bench.ask(targets.put_workflow, "etl", {"function": "a:c"}, request_id="r")
-    assert bench.ask(targets.put_workflow, "etl", {"function": "a:c"}, request_id="r") == two
+    one = bench.ask(workflows.put_workflow, "etl", {"function": "a:b"})
+    assert bench.ask(workflows.put_workflow, "etl", {"function": "a:b"}) == one
+    two = bench.ask(workflows.put_workflow, "etl", {"function": "a:c"}, request_id="r")
+    assert bench.ask(workflows.put_workflow, "etl", {"function": "a:c"}, request_id="r") == two
     assert (one.version, two.version) == (1, 2)
-    assert bench.ask(targets.get_workflow, "etl") == two
-    assert bench.ask(targets.get_workflow, "etl", version=1) == one
+    assert bench.ask(workflows.get_workflow, "etl") == two
+    assert bench.ask(workflows.get_workflow, "etl", version=1) == one
     with pytest.raises(NotFound):
-        bench.ask(targets.get_workflow, "etl", namespace="other")
+        bench.ask(workflows.get_workflow, "etl", namespace="other")
 
 
 def test_a_workflow_shows_its_pause(bench: Bench) -> None:
-    bench.ask(targets.put_workflow, "etl", {})
+    bench.ask(workflows.put_workflow, "etl", {})
     bench.ask(targets.pause_target, workflow_id="etl")
-    assert bench.ask(targets.get_workflow, "etl").paused
+    assert bench.ask(workflows.get_workflow, "etl").paused
     assert bench.ask(targets.resume_target, workflow_id="etl") is True
     assert bench.ask(targets.resume_target, workflow_id="etl") is False
-    assert not bench.ask(targets.get_workflow, "etl").paused
+    assert not bench.ask(workflows.get_workflow, "etl").paused
 
 
 def test_a_target_is_paused_in_one_namespace(bench: Bench) -> None:

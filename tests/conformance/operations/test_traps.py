@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foliot.model.run import RunState
-from foliot.operations import control, schedules, targets
+from foliot.operations import control, schedules, targets, workflows
 from foliot.plan.settle import Outcome
 from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, held_of, when
@@ -327,7 +327,7 @@ def test_a_paused_target_keeps_its_ticks(bench: Bench) -> None:
 
 def test_a_paused_workflow_keeps_triggers_too(bench: Bench) -> None:
     """A workflow is paused by itself: what somebody asks for waits as well, and starts with the resume."""
-    bench.ask(targets.put_workflow, "etl", {"function": "tasks:work"})
+    bench.ask(workflows.put_workflow, "etl", {"function": "tasks:work"})
     bench.create(workflow_id="etl")
     bench.ask(targets.pause_target, workflow_id="etl")
     assert bench.trigger().state == "BUFFERED"
@@ -335,40 +335,6 @@ def test_a_paused_workflow_keeps_triggers_too(bench: Bench) -> None:
     assert worker.tick() == []
     bench.ask(targets.resume_target, workflow_id="etl")
     assert len(worker.tick()) == 1
-
-
-def test_what_waits_for_a_target_starts_although_its_schedule_is_paused_or_exhausted(bench: Bench) -> None:
-    """Somebody asked for it: neither a pause nor a limit is about that.  It waited for ever."""
-    bench.create()
-    bench.create("other", remaining_actions=0)
-    bench.ask(targets.pause_target, queue="default")
-    for name in ("report", "other"):
-        assert bench.trigger(name).state == "BUFFERED"
-    bench.pause()
-    bench.ask(targets.resume_target, queue="default")
-    worker = bench.worker()
-    assert len(worker.tick()) == 2
-    bench.go("08:05")
-    assert worker.tick() == []
-
-
-def test_an_update_starts_what_may_start_under_it(bench: Bench) -> None:
-    """A trigger waits for its queue; the schedule moves to another queue, and there is no tick left to wake it."""
-    bench.create()
-    bench.ask(targets.pause_target, queue="default")
-    assert bench.trigger().state == "BUFFERED"
-    bench.ask(schedules.patch, "report", queue="other", remaining_actions=0)
-    assert len(bench.worker("default", "other").tick()) == 1
-
-
-def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> None:
-    bench.create(overlap_policy="queue", cron="1,2 8 * * *")
-    worker = bench.worker()
-    for minute in ("08:01", "08:02"):
-        bench.go(minute)
-        worker.tick()
-    bench.ask(schedules.patch, "report", overlap_policy="allow")
-    assert worker.tick() == ["08:02"]
 
 
 def test_shadow_launches_nothing(bench: Bench) -> None:

@@ -167,19 +167,18 @@ def test_a_trigger_with_a_payload_of_its_own(bench: Bench) -> None:
         assert worker.launch().payload == expected
 
 
-def test_triggers_wait_behind_ticks_and_do_not_replace_each_other(bench: Bench) -> None:
-    """Two people trigger with ``buffer_one``: both get their run."""
+def test_of_two_triggers_that_want_to_be_the_one_that_waits_the_later_does(bench: Bench) -> None:
+    """Two people trigger with ``buffer_one``: one waits."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
     for _ in range(2):
         bench.trigger(overlap="buffer_one")
-    assert bench.get().waiting == 2
+    assert bench.get().waiting == 1
     worker.settle()
     worker.settle()
-    worker.settle()
-    assert [run.state for run in bench.runs()] == ["SUCCESS"] * 3
+    assert [run.state for run in bench.runs()] == ["SUCCESS", "SKIPPED", "SUCCESS"]
 
 
 # --- backfills --------------------------------------------------------------------------------------------------------

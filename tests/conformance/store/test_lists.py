@@ -67,8 +67,9 @@ def test_waiting_runs_stand_in_the_order_in_which_they_may_start(write: Write) -
         run(1, 40, 5, source="backfill", state="BUFFERED"), run(2, 10, state="BUFFERED"), run(1, 20),
         run(3, 1, state="BUFFERED"),
     ]  # fmt: skip
+    rows[0] = rows[0]._replace(queued_ms=NOW_MS - 1)
     write(lambda t: t.insert_runs(rows))
-    expected = [(1, 100, 0), (1, 300, 0), (1, 40, 5), (1, 50, 4), (2, 10, 0)]
+    expected = [(1, 300, 0), (1, 50, 4), (1, 100, 0), (1, 40, 5), (2, 10, 0)]
     assert times(write(lambda t: t.waiting_of([1, 2], 10))) == expected
     assert times(write(lambda t: t.waiting_of([1, 2], 2))) == [*expected[:2], (2, 10, 0)]
 

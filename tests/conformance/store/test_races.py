@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any, TypeVar
 
-import psycopg
 import pytest
 
 from foliot.errors import AlreadyExists
@@ -17,6 +16,7 @@ from foliot.store.base import Transaction
 from foliot.store.postgres.driver import PostgresStore
 from tests.conformance.store.conftest import SECONDS, each
 from tests.conformance.store.samples import backfill, change, dial, held, run, schedule, version
+from tests.conformance.waiting import wait_for_waiting
 
 T = TypeVar("T")
 MINE, OTHER = 7, 8
@@ -55,14 +55,6 @@ def opened(store: PostgresStore, work: Callable[[Transaction], T]) -> Iterator[O
 
 def do(store: PostgresStore, work: Callable[[Transaction], T]) -> T:
     return store.write(work).result(SECONDS)
-
-
-def wait_for_waiting(url: str, count: int = 1) -> None:
-    """Return when so many transactions wait for a lock; the server is asked until it says so."""
-    query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    with psycopg.connect(url, autocommit=True) as connection:
-        asked = (connection.execute(query).fetchall()[0][0] for _ in range(100_000))
-        assert any(found >= count for found in asked), "nobody waits"
 
 
 def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore) -> None:

@@ -161,7 +161,7 @@ def test_final_states_are_final(write: Write, state: str) -> None:
         lambda t: t.give_up_runs([(1, 9)], "deleted", 5),
         lambda t: t.cancel_runs([(1, 9)]),
         lambda t: t.terminate_runs([(1, 9)], 5),
-        lambda t: t.supersede_runs([1], 5),
+        lambda t: t.supersede_runs([(1, None)], 5),
         lambda t: t.drop_waiting(1, "deleted", 5),
         lambda t: t.zombie_runs(NOW_MS, 10),
     ):
@@ -232,11 +232,13 @@ def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
         run(3, 6, state="BUFFERED"),
     ]
     write(lambda t: t.insert_runs(rows + others))
-    assert sorted(write(lambda t: t.supersede_runs([1, 2], 99))) == [1, 1, 2]
+    assert sorted(write(lambda t: t.supersede_runs([(1, None), (2, None)], 99))) == [1, 1, 2]
     expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99,
                                 "queued_ms": None}  # fmt: skip
     assert stored(write, rows[0]) == rows[0]._replace(**expected)
     assert [stored(write, each) for each in others] == others
+    assert write(lambda t: t.supersede_runs([(1, "buffer_all")], 99)) == [1]
+    assert write(lambda t: t.supersede_runs([], 99)) == []
 
 
 def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
@@ -265,11 +267,18 @@ def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
 
 
 def test_what_nobody_holds_is_given_up(write: Write) -> None:
-    held_runs = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, due_ms=5)]
-    idle = [run(1, 3, due_ms=9), run(1, 4, attempt=2, failures=1, reason="retry", due_ms=99)]
-    others = [run(1, 5, state="BUFFERED"), run(2, 6)]
+    held_runs = [
+        run(1, 1, attempt=1, owner=MINE, due_ms=None),
+        run(1, 2, attempt=1, state="STARTED", due_ms=5, execution_id="elsewhere"),
+    ]
+    idle = [
+        run(1, 3, due_ms=9),
+        run(1, 4, attempt=2, failures=1, reason="retry", due_ms=99),
+        run(1, 5, attempt=1, owner=OTHER, due_ms=5, state="STARTED"),
+    ]
+    others = [run(1, 6, state="BUFFERED"), run(2, 7)]
     write(lambda t: t.insert_runs([*held_runs, *idle, *others]))
-    ended = write(lambda t: t.give_up_runs([(1, 4), (3, 1)], "superseded", 77))
+    ended = write(lambda t: t.give_up_runs([(1, 5), (3, 1)], "superseded", 77))
     over: dict[str, Any] = {"state": "CANCELLED", "reason": "superseded", "due_ms": None, "finished_ms": 77}
     assert sorted(ended) == [row._replace(**over) for row in idle]
     assert [stored(write, each) for each in (*held_runs, *others)] == [*held_runs, *others]

@@ -7,7 +7,7 @@ from typing import Any
 
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
-from foliot.launch.base import Ended, Launch
+from foliot.launch.base import Ended, Executor, Launch
 from foliot.operations import runs, schedules
 from foliot.operations.session import Session
 from foliot.settings import Settings
@@ -39,6 +39,7 @@ class World:
         self.store = SqliteStore(clock=self.clock, inline=True)
         self.plan: Callable[[Launch], tuple[float, Ended]] = lambda _: (0.0, Ended())
         self.executor = RecordingExecutor(self.clock.now, self._planned)
+        self.executors: dict[str, Executor] = {"function": self.executor}
         self.events: list[Event] = []
         self.engines: list[Engine] = []
 
@@ -47,8 +48,8 @@ class World:
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
         made = Engine(
-            self.store,
-            {"function": self.executor},
+            other.pop("store", self.store),
+            self.executors,
             clock=other.pop("clock", self.clock),
             settings=settings,
             probe=Probe(self.events.append),

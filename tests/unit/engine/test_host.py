@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from foliot.clock import pause
 from foliot.errors import LaunchError
 from foliot.launch.base import Ended, Launch
 from foliot.model.run import RunState
-from foliot.operations import control, runs, schedules, targets
+from foliot.operations import control, runs, schedules, workflows
 from foliot.settings import Settings
 from foliot.store.base import FAR_S
 from tests.conformance.store.samples import run
@@ -107,7 +108,7 @@ def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
 def test_a_function_that_will_not_be_cancelled_has_timed_out_all_the_same(world: World) -> None:
     world.create(max_execution_ms=5_000, overlap_policy="allow")
 
-    async def stubborn(launch: Launch) -> Ended:
+    async def stubborn(dag: Any, meta: Launch) -> Ended:
         try:
             await pause(600)
         except asyncio.CancelledError:
@@ -129,12 +130,12 @@ def test_a_function_that_never_minds_its_deadline_is_given_up(world: World) -> N
     world.create(max_execution_ms=5_000, overlap_policy="skip", cron="1,2 8 * * *")
     ended: list[str] = []
 
-    async def deaf(launch: Launch) -> Ended:
-        until = world.loop.time() + (90 if launch.scheduled_for.minute == 1 else 1)
+    async def deaf(dag: Any, meta: Launch) -> Ended:
+        until = world.loop.time() + (90 if meta.scheduled_for.minute == 1 else 1)
         while world.loop.time() < until:
             with suppress(asyncio.CancelledError):
                 await pause(until - world.loop.time())
-        ended.append(f"{launch.scheduled_for:%H:%M}")
+        ended.append(f"{meta.scheduled_for:%H:%M}")
         return Ended()
 
     world.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
@@ -173,7 +174,7 @@ def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
 def test_a_workflow_that_is_missing(world: World) -> None:
     world.ask(schedules.create, "report", cron="* * * * *", workflow_id="nothing")
     world.ask(schedules.create, "other", cron="* * * * *", workflow_id="strange")
-    world.ask(targets.put_workflow, "strange", {"executor": "teleport"})
+    world.ask(workflows.put_workflow, "strange", {"executor": "teleport"})
 
     async def story() -> None:
         await world.engine().start()

@@ -8,7 +8,7 @@ import pickle
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch, nobody_asks
+from foliot.launch.base import NO_OPTIONS, Ended, Launch, nobody_asks
 from foliot.launch.function import FunctionExecutor, add_import_path, resolve
 from foliot.model.run import RunRow, RunState
 from foliot.model.schedule import Action
@@ -31,9 +31,9 @@ RUN = RunRow(
 )  # fmt: skip
 
 
-def launch(function: str | None, document: Any = None, waits: Callable[[bool], None] = nobody_asks) -> Launch:
+def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = nobody_asks) -> Launch:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
-    return Launch(RUN, "default", "report", action, '{"a":1}', document, waits)
+    return Launch(RUN, "default", "report", action, '{"a":1}', options, waits)
 
 
 def run(name: str, *, limit: int = 1_000) -> Ended:
@@ -43,9 +43,9 @@ def run(name: str, *, limit: int = 1_000) -> Ended:
     async def call() -> Ended:
         executor = FunctionExecutor(max_threads=2, max_result_bytes=limit)
         try:
-            return await executor.run(launch(f"function_tests:{name}"))
+            return await executor.run(None, launch(f"function_tests:{name}"))
         finally:
-            executor.close()
+            await executor.aclose()
 
     return asyncio.run(call())
 
@@ -238,7 +238,7 @@ def test_cancelling_the_run_cancels_the_function() -> None:
                 ended.set()
 
         sys.modules["endless_tests"] = SimpleNamespace(endless=endless)  # type: ignore[assignment]  # a stand-in for a module
-        task = asyncio.create_task(FunctionExecutor().run(launch("endless_tests:endless")))
+        task = asyncio.create_task(FunctionExecutor().run(None, launch("endless_tests:endless")))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -299,9 +299,9 @@ def test_a_module_that_leaves_takes_nobody_along(
 
 
 def test_a_workflow_names_its_function() -> None:
-    async def call(document: Any) -> Ended:
-        with closing(FunctionExecutor()) as executor:
-            return await executor.run(launch(None, document))
+    async def call(options: Any) -> Ended:
+        async with aclosing(FunctionExecutor()) as executor:
+            return await executor.run(None, launch(None, options))
 
     assert asyncio.run(call({"function": "builtins:repr"})).state is RunState.SUCCESS
     with pytest.raises(LaunchError, match="names no function"):
@@ -329,16 +329,16 @@ def test_a_run_that_waits_for_a_thread_says_so() -> None:
 
         sys.modules["waiting_tests"] = SimpleNamespace(hold=hold)  # type: ignore[assignment]  # a stand-in for a module
         executor = FunctionExecutor(max_threads=1)
-        first = asyncio.create_task(executor.run(launch("waiting_tests:hold", waits=partial(note, "first"))))
+        first = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "first"))))
         await asyncio.to_thread(held.wait, SECONDS)
-        second = asyncio.create_task(executor.run(launch("waiting_tests:hold", waits=partial(note, "second"))))
+        second = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "second"))))
         await asyncio.sleep(0)
         assert said == [("first", True), ("first", False), ("second", True)]
         let_go.set()
         assert (await first).state is RunState.SUCCESS
         await began.wait()
         assert (await second).state is RunState.SUCCESS
-        executor.close()
+        await executor.aclose()
 
     asyncio.run(story())
 
@@ -348,8 +348,8 @@ def test_the_function_itself_gets_nothing_but_data() -> None:
 
     async def story() -> Ended:
         asked = launch("function_tests:pickles", waits=lambda waits: None)
-        with closing(FunctionExecutor()) as executor:
-            return await executor.run(asked)
+        async with aclosing(FunctionExecutor()) as executor:
+            return await executor.run(None, asked)
 
     sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
     assert asyncio.run(story()).error is None
@@ -371,13 +371,13 @@ def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monke
     async def story() -> list[Any]:
         executor = FunctionExecutor()
         names = ("first", "first", "second")
-        slow = [asyncio.create_task(executor.run(launch(f"slow_to_import:{name}"))) for name in names]
+        slow = [asyncio.create_task(executor.run(None, launch(f"slow_to_import:{name}"))) for name in names]
         await asyncio.to_thread(reached.wait, SECONDS)
-        quick = await executor.run(launch("quick_tests:asynchronous"))
+        quick = await executor.run(None, launch("quick_tests:asynchronous"))
         slow[1].cancel()
         opened.set()
         ended = await asyncio.gather(*slow, return_exceptions=True)
-        executor.close()
+        await executor.aclose()
         return [quick.result, *(each.result if isinstance(each, Ended) else type(each).__name__ for each in ended)]
 
     assert asyncio.run(story()) == ['"report"', "1", "CancelledError", "2"]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from foliot.launch.base import Ended
-from foliot.launch.outcome import as_json, returned
+from foliot.launch.outcome import returned
+from foliot.model.kept import as_json
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)

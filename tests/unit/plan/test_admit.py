@@ -23,14 +23,14 @@ TAKEN = {
     "cancel_other": ("cancel and wait", "cancel and wait", "cancel and wait"),
     "terminate_other": ("terminate and start", "terminate and start", "terminate and start"),
 }
-# A request with a policy of its own: requests do not supersede each other, so as many may wait as the buffer holds.
+# A request with a policy of its own: the ticks that wait stay where they are, so as many may wait as the buffer holds.
 TAKEN_BY_REQUEST = {
     Overlap.SKIP: TAKEN["skip"],
     Overlap.ALLOW: TAKEN["allow"],
     Overlap.QUEUE: TAKEN["queue"],
     Overlap.BUFFER_ONE: ("replace", "replace", "skip buffer_full"),
-    Overlap.CANCEL_OTHER: ("cancel and wait", "cancel and wait", "skip buffer_full"),
-    Overlap.TERMINATE_OTHER: TAKEN["terminate_other"],
+    Overlap.CANCEL_OTHER: ("cancel what runs and wait", "cancel what runs and wait", "skip buffer_full"),
+    Overlap.TERMINATE_OTHER: ("terminate what runs and start",) * 3,
 }
 MEANING = {
     "start": Verdict(Act.START),
@@ -38,6 +38,8 @@ MEANING = {
     "replace": Verdict(Act.WAIT, supersede=True),
     "cancel and wait": Verdict(Act.WAIT, supersede=True, cancel=True),
     "terminate and start": Verdict(Act.START, supersede=True, terminate=True),
+    "cancel what runs and wait": Verdict(Act.WAIT, cancel=True),
+    "terminate what runs and start": Verdict(Act.START, terminate=True),
     "skip overlap": Verdict(Act.SKIP, Reason.OVERLAP),
     "skip superseded": Verdict(Act.SKIP, Reason.SUPERSEDED),
     "skip buffer_full": Verdict(Act.SKIP, Reason.BUFFER_FULL),

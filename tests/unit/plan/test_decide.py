@@ -378,10 +378,10 @@ def test_requests(overlap: Overlap | None, running: int, rows: Rows) -> None:
     assert rows_of(requested(overlap, running, 0)) == rows
 
 
-def test_a_request_does_not_push_out_what_others_asked_for() -> None:
-    """``supersede`` is about the schedule's own ticks."""
+def test_of_two_requests_that_want_to_be_the_one_that_waits_the_later_is() -> None:
     decision = requested(Overlap.BUFFER_ONE, 1, 0)
-    assert rows_of(decision) == [B, B]
+    assert rows_of(decision) == [skipped(Reason.SUPERSEDED), B]
+    assert rows_of(requested(Overlap.CANCEL_OTHER, 1, 0)) == [B, B]
 
 
 def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:

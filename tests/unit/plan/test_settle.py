@@ -174,7 +174,7 @@ def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
 
 def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[list[str], Released]:
     """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
-    result = release(dial, rule, rows, world)
+    result = release(dial, rule, [(row, world) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
     dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
     assert [row.id for row in result.started] == [change.id for change in started]

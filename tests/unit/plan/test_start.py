@@ -99,7 +99,7 @@ def check(dial: Dial, rule: Rule, now_ms: int, **world: Any) -> bool:
     row, start_row, step_row = found
     decision, after = decided(dial, rule, world_at(now_ms, **world))
     assert decision.runs == [row]
-    assert (decision.spans, decision.supersede, decision.cancel, decision.terminate) == ([], False, False, False)
+    assert (decision.spans, decision.supersede, decision.cancel, decision.terminate) == ([], set(), False, False)
     step: dict[str, Any] = dict(zip(STEP_COLUMNS, step_row, strict=True))
     assert dial._replace(**step) == after
     assert start_row == tuple(getattr(row, column) for column in START_COLUMNS)

@@ -102,7 +102,9 @@ CREATE TABLE schedule_runs (
     result         text,
     execution_id   text,
     queued_ms      bigint,
-    pickups        bigint NOT NULL DEFAULT 0
+    pickups        bigint NOT NULL DEFAULT 0,
+    progress       text,
+    report         text
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
@@ -228,6 +230,12 @@ CREATE TABLE instances (
     lease_until_ms bigint
 );
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
+
+-- What instances of one store share and nobody else may know.
+CREATE TABLE secrets (
+    name           text PRIMARY KEY,
+    value          text NOT NULL
+);
 
 -- Numbers that are handed out once: triggers and backfills.
 CREATE SEQUENCE origin_numbers AS bigint;

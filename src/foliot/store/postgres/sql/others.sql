@@ -1,6 +1,12 @@
 -- name: next_number
 SELECT nextval('origin_numbers');
 
+-- name: secret
+SELECT value FROM secrets WHERE name = %(name)s;
+
+-- name: insert_secret
+INSERT INTO secrets VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;
+
 -- name: insert_backfill
 INSERT INTO backfills ({backfill})
 SELECT * FROM unnest(
@@ -72,6 +78,14 @@ WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s ORDER BY versi
 -- name: workflow_version
 SELECT namespace, workflow_id, version, document, created_ms FROM workflows
 WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s AND version = %(version)s;
+
+-- name: workflows_page
+SELECT w.namespace, w.workflow_id, w.version, w.document, w.created_ms FROM workflows w
+WHERE w.namespace = %(namespace)s AND w.workflow_id > %(after_id)s
+  AND w.version = (
+    SELECT max(n.version) FROM workflows n WHERE n.namespace = w.namespace AND n.workflow_id = w.workflow_id
+  )
+ORDER BY w.workflow_id LIMIT %(limit)s;
 
 -- name: insert_workflow
 INSERT INTO workflows VALUES (%(namespace)s, %(workflow_id)s, %(version)s, %(document)s, %(created_ms)s);

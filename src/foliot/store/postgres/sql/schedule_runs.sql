@@ -5,7 +5,7 @@ SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
     %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[], %s::text[],
-    %s::bigint[], %s::bigint[]
+    %s::bigint[], %s::bigint[], %s::text[], %s::text[]
 )
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
@@ -38,7 +38,8 @@ UPDATE schedule_runs r SET
     reason = coalesce(n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END),
     due_ms = n.due_ms, owner = n.owner, started_ms = coalesce(n.started_ms, r.started_ms),
     finished_ms = n.finished_ms, error = n.error,
-    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false
+    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false,
+    report = NULL
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
@@ -91,7 +92,7 @@ RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: hand_back
 -- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
-UPDATE schedule_runs r SET owner = NULL, due_ms = h.due_ms
+UPDATE schedule_runs r SET state = 'ENQUEUED', owner = NULL, due_ms = h.due_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence, due_ms)
 WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
@@ -104,12 +105,50 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedu
   ON r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
 WHERE r.state IN ('ENQUEUED', 'STARTED');
 
+-- name: report_runs
+-- Index schedule_runs_once.  What became of a run elsewhere: some engine settles it, the first report counts.
+UPDATE schedule_runs r SET report = h.report, due_ms = h.due_ms
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[])
+  AS h (schedule_key, nominal_s, origin, fence, report, due_ms)
+WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+  AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
+-- name: renew_runs
+-- Index schedule_runs_once.  It is executed elsewhere, and somebody has heard of it.  One that an instance holds needs
+-- no lease of its own.
+UPDATE schedule_runs r SET
+    state = 'STARTED', started_ms = coalesce(r.started_ms, h.now_ms),
+    due_ms = CASE WHEN r.owner IS NULL THEN h.until_ms END, progress = coalesce(h.told, r.progress)
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[])
+  AS h (run_key, run_nominal_s, run_origin, fence, now_ms, until_ms, told)
+WHERE r.schedule_key = h.run_key AND r.nominal_s = h.run_nominal_s AND r.origin = h.run_origin AND r.attempt = h.fence
+  AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+RETURNING {run};
+
+-- name: answered_runs
+-- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
+  AND (report IS NOT NULL OR (state = 'STARTED' AND owner IS NULL))
+ORDER BY due_ms LIMIT %(limit)s;
+
+-- name: relaunch_runs
+-- Index schedule_runs_once.  Whoever executes it elsewhere has fallen silent: it is anybody's again.
+UPDATE schedule_runs r SET state = 'ENQUEUED', pickups = pickups + 1
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+  AS h (schedule_key, nominal_s, origin, fence)
+WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
+  AND r.state = 'STARTED' AND r.owner IS NULL AND r.report IS NULL
+RETURNING r.schedule_key, r.nominal_s, r.origin;
+
 -- name: claim_runs
 -- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
 WITH picked AS MATERIALIZED (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED')
+    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
       AND v.action::json ->> 'queue' = ANY (%(queues)s::text[])
     ORDER BY r.due_ms LIMIT %(limit)s
     FOR UPDATE OF r SKIP LOCKED
@@ -152,10 +191,10 @@ WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[])
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: waiting_of
--- Index schedule_runs_queued.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+-- Index schedule_runs_queued.  In the order in which they came, backfills last; of each schedule a page.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
-        PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
+        PARTITION BY schedule_key ORDER BY source = 'backfill', queued_ms, nominal_s, origin
     ) AS place
     FROM schedule_runs
     WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'BUFFERED'
@@ -170,10 +209,12 @@ WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s ORDER BY nominal_s, origi
 
 -- name: supersede_runs
 -- Index schedule_runs_queued.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = %(now_ms)s
-WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[])
-  AND state = 'BUFFERED' AND overlap IS NULL
-RETURNING schedule_key;
+UPDATE schedule_runs r SET
+    state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = n.now_ms
+FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS n (key, overlap, now_ms)
+WHERE r.queued_ms IS NOT NULL AND r.schedule_key = n.key AND r.state = 'BUFFERED'
+  AND r.overlap IS NOT DISTINCT FROM n.overlap
+RETURNING r.schedule_key;
 
 -- name: drop_waiting
 -- Index schedule_runs_queued.
@@ -182,7 +223,8 @@ WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 
 RETURNING schedule_key;
 
 -- name: give_up_runs
--- Index schedule_runs_once, the newest first.  In flight and held by nobody: to be tried again, or not yet claimed.
+-- Index schedule_runs_once, the newest first.  In flight and nowhere: to be tried again, not
+-- yet claimed, or left behind by somebody who has died.
 UPDATE schedule_runs r SET
     state = 'CANCELLED', reason = why, due_ms = NULL, finished_ms = ended_ms, cancel_requested = false
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bigint[]) AS of (busy_key, busy, why, ended_ms)
@@ -191,7 +233,8 @@ CROSS JOIN LATERAL (
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
 ) AS found
-WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED') AND r.owner IS NULL
+WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
+  AND ((r.owner IS NULL AND r.state = 'ENQUEUED') OR (r.owner IS NOT NULL AND r.due_ms IS NOT NULL))
 RETURNING {run};
 
 -- name: cancel_runs
@@ -238,7 +281,7 @@ WHERE due_ms <= %(now_ms)s AND state = 'PLANNED' AND schedule_key = ANY (%(keys)
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key
-JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
 WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = %(namespace)s
   AND ((%(kind)s::text = 'workflow' AND v.action::json ->> 'workflow_id' = %(target)s)
     OR (%(kind)s::text = 'queue' AND v.action::json ->> 'queue' = %(target)s));

@@ -98,7 +98,9 @@ CREATE TABLE schedule_runs (
     result         TEXT,
     execution_id   TEXT,
     queued_ms      INTEGER,
-    pickups        INTEGER NOT NULL DEFAULT 0
+    pickups        INTEGER NOT NULL DEFAULT 0,
+    progress       TEXT,
+    report         TEXT
 ) STRICT;
 
 -- One tick, one row.  This is the second guard; the lock of the dial is the first.
@@ -224,6 +226,12 @@ CREATE TABLE instances (
     lease_until_ms INTEGER
 ) STRICT;
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
+
+-- What instances of one store share and nobody else may know.
+CREATE TABLE secrets (
+    name           TEXT PRIMARY KEY,
+    value          TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Numbers that are handed out once: triggers and backfills.
 CREATE TABLE numbers (

@@ -1,6 +1,12 @@
 -- name: next_number
 UPDATE numbers SET last = last + 1 WHERE name = 'origin' RETURNING last;
 
+-- name: secret
+SELECT value FROM secrets WHERE name = :name;
+
+-- name: insert_secret
+INSERT INTO secrets VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+
 -- name: insert_backfill
 INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
@@ -64,6 +70,14 @@ WHERE namespace = :namespace AND workflow_id = :workflow_id ORDER BY version DES
 -- name: workflow_version
 SELECT namespace, workflow_id, version, document, created_ms FROM workflows
 WHERE namespace = :namespace AND workflow_id = :workflow_id AND version = :version;
+
+-- name: workflows_page
+SELECT w.namespace, w.workflow_id, w.version, w.document, w.created_ms FROM workflows w
+WHERE w.namespace = :namespace AND w.workflow_id > :after_id
+  AND w.version = (
+    SELECT max(n.version) FROM workflows n WHERE n.namespace = w.namespace AND n.workflow_id = w.workflow_id
+  )
+ORDER BY w.workflow_id LIMIT :limit;
 
 -- name: insert_workflow
 INSERT INTO workflows VALUES (:namespace, :workflow_id, :version, :document, :created_ms);

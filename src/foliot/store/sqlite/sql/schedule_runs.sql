@@ -3,8 +3,8 @@
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
     decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
-    execution_id, queued_ms, pickups
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    execution_id, queued_ms, pickups, progress, report
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: insert_starts
@@ -21,7 +21,7 @@ UPDATE schedule_runs SET
     state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
     reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
     started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
-    execution_id = coalesce(?15, execution_id), cancel_requested = 0
+    execution_id = coalesce(?15, execution_id), cancel_requested = 0, report = NULL
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
 
@@ -64,6 +64,37 @@ RETURNING schedule_key, nominal_s, origin;
 SELECT schedule_key, nominal_s, origin, cancel_requested FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED');
 
+-- name: report_runs
+-- Index schedule_runs_once.  What became of a run elsewhere: some engine settles it, the first report counts.
+UPDATE schedule_runs SET report = ?5, due_ms = ?6
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND report IS NULL
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: renew_runs
+-- Index schedule_runs_once.  It is executed elsewhere, and somebody has heard of it.  One that an instance holds needs
+-- no lease of its own.
+UPDATE schedule_runs SET
+    state = 'STARTED', started_ms = coalesce(started_ms, ?5), due_ms = CASE WHEN owner IS NULL THEN ?6 END,
+    progress = coalesce(?7, progress)
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND report IS NULL
+RETURNING {run};
+
+-- name: answered_runs
+-- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')
+  AND (report IS NOT NULL OR (state = 'STARTED' AND owner IS NULL))
+ORDER BY due_ms LIMIT :limit;
+
+-- name: relaunch_runs
+-- Index schedule_runs_once.  Whoever executes it elsewhere has fallen silent: it is anybody's again.
+UPDATE schedule_runs SET state = 'ENQUEUED', pickups = pickups + 1
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'STARTED' AND owner IS NULL
+  AND report IS NULL
+RETURNING schedule_key, nominal_s, origin;
+
 -- name: claim_runs
 -- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
 UPDATE schedule_runs SET
@@ -71,7 +102,8 @@ UPDATE schedule_runs SET
 WHERE run_number IN (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED')
+    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
       AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
     ORDER BY r.due_ms LIMIT :limit
 )
@@ -103,10 +135,10 @@ WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:ke
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: waiting_of
--- Index schedule_runs_queued.  Ticks before requests, the oldest first, and of each schedule no more than can matter.
+-- Index schedule_runs_queued.  In the order in which they came, backfills last; of each schedule a page.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
-        PARTITION BY schedule_key ORDER BY source <> 'schedule', nominal_s, origin
+        PARTITION BY schedule_key ORDER BY source = 'backfill', queued_ms, nominal_s, origin
     ) AS place
     FROM schedule_runs
     WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'BUFFERED'
@@ -121,9 +153,8 @@ WHERE queued_ms IS NOT NULL AND schedule_key = :key ORDER BY nominal_s, origin L
 
 -- name: supersede_runs
 -- Index schedule_runs_queued.
-UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
-WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
-  AND state = 'BUFFERED' AND overlap IS NULL
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = ?3
+WHERE queued_ms IS NOT NULL AND schedule_key = ?1 AND state = 'BUFFERED' AND overlap IS ?2
 RETURNING schedule_key;
 
 -- name: drop_waiting
@@ -133,9 +164,10 @@ WHERE queued_ms IS NOT NULL AND schedule_key = :key AND state IN ('PLANNED', 'BU
 RETURNING schedule_key;
 
 -- name: give_up_runs
--- Index schedule_runs_once, the newest first.  In flight and held by nobody: to be tried again, or not yet claimed.
+-- Index schedule_runs_once, the newest first.  In flight and nowhere: to be tried again, not
+-- yet claimed, or left behind by somebody who has died.
 UPDATE schedule_runs SET state = 'CANCELLED', reason = ?3, due_ms = NULL, finished_ms = ?4, cancel_requested = 0
-WHERE owner IS NULL AND run_number IN (
+WHERE ((owner IS NULL AND state = 'ENQUEUED') OR (owner IS NOT NULL AND due_ms IS NOT NULL)) AND run_number IN (
     SELECT run_number FROM schedule_runs
     WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
 )
@@ -179,14 +211,14 @@ WHERE due_ms <= :now_ms AND state = 'PLANNED' AND schedule_key IN (SELECT value 
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key
-JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = s.version
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
 WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
   AND ((:kind = 'workflow' AND json_extract(v.action, '$.workflow_id') = :target)
     OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
 
 -- name: hand_back
 -- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
-UPDATE schedule_runs SET owner = NULL, due_ms = ?5
+UPDATE schedule_runs SET state = 'ENQUEUED', owner = NULL, due_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
 

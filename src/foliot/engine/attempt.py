@@ -1,0 +1,62 @@
+"""A run that this instance executes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from foliot.launch.base import Executor, Launch, nobody_asks
+from foliot.model.rows import HeldRun
+from foliot.model.run import RunRow, RunState
+from foliot.plan.rule import Rule
+
+
+class Attempt:
+    """One attempt at a run, from its lease to its outcome.
+
+    ``lost`` is one that is somebody else's now, ``over`` one whose outcome is known already, whatever it says itself.
+    """
+
+    __slots__ = (
+        "cancelled", "dag", "deadline", "executor", "held", "launch", "lost", "marked", "over", "row", "rule",
+        "started_ms", "task", "waits",
+    )  # fmt: skip
+
+    def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
+        """Take the run as it was leased, and when that was."""
+        self.row = row
+        self.rule = rule
+        self.started_ms = started_ms
+        self.task: asyncio.Task[None] | None = None
+        self.executor: Executor | None = None
+        self.launch: Launch | None = None
+        self.dag: Any = None
+        self.marked = False
+        self.lost = False
+        self.over = False
+        self.deadline: asyncio.Timeout | None = None
+        self.waits: Callable[[bool], None] = nobody_asks
+        self.cancelled: RunState | None = None
+        self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
+
+    @property
+    def remote(self) -> bool:
+        """Return whether it goes on without this process."""
+        return self.executor is not None and self.executor.remote
+
+    def within(self, deadline: asyncio.Timeout, limit_s: float) -> None:
+        """Obey a deadline, which stands still while the attempt waits for room."""
+        self.deadline = deadline
+
+        def waits(is_waiting: bool) -> None:
+            with suppress(RuntimeError):  # it is over meanwhile
+                deadline.reschedule(None if is_waiting else asyncio.get_running_loop().time() + limit_s)
+
+        self.waits = waits
+
+    def is_overdue(self, now_s: float, patience_s: float) -> bool:
+        """Return whether it goes on although its deadline is long over."""
+        deadline = self.deadline
+        return deadline is not None and deadline.expired() and now_s > (deadline.when() or now_s) + patience_s

@@ -1,0 +1,140 @@
+"""Keeping alive: the lease, what others have decided about runs that are executed here, and cleaning up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from foliot import clock as time
+from foliot.engine.attempt import Attempt
+from foliot.engine.instance import Instance
+from foliot.engine.launching import Launching
+from foliot.engine.membership import Membership, answer_of
+from foliot.engine.settling import Settled, Settling
+from foliot.engine.sweeping import Sweeping
+from foliot.model.run import RunId, RunRow, RunState
+from foliot.store.base import Store, Transaction, Work
+
+T = TypeVar("T")
+CHECK_S = 1.0
+IDLE_CHECK_S = 5.0
+"""How often an engine looks after its runs: while it has some, and while it has none."""
+
+
+class Keeping:
+    """The loop that prolongs the lease before anything else, looks for cancellations, and sweeps."""
+
+    def __init__(  # noqa: PLR0913 - what it looks after
+        self,
+        store: Store,
+        instance: Instance,
+        launching: Launching,
+        membership: Membership,
+        settling: Settling,
+        *,
+        beat: Callable[[], Awaitable[None]],
+        swept: Callable[[Settled | None], None],
+        failed: Callable[[str, Exception], None],
+        stopping: asyncio.Event,
+    ) -> None:
+        """Take what to look after, how to prolong the lease, and whom to tell."""
+        self._store = store
+        self._instance = instance
+        self._launching = launching
+        self._membership = membership
+        self._settling = settling
+        self._sweeping = Sweeping(instance)
+        self._beat = beat
+        self._swept = swept
+        self._failed = failed
+        self._stopping = stopping
+
+    async def run(self) -> None:
+        """Go on until the engine stops."""
+        loop, settings = asyncio.get_running_loop(), self._instance.settings
+        next_beat = next_sweep = loop.time()
+        while not self._stopping.is_set():
+            if loop.time() >= next_beat and await self._tried(self._beat, "cannot renew the lease just now"):
+                next_beat = loop.time() + settings.heartbeat_ms / 1000
+            await self._tried(self.check, "cannot look after runs just now")
+            if loop.time() >= next_sweep and await self._tried(self.sweep, "cannot clean up just now"):
+                next_sweep = loop.time() + settings.sweep_ms / 1000
+            pause_s = CHECK_S if self._launching.active else IDLE_CHECK_S
+            await time.wait(self._stopping, min(pause_s, settings.heartbeat_ms / 1000))
+
+    async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
+        try:
+            await step()
+        except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
+            self._failed(f"{problem}, trying again", error)
+            return False
+        return True
+
+    async def mark_started(self) -> None:
+        """Say of long runs that they are executing."""
+        attempts = self._launching.unmarked()
+        if not attempts:
+            return
+        held = [attempt.held for attempt in attempts]
+        await self._write(lambda transaction: transaction.mark_started(held, transaction.now_ms()))
+        for attempt in attempts:
+            attempt.marked = True
+            attempt.row = attempt.row._replace(state=RunState.STARTED)
+
+    async def check(self) -> None:
+        """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
+        probe, launching = self._instance.probe, self._launching
+        probe.count("runs_given_up", launching.give_up(asyncio.get_running_loop().time()))
+        await self.mark_started()
+        held = [
+            attempt.held
+            for attempt in launching.active.values()
+            if attempt.marked or attempt.rule.policy.overlap_policy in ("cancel_other", "terminate_other")
+        ]
+        if not held:
+            return
+        found = await self._read(lambda transaction: transaction.check_runs(held))
+        lost = launching.lost(set(found), held)
+        probe.count("leases_lost", len(lost))
+        await self._end_by_force([attempt for attempt in lost if attempt.remote])
+        for each in held:
+            attempt = launching.active.get(each)
+            if attempt is not None and attempt.cancelled is None and found.get(attempt.row.id):
+                launching.cancel(attempt)
+
+    async def _end_by_force(self, lost: list[Attempt]) -> None:
+        """Of remote runs that are ours no more, end those that were terminated; others look after the rest."""
+        for attempt in lost:
+            row = await self._read(partial(_row_of, run=attempt.row.id))
+            if row is not None and row.state == RunState.TERMINATED and row.attempt == attempt.row.attempt:
+                self._launching.terminate(attempt)
+
+    async def sweep(self) -> None:
+        """Clean up: zombies, and what is older than its retention."""
+        outcomes = await self._read(self._sweeping.zombies)
+        settled = None
+        if outcomes:
+            settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
+            self._instance.probe.count("zombies_cleaned", len(settled.accepted))
+        self._swept(settled)
+        await self._expire()
+
+    async def _expire(self) -> None:
+        """Forget what is older than its retention, some rows in a transaction, until nothing is."""
+        after: int | None = 0
+        while after is not None and not self._stopping.is_set():
+            after = await self._write(partial(self._sweeping.expire_runs, after=after))
+        while await self._write(self._sweeping.expire) and not self._stopping.is_set():
+            pass
+
+    async def _write(self, work: Work[T]) -> T:
+        return await answer_of(self._store.write(work))
+
+    async def _read(self, work: Work[T]) -> T:
+        return await answer_of(self._store.read(work))
+
+
+def _row_of(transaction: Transaction, run: RunId) -> RunRow | None:
+    return transaction.run_by_id(run)

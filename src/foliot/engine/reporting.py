@@ -1,0 +1,85 @@
+"""Runs that are executed elsewhere: what was said of their end is written down, and silence is noticed."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from foliot.engine.instance import Instance
+from foliot.engine.settling import Settled, Settling
+from foliot.model.policy import REMOTE_EXECUTION_MS
+from foliot.model.run import RunRow, RunState
+from foliot.plan.rule import Rule
+from foliot.plan.settle import Outcome
+from foliot.store.base import Transaction
+
+
+class Answered(NamedTuple):
+    """What a step has written: outcomes, what they set free, and runs whose target is too late."""
+
+    outcomes: list[Outcome]
+    settled: Settled
+    too_late: list[RunRow]
+    found: int
+
+
+class Reporting:
+    """The step for runs that are executed elsewhere."""
+
+    def __init__(self, instance: Instance, settling: Settling) -> None:
+        """Take the instance, and the step for outcomes."""
+        self._instance = instance
+        self._settling = settling
+
+    def due(self, transaction: Transaction, limit: int) -> Answered:
+        """Write down what was reported, and give up waiting where nothing was for too long."""
+        now_ms = transaction.now_ms()
+        rows = transaction.answered_runs(now_ms, limit)
+        rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
+        silent = [row for row in rows if row.report is None]
+        too_late = [row for row in silent if _is_over(row, rules.get((row.schedule_key, row.version)), now_ms)]
+        transaction.relaunch_runs([(*row.id, row.attempt) for row in silent if row not in too_late])
+        outcomes = [_reported(row) for row in rows if row.report is not None]
+        outcomes += [_timed_out(row, rules.get((row.schedule_key, row.version))) for row in too_late]
+        return Answered(outcomes, self._settling.settle(transaction, outcomes), too_late, len(rows))
+
+
+def _reported(row: RunRow) -> Outcome:
+    assert row.report is not None
+    said = json.loads(row.report)
+    return Outcome(
+        row.schedule_key,
+        row.nominal_s,
+        row.origin,
+        row.attempt,
+        RunState(said["state"]),
+        None,
+        row.failures,
+        row.started_ms,
+        said.get("error"),
+        said.get("result"),
+        said.get("execution_id"),
+    )
+
+
+def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
+    error = f"no word from its target within max_execution_ms ({_limit_ms(rule)})"
+    return Outcome(
+        row.schedule_key,
+        row.nominal_s,
+        row.origin,
+        row.attempt,
+        RunState.TIMED_OUT,
+        None,
+        row.failures,
+        row.started_ms,
+        error,
+    )
+
+
+def _is_over(row: RunRow, rule: Rule | None, now_ms: int) -> bool:
+    return now_ms >= (row.started_ms or row.decided_ms) + _limit_ms(rule)
+
+
+def _limit_ms(rule: Rule | None) -> int:
+    return (None if rule is None else rule.policy.max_execution_ms) or REMOTE_EXECUTION_MS

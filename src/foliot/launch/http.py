@@ -1,0 +1,223 @@
+"""Runs as HTTP requests: the workflow and everything about the run are posted to its URL.
+
+A 2xx is the end of the run, 202 means that the target will report; 408, 425, 429 and 5xx are worth another try, and any
+other answer is not.  Redirects are not followed.  Whatever is sent, nothing of it is ever in an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from foliot.clock import Clock, SystemClock
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Accepted, Ended, Executor, Launch
+from foliot.launch.guard import Guard, Target
+from foliot.launch.site import Site, known_options, only, whole
+from foliot.launch.webhook import read_secret, signed
+from foliot.model.kept import as_json, cut
+from foliot.model.run import RunState
+
+ACCEPTED = 202
+RETRIED = frozenset({408, 425, 429})
+SERVER_ERROR = 500
+CONNECT_S = 10.0
+CONFIGURED = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
+OPTIONS = ("url", "headers", "secret", "timeout_ms", "cancel_url")
+FORBIDDEN_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "idempotency-key", "content-type"}
+)
+
+
+class HttpExecutor(Executor):
+    """Posts runs to URLs."""
+
+    remote = True
+
+    def __init__(self, configured: Mapping[str, Any], site: Site, clock: Clock | None = None) -> None:
+        """Take what the operator allows, the secrets to sign with by name, and the bounds."""
+        only(configured, "http", *CONFIGURED)
+        self._guard = Guard(configured.get("allow", ()))
+        self._secrets = {name: _keys(name, texts) for name, texts in configured.get("secrets", {}).items()}
+        self._timeout_ms = whole(configured, "http", "timeout_ms", 30_000)
+        self.max_active = whole(configured, "http", "max_active", 5_000)
+        self.max_per_target = whole(configured, "http", "max_per_target", 1_000)
+        self._site = site
+        self._clock = clock or SystemClock()
+        self._session: aiohttp.ClientSession | None = None
+
+    def target(self, dag: Any, meta: Launch) -> str:
+        """Return the host and the port: each is bounded by itself."""
+        found = self._guard.target(meta.options.get("url"))
+        return f"{found.host}:{found.port}"
+
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        """Post the run, and read the answer."""
+        options = meta.options
+        known_options(options, *OPTIONS)
+        found = self._guard.target(options.get("url"))
+        body = json.dumps({"dag": dag, "meta": meta.meta, "callback": self._callback(meta)}).encode()
+        headers = {**_headers(options), **self._signature(meta, body)}
+        try:
+            async with asyncio.timeout(self._limit_s(options)):
+                return await self._posted(found, body, headers)
+        except TimeoutError:
+            return Ended(RunState.TIMED_OUT, error=f"no answer within timeout_ms ({self._limit_s(options) * 1000:.0f})")
+
+    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+        """Tell the target, where it wants to be told; a request that is under way is simply cut off."""
+        url = meta.options.get("cancel_url")
+        if execution_id is None or url is None:
+            return False
+        body = json.dumps({"meta": meta.meta, "execution_id": execution_id}).encode()
+        headers = {**_headers(meta.options), **self._signature(meta, body)}
+        async with asyncio.timeout(self._limit_s(meta.options)):
+            await self._posted(self._guard.target(url), body, headers)
+        return True
+
+    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+        """Tell the target, which cannot be forced."""
+        await self.cancel(dag, meta, execution_id)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _posted(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Ended | Accepted:
+        try:
+            async with self._opened().post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
+                text = await _beginning(answer, self._site.max_result_bytes)
+                return self._read(answer.status, answer.headers.get("Location"), text)
+        except LaunchError:
+            raise
+        except aiohttp.ClientError as error:
+            if isinstance(error.__cause__, LaunchError):
+                raise error.__cause__ from None
+            raise LaunchError(f"cannot reach {target.host}:{target.port}: {type(error).__name__}") from None
+
+    def _read(self, status: int, location: str | None, text: str) -> Ended | Accepted:
+        said = f"the target answered {status}: {cut(text, 500)}" if text else f"the target answered {status}"
+        if status == ACCEPTED:
+            return Accepted(cut(location or "accepted", 500))
+        if 200 <= status < 300:
+            return Ended(result=_result(text, self._site.max_result_bytes))
+        if status in RETRIED or status >= SERVER_ERROR:
+            raise LaunchError(said)
+        if 300 <= status < 400:
+            raise LaunchRefused(f"the target answered {status}: redirects are not followed")
+        raise LaunchRefused(said)
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                resolver=_Resolver(self._guard), limit=0, limit_per_host=0, use_dns_cache=False, keepalive_timeout=30
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+                trust_env=False,
+                auto_decompress=False,
+            )
+        return self._session
+
+    def _limit_s(self, options: Mapping[str, Any]) -> float:
+        chosen = options.get("timeout_ms", self._timeout_ms)
+        if type(chosen) is not int or chosen < 1:
+            raise LaunchRefused("the workflow's option timeout_ms is not a whole number from 1")
+        return chosen / 1000
+
+    def _callback(self, meta: Launch) -> dict[str, str] | None:
+        base = self._site.public_url
+        return None if base is None else {"url": f"{base.rstrip('/')}/api/v1/reports", "token": meta.token}
+
+    def _signature(self, meta: Launch, body: bytes) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": meta.key}
+        name = meta.options.get("secret")
+        if name is None:
+            return headers
+        keys = self._secrets.get(name) if isinstance(name, str) else None
+        if keys is None:
+            raise LaunchRefused("the workflow's secret is not one that the operator has configured")
+        return {**headers, **signed(meta.key, int(self._clock.now()), body, keys)}
+
+
+class _Resolver(AbstractResolver):
+    """Resolves names once, and gives only addresses that may be connected to."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+        except OSError:
+            raise LaunchError(f"the host {host!r} has no address") from None
+        addresses = self._guard.checked(list(dict.fromkeys(str(each[4][0]) for each in found)), port)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for address in addresses
+        ]
+
+    async def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _keys(name: str, texts: str | Sequence[str]) -> tuple[bytes, ...]:
+    listed = (texts,) if isinstance(texts, str) else tuple(texts)
+    if not 1 <= len(listed) <= 2:
+        raise InvalidField(f"executors.http.secrets.{name}", "expected one secret, or two while it is being replaced")
+    return tuple(read_secret(text) for text in listed)
+
+
+def _headers(options: Mapping[str, Any]) -> dict[str, str]:
+    given = options.get("headers", {})
+    if not isinstance(given, Mapping) or not all(isinstance(each, str) for pair in given.items() for each in pair):
+        raise LaunchRefused("the workflow's headers are not an object of texts")
+    for name, value in given.items():
+        if name.lower() in FORBIDDEN_HEADERS or name.lower().startswith("webhook-"):
+            raise LaunchRefused(f"the workflow must not set the header {name!r}")
+        if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
+            raise LaunchRefused("a header of the workflow has a name that cannot be sent")
+        if not value.isprintable():
+            raise LaunchRefused(f"the header {name!r} has a value that cannot be sent")
+    return dict(given)
+
+
+async def _beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
+    """Read no more of an answer than is kept; the connection of a longer one is not used again."""
+    read = bytearray()
+    while len(read) <= limit:
+        chunk = await answer.content.read(limit + 1 - len(read))
+        if not chunk:
+            return read.decode(errors="replace")
+        read += chunk
+    answer.close()
+    return cut(read.decode(errors="replace"), limit)
+
+
+def _result(text: str, limit: int) -> str | None:
+    if not text:
+        return None
+    try:
+        return as_json(json.loads(text), limit)
+    except ValueError:
+        return as_json(text, limit)

@@ -1,0 +1,58 @@
+"""Schedules that are all due at once, and an executor that says when it has launched them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from foliot.launch.base import Accepted, Ended, Launch
+from foliot.operations import schedules
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Store, Transaction
+from foliot.testing.clock import ManualClock
+from foliot.testing.executor import RecordingExecutor
+
+SECONDS = 30
+"""After which a test gives up waiting."""
+BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
+UNTIL_DUE_S = 31.0
+
+
+class Executor(RecordingExecutor):
+    """Remembers what it has executed, and says when that was so many schedules."""
+
+    def __init__(self, clock: ManualClock, expected: int) -> None:
+        super().__init__(clock.now, lambda _: (0.0, Ended()))
+        self._expected = expected
+        self._enough = asyncio.Event()
+
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        ended = await super().run(dag, meta)
+        if len({each.launch.schedule_id for each in self.executions}) == self._expected:
+            self._enough.set()
+        return ended
+
+    async def launched(self) -> list[Launch]:
+        """Wait for the last of them; return all launches."""
+        async with asyncio.timeout(SECONDS):
+            await self._enough.wait()
+        return [each.launch for each in self.executions]
+
+
+def create_due(store: Store, number: int) -> set[str]:
+    """Create schedules that have one tick a day, a little after the beginning; return their ids."""
+    names = {f"at-{each}" for each in range(number)}
+
+    def create(transaction: Transaction) -> None:
+        for name in names:
+            schedules.create(Session(transaction, Settings()), name, cron="1 8 * * *", function="tasks:work")
+
+    store.write(create).result(SECONDS)
+    return names
+
+
+def asked(store: Store, operation: Callable[..., Any], *args: Any) -> Any:
+    """Return what an operation that only reads answers."""
+    return store.read(lambda transaction: operation(Session(transaction, Settings()), *args)).result(SECONDS)

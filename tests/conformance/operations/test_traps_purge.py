@@ -1,0 +1,92 @@
+"""Traps around forgetting: a deleted schedule is purged by the sweep while somebody creates it anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.errors import NotFound
+from foliot.operations import control, schedules
+from foliot.store.base import Transaction
+from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, Worker, open_transaction
+from tests.conformance.waiting import wait_for_waiting
+
+
+def forgettable(bench: Bench) -> Worker:
+    """A schedule that was deleted for good while it had a run, which has ended: the next sweep forgets it."""
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.ask(schedules.delete, "report", purge=True)
+    worker.settle()
+    bench.go("08:01:30")
+    return worker
+
+
+def create(bench: Bench, operation: Any = schedules.create) -> Any:
+    return lambda t: operation(bench.session(t), "report", cron="* * * * *", function=FUNCTION)
+
+
+def assert_it_ticks(bench: Bench, worker: Worker, *story: str) -> None:
+    """The schedule lives, with its history, and its next tick runs."""
+    bench.go("08:02")
+    assert worker.tick() == ["08:02"]
+    worker.settle()
+    assert bench.story() == [*story, "08:02 SUCCESS"]
+    worker.sweep()
+    assert bench.story() == [*story, "08:02 SUCCESS"]
+
+
+def test_a_sweep_forgets_what_was_deleted_for_good(bench: Bench) -> None:
+    worker = forgettable(bench)
+    worker.sweep()
+    with pytest.raises(NotFound):
+        bench.get()
+    bench.write(create(bench))
+    assert_it_ticks(bench, worker)
+
+
+def test_what_was_created_anew_is_not_forgotten(bench: Bench) -> None:
+    worker = forgettable(bench)
+    bench.write(create(bench))
+    worker.sweep()
+    assert_it_ticks(bench, worker, "08:01 SUCCESS")
+
+
+@pytest.mark.parametrize("operation", [schedules.create, schedules.upsert])
+def test_a_sweep_waits_for_whoever_creates_and_looks_again(postgres: Bench, migrated_url: str, operation: Any) -> None:
+    """The sweep has found the schedule closed; somebody who has not committed yet is about to open it."""
+    worker = forgettable(postgres)
+    with open_transaction(postgres.store, create(postgres, operation)):
+        sweeping = postgres.store.write(worker.sweeping.expire)
+        wait_for_waiting(migrated_url)
+    sweeping.result(SECONDS)
+    assert_it_ticks(postgres, worker, "08:01 SUCCESS")
+
+
+def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: Bench) -> None:
+    """Between its look and its lock somebody creates the schedule, commits and even has a run: there is no wait."""
+    worker = forgettable(postgres)
+    begun: list[str] = []
+
+    def expire(transaction: Transaction) -> None:
+        look = transaction.purgeable
+
+        def meanwhile(before_s: int, before_ms: int, limit: int) -> list[int]:
+            found = look(before_s, before_ms, limit)
+            if not begun:
+                assert found
+                postgres.write(create(postgres))
+                begun.append(postgres.ask(control.trigger, "report").run_id)
+            return found
+
+        transaction.purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
+        worker.sweeping.expire(transaction)
+
+    postgres.write(expire)
+    assert [run.run_id for run in postgres.runs(source="trigger")] == begun
+    assert worker.rescue().claimed == postgres.dial().in_flight == 1
+    worker.settle()
+    assert_it_ticks(postgres, worker, "08:01 SUCCESS")

@@ -1,0 +1,57 @@
+"""Leaving an event loop, whatever is left in it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from foliot import eventloop
+
+
+def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
+    ended: list[str] = []
+
+    async def tidy() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("tidied up")
+
+    async def main() -> int:
+        task = asyncio.create_task(tidy())
+        await asyncio.sleep(0)
+        assert not task.done()
+        return 7
+
+    assert eventloop.run(main()) == 7
+    assert ended == ["tidied up"]
+
+
+def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It swallowed every cancellation, and the process never ended."""
+    monkeypatch.setattr(eventloop, "LINGER_S", 0.01)
+    kept: list[asyncio.Task[None]] = []
+
+    async def stubborn() -> None:
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    async def main() -> str:
+        kept.append(asyncio.create_task(stubborn()))
+        await asyncio.sleep(0)
+        return "done"
+
+    assert eventloop.run(main()) == "done"
+    assert not kept[0].done()
+
+
+def test_an_error_is_passed_on() -> None:
+    async def main() -> None:
+        raise LookupError("no luck")
+
+    with pytest.raises(LookupError, match="no luck"):
+        eventloop.run(main())
