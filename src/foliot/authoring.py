@@ -220,9 +220,16 @@ def _seconds(when: When) -> float:
                 f"{when.isoformat()} has no time zone: pass an aware datetime, or seconds since the epoch"
             )
         return when.timestamp()
-    if type(when) not in (int, float) or not isfinite(when):
+    if type(when) not in (int, float) or not _is_finite(when):
         raise InvalidTime(f"{shown(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
     return when
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return isfinite(number)
+    except OverflowError:  # of a whole number that no float can hold
+        return False
 
 
 def _down(when: When) -> int:

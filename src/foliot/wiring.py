@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -21,6 +20,7 @@ from foliot.launch.function import add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
 from foliot.settings import Settings
+from foliot.store import masking
 from foliot.store.base import Store
 from foliot.store.migrate import Migrator
 
@@ -33,6 +33,7 @@ EMBEDDED = "sqlite:"
 SERVER = ("postgresql://", "postgres://")
 STORES = (EMBEDDED, *SERVER)
 MEMORY = ":memory:"
+masked = masking.masked
 COLLECT_AFTER = (20_000, 20, 20)
 """The thresholds of the garbage collector in a process of our own."""
 
@@ -130,12 +131,6 @@ def _refuse_unmade(path: str) -> None:
         migrator.refuse_older()
 
 
-def masked(url: str) -> str:
-    """Return a store's URL as it may be shown: without its password, wherever that stands."""
-    url = re.sub(r"(//[^:@/?]*|^[^:@/?]*):(?!//).*@", r"\1:***@", url, count=1)
-    return re.sub(r"(?i)([?&][^=&]*pass[^=&]*=)[^&]*", r"\1***", url)
-
-
 def find_functions_in(directory: Path) -> None:
     """Let the functions of schedules be found in a directory: ``tasks:report`` in its ``tasks.py``."""
     if not directory.is_dir():
@@ -184,6 +179,9 @@ def build_service(host: str) -> FastAPI:
 
 
 def _sqlite_path(url: str) -> str:
+    if "?" in url:
+        problem = f"{masked(url)!r} has a query string, and a SQLite store takes no parameters"
+        raise InvalidField("store", f"{problem}; leave out what begins with '?'")
     path = url.removeprefix(EMBEDDED)
     if path in ("//", "///:memory:"):
         return MEMORY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -33,4 +33,8 @@ def instant(text: str | None, option: str) -> datetime | None:
     if when.tzinfo is None:
         full = text if len(text) > len("2026-03-29") else f"{text}T00:00"
         raise InvalidTime(f"{option}: {text!r} has no offset; write {full}Z for UTC, or {full}+01:00")
+    try:
+        when.astimezone(UTC)
+    except OverflowError:
+        raise InvalidTime(f"{option}: {text!r} lies outside the years 1 to 9999, in UTC") from None
     return when

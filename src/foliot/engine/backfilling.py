@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-from foliot.engine.firing import NOTHING, Fired, launches_of
+from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
 from foliot.engine.instance import Instance
-from foliot.model.backfill import BackfillRow
-from foliot.plan.backfill import ALL, step
+from foliot.engine.rules import UNREADABLE
+from foliot.model.backfill import RUNNING, BackfillRow
+from foliot.model.dial import Dial
+from foliot.plan.backfill import ALL, Step, step
 from foliot.plan.decide import Decision, record_of
 from foliot.plan.rule import Rule
+from foliot.plan.world import World
 from foliot.store.base import Transaction
 
 
@@ -32,25 +35,41 @@ class Backfilling:
         fresh = {
             key: now for key, row in chosen.items() if (now := transaction.backfill_by_id(row.backfill_id)) is not None
         }
-        versions = [(key, row.version) for key, row in fresh.items() if key in dials and row.next_ms is not None]
-        rules = self._instance.rules.of_versions(transaction, versions)
+        running = {key: row for key, row in fresh.items() if row.next_ms is not None}
+        rules = self._instance.rules.of_versions(transaction, [(key, row.version) for key, row in running.items()])
         current = self._instance.rules.of(transaction, dials.values())
         worlds = self._instance.worlds(now_ms, transaction.paused_targets())
         decisions: list[Decision] = []
-        for key, asked in rules.items():
-            if key not in current:
+        for key, backfill in running.items():
+            if key not in rules or key not in current:
+                self._put_off(transaction, backfill, now_ms, self._instance.rules.problem(key))
                 continue
             # The ticks are those of the version that was asked about; the policy is read when admitting.
-            rule = asked._replace(policy=current[key].policy)
-            backfill = fresh[key]
-            earlier = self._earlier(transaction, backfill, rule)
-            size = self._instance.settings.backfills_per_iteration
-            moved = step(backfill, dials[key], rule, worlds.of(rule), size, earlier)
+            rule = rules[key]._replace(policy=current[key].policy)
+            try:
+                moved = self._step(transaction, backfill, dials[key], rule, worlds.of(rule))
+            except UNREADABLE as error:  # a row that makes no sense must not stop the others
+                self._put_off(transaction, backfill, now_ms, repr(error))
+                continue
             transaction.save_backfill(moved.backfill)
             decisions.append(moved.decision)
         recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
         return Fired(len(decisions), launches, recorded.to_end, now_ms)
+
+    def _step(self, transaction: Transaction, backfill: BackfillRow, dial: Dial, rule: Rule, world: World) -> Step:
+        """Decide the next ticks of one backfill; nothing is written yet."""
+        if backfill.state != RUNNING:
+            raise ValueError(f"its state is {backfill.state!r}")
+        earlier = self._earlier(transaction, backfill, rule)
+        return step(backfill, dial, rule, world, self._instance.settings.backfills_per_iteration, earlier)
+
+    def _put_off(self, transaction: Transaction, backfill: BackfillRow, now_ms: int, problem: str) -> None:
+        """Look at a damaged backfill again later."""
+        transaction.put_off_backfill(backfill.backfill_id, now_ms + BROKEN_RETRY_MS)
+        self._instance.probe.warn(
+            f"backfill {backfill.backfill_id} of schedule {backfill.schedule_key} cannot go on: {problem}"
+        )
 
     def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, set[str]]:
         """What became of the next ticks so far, if that matters."""

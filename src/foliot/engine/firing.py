@@ -128,7 +128,7 @@ class Firing:
         return resumed(dial, rule, now_ms, rule.policy.on_resume)
 
     def _broken(self, dial: Dial, now_ms: int) -> Dial:
-        problem = self._instance.rules.broken.get(dial.schedule_key, "its definition is missing")
+        problem = self._instance.rules.problem(dial.schedule_key)
         self._instance.probe.warn(f"schedule {dial.schedule_key} cannot fire: {problem}")
         return dial._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.engine.firing import NOTHING, Fired, as_decided, launches_of
+from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired, as_decided, launches_of
 from foliot.engine.instance import Instance
 from foliot.model.run import Reason, RunRow
 from foliot.plan.decide import Decision, record_of
@@ -31,13 +31,28 @@ class Releasing:
         rules = self._instance.rules.of(transaction, dials.values())
         worlds = self._instance.worlds(now_ms, transaction.paused_targets())
         rows = transaction.planned_of(dials.keys() - set(paused), now_ms)
+        broken = {row.schedule_key: self._instance.rules.problem(row.schedule_key) for row in found}
+        broken = {key: problem for key, problem in broken.items() if key not in rules and key not in paused}
         decisions: dict[int, Decision] = {}
         for row in rows:
-            rule = rules.get(row.schedule_key)
-            if rule is not None:
-                fresh = Decision(dials[row.schedule_key], rule, worlds.of(rule))
-                decisions.setdefault(row.schedule_key, fresh).tick(_due(row))
-        return self._recorded(transaction, len(decisions) + len(paused), list(decisions.values()), rows)
+            key = row.schedule_key
+            if key in broken:
+                continue
+            try:
+                fresh = Decision(dials[key], rules[key], worlds.of(rules[key]))
+                decisions.setdefault(key, fresh).tick(_due(row))
+            except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
+                broken[key] = repr(error)
+        if broken:
+            self._put_off(transaction, broken, now_ms)
+        sound = [decision for key, decision in decisions.items() if key not in broken]
+        return self._recorded(transaction, len(sound) + len(paused), sound, rows)
+
+    def _put_off(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
+        """Look at the planned runs of damaged schedules again later."""
+        transaction.put_off_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
+        for key, problem in broken.items():
+            self._instance.probe.warn(f"schedule {key} cannot start its planned runs: {problem}")
 
     def _recorded(self, transaction: Transaction, claimed: int, decisions: list[Decision], rows: list[RunRow]) -> Fired:
         """Write what was decided over the rows that are there already, and the dials with it."""

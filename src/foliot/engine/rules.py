@@ -47,6 +47,10 @@ class Rules:
         """Return the rule of a schedule that was read last, if any is remembered."""
         return self._newest.get(schedule_key)
 
+    def problem(self, schedule_key: int) -> str:
+        """Return why a schedule has no rule."""
+        return self.broken.get(schedule_key, "its dial or its definition is missing")
+
     def _known_of(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Rule]:
         missing = [pair for pair in pairs if pair not in self._known]
         if missing:

@@ -58,8 +58,9 @@ class Threads:
 
     def _work(self) -> None:
         while True:
-            call = self._waiting()
-            if call is None:
+            try:
+                call = self._calls.get_nowait()
+            except Empty:
                 self._idle.release()
                 call = self._calls.get()
             if call is None:

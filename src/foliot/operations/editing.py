@@ -8,7 +8,7 @@ from foliot.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, St
 from foliot.model.dial import Dial, Span
 from foliot.model.record import Record
 from foliot.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
-from foliot.model.schedule import Schedule
+from foliot.model.schedule import Schedule, ScheduleState
 from foliot.model.spec import NamedCalendar
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
@@ -175,7 +175,14 @@ def save(session: Session, opened: Opened, note: Note, spans: list[Span] | None 
 
 def view_of(session: Session, opened: Opened) -> Schedule:
     """Return a schedule as users see it at this moment."""
-    return schedule_view(*opened, session.now_ms)
+    return schedule_view(*opened, session.now_ms, exhausted=_is_exhausted(session, opened.row, opened.dial))
+
+
+def _is_exhausted(session: Session, row: ScheduleRow, dial: Dial) -> bool:
+    """Whether nothing of a schedule is to come, runs or waits: planned runs are in the ledger, not on the dial."""
+    if row.state != ScheduleState.ACTIVE or dial.next_fire_ms is not None or dial.in_flight or dial.waiting:
+        return False
+    return not session.transaction.queued_of(row.schedule_key, 1)
 
 
 def audit(session: Session, row: ScheduleRow, note: Note) -> None:

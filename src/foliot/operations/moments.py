@@ -22,7 +22,10 @@ def epoch_ms(field: str, when: When) -> int:
     if isinstance(when, datetime):
         if when.tzinfo is None:
             raise InvalidField(field, f"{when.isoformat()} has no offset; add one, such as Z")
-        return round(when.timestamp() * 1000)
+        milliseconds = round(when.timestamp() * 1000)
+        if not _FIRST_S * 1000 <= milliseconds <= _LAST_S * 1000 + 999:  # its offset takes it there, or its fraction
+            raise InvalidField(field, f"{when.isoformat()} lies outside the years 1 to 9999, in UTC")
+        return milliseconds
     if type(when) not in (int, float) or not _FIRST_S <= when <= _LAST_S:
         raise InvalidField(
             field, f"{shown(when)} is not an instant; expected seconds since 1970, before the year 10000"

@@ -45,13 +45,15 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else at_ms(milliseconds)
 
 
-def schedule_view(row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int) -> Schedule:
+def schedule_view(  # noqa: PLR0913 - what a schedule is made of
+    row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int, *, exhausted: bool
+) -> Schedule:
     """Return a schedule as it is now."""
     next_s, fire_ms = _coming(dial, rule, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
-        state=_state(row, dial),
+        state=ScheduleState.EXHAUSTED if exhausted else ScheduleState(row.state),
         version=row.version,
         token=row.token,
         definition=stored_definition(version),
@@ -86,13 +88,6 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
     if tick == dial.next_nominal_s:
         return tick, dial.next_fire_ms
     return tick, None if tick is None or dial.next_fire_ms is None else rule.fire_ms(tick)
-
-
-def _state(row: ScheduleRow, dial: Dial) -> ScheduleState:
-    idle = dial.next_fire_ms is None and not dial.in_flight and not dial.waiting
-    if row.state == ScheduleState.ACTIVE and idle:
-        return ScheduleState.EXHAUSTED
-    return ScheduleState(row.state)
 
 
 def run_view(row: RunRow, schedule: ScheduleRow) -> Run:

@@ -199,6 +199,10 @@ class LedgerStatements(Sending):
         """Let planned runs that were held come due again."""
         self.rows("unhold_planned", {"keys": sorted(set(keys)), "now_ms": now_ms})
 
+    def put_off_planned(self, keys: Iterable[int], now_ms: int, until_ms: int) -> None:
+        """Let nobody look at due planned runs of schedules before a moment."""
+        self.rows("put_off_planned", {"keys": sorted(set(keys)), "now_ms": now_ms, "until_ms": until_ms})
+
     def held_for_target(self, namespace: str, kind: str, target: str) -> list[int]:
         """Return the schedules whose runs wait for a paused workflow or queue."""
         return [

@@ -123,6 +123,10 @@ class Statements(LedgerStatements):
         """Write the progress of a running backfill."""
         self.rows("save_backfill", row._asdict())
 
+    def put_off_backfill(self, backfill_id: int, until_ms: int) -> None:
+        """Let nobody look at an unfinished backfill before a moment."""
+        self.rows("put_off_backfill", {"backfill_id": backfill_id, "until_ms": until_ms})
+
     def due_backfills(self, now_ms: int, limit: int) -> list[BackfillRow]:
         """Return running backfills that may go on; the dial of their schedule is what is locked."""
         return [BackfillRow._make(row) for row in self.rows("due_backfills", {"now_ms": now_ms, "limit": limit})]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from foliot.errors import (
     UnknownZone,
 )
 from foliot.operations import control, runs, schedules, targets, verify, workflows
+from foliot.operations.preview import preview_for
 from foliot.settings import Settings
 from foliot.store.base import Store
 from foliot.store.postgres.driver import PostgresStore
@@ -427,3 +428,33 @@ def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
 def test_a_schedule_that_is_none(shared: Bench, operation: Callable[..., object]) -> None:
     refused(shared, lambda bench: bench.ask(operation, "nowhere"), NotFound, "nowhere")
     refused(shared, lambda bench: bench.ask(operation, "there", namespace="elsewhere"), NotFound, "there")
+
+
+# --- times that no datetime can show ----------------------------------------------------------------------------------
+
+BEYOND = [
+    "9999-12-31T23:59:59-14:00",
+    "0001-01-01T00:00:00+14:00",
+    datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-14))),
+    datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+]
+TIMED: dict[str, Callable[[Bench, Any], object]] = {
+    "until": lambda b, time: b.pause("there", until=time),
+    "start": lambda b, time: b.ask(control.backfill, "there", time, when("07:00")),
+    "end": lambda b, time: b.ask(control.backfill, "there", when("07:00"), time),
+    "at": lambda b, time: b.ask(control.skip, "there", at=[time]),
+    "after": lambda b, time: b.ask(preview_for, cron="* * * * *", after=time),
+    "start ": lambda b, time: b.ask(verify.verify, "there", start=time),
+    "end ": lambda b, time: b.ask(verify.verify, "there", end=time),
+}
+
+
+@pytest.mark.parametrize("time", BEYOND)
+@pytest.mark.parametrize("field", TIMED)
+def test_an_offset_that_leaves_the_calendar_is_the_field_s_mistake(bench: Bench, field: str, time: object) -> None:
+    """It was an OverflowError that did not even say where."""
+    bench.create("there")
+    before = bench.dump()
+    with pytest.raises(InvalidField, match=rf"^{field.strip()}: .* lies outside the years 1 to 9999, in UTC"):
+        TIMED[field](bench, time)
+    assert bench.dump() == before

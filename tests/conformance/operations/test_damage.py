@@ -190,3 +190,63 @@ def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.
     assert worker.tick() == ["08:02", "08:02"]
     assert [row.schedule_key for row, _ in worker.launched] == [1, 3]
     assert "schedule 2 cannot fire: b: ValueError" in caplog.text
+
+
+# --- work that waits --------------------------------------------------------------------------------------------------
+
+BACKFILLS = {
+    "UPDATE backfills SET overlap = 'bogus' WHERE schedule_key = 2": "ValueError(\"'bogus' is not a valid Overlap\")",
+    "UPDATE backfills SET only_what = 'bogus' WHERE schedule_key = 2": "'bogus' is none of all, missing, failed",
+    "UPDATE backfills SET state = 'bogus' WHERE schedule_key = 2": "its state is 'bogus'",
+    "UPDATE backfills SET version = 9 WHERE schedule_key = 2": "its dial or its definition is missing",
+    NO_DIAL: "its dial or its definition is missing",
+}
+
+
+@pytest.mark.parametrize(("damage", "told"), BACKFILLS.items())
+def test_a_backfill_that_makes_no_sense_stops_no_other(
+    three: Bench, damage: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The step raised, again and again, and nobody's backfill went on."""
+    for name in "abc":
+        three.backfill("07:00", "07:01", name, overlap="allow")
+    three.execute(damage)
+    worker = three.worker()
+    assert worker.backfill().claimed == 2
+    assert {row.schedule_key for row, _ in worker.launched} == {1, 3}
+    assert "backfill 2 of schedule 2 cannot go on: " in caplog.text
+    assert told in caplog.text
+    caplog.clear()
+    assert (worker.backfill().claimed, caplog.text) == (0, "")
+    three.go("08:06:31")
+    worker.backfill()
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("UPDATE schedule_runs SET reason = 'bogus' WHERE state = 'PLANNED' AND schedule_key = 2", "'bogus' is not a"),
+        ("UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2", "b: "),
+        (NO_DIAL, "its dial or its definition is missing"),
+    ],
+)
+def test_a_planned_run_that_makes_no_sense_stops_no_other(
+    three: Bench, damage: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The step raised, again and again, and nobody's planned runs started."""
+    for name in "abc":
+        three.ask(schedules.patch, name, catchup_policy="spread", overlap_policy="allow")
+    three.go("08:03:40")
+    three.worker().catch_up()
+    three.execute(damage)
+    worker = three.worker()
+    assert worker.planned().claimed == 2
+    assert {row.schedule_key for row, _ in worker.launched} == {1, 3}
+    assert "schedule 2 cannot start its planned runs: " in caplog.text
+    assert told in caplog.text
+    caplog.clear()
+    assert (worker.planned().claimed, caplog.text) == (0, "")
+    three.go("08:08:41")
+    worker.planned()
+    assert told in caplog.text

@@ -225,3 +225,23 @@ def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> Non
     assert bench.create(intervals=[{"every": 60, "anchor": "completion"}]).next_run_at is None
     worker.settle()
     assert bench.get().next_run_at == when("08:02")
+
+
+def test_a_schedule_with_planned_runs_is_not_exhausted(bench: Bench) -> None:
+    """All its times were missed and are spread: it was said to be exhausted while three runs were still to start."""
+    bench.create(times=[f"2027-01-15T08:0{minute}:00Z" for minute in (1, 2, 3)], catchup_policy="spread")
+    worker = bench.worker()
+    bench.go("08:10")
+    worker.catch_up()
+    assert bench.story() == [f"08:0{minute} PLANNED catch_up" for minute in (1, 2, 3)]
+
+    def seen() -> tuple[str, list[str]]:
+        listed = [state for state in ("active", "exhausted") if bench.ask(schedules.list_schedules, state=state).items]
+        return bench.get().state, listed
+
+    for moment in ("08:10", "08:10:20", "08:10:40"):
+        assert seen() == ("active", ["active"])
+        bench.go(moment)
+        worker.planned()
+        worker.settle()
+    assert seen() == ("exhausted", ["exhausted"])

@@ -64,7 +64,9 @@ def test_schedules_are_found_by_state(write: Write) -> None:
     add(write, schedule("exhausted"), next_fire_ms=None)
     add(write, schedule("finishing"), next_fire_ms=None, in_flight=1)
     add(write, schedule("queueing"), next_fire_ms=None, waiting=1)
-    assert page(write, state="active") == ["active", "finishing", "queueing"]
+    key = add(write, schedule("spreading"), next_fire_ms=None)
+    write(lambda t: t.insert_runs([run(key, state="PLANNED", queued_ms=5)]))
+    assert page(write, state="active") == ["active", "finishing", "queueing", "spreading"]
     assert page(write, state="exhausted") == ["exhausted"]
     assert page(write, state="paused") == ["paused"]
 

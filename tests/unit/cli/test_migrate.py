@@ -159,6 +159,11 @@ def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> 
         ("sqlite://data/jobs.db", "'sqlite://data/jobs.db' is not a store; expected sqlite:///data/jobs.db "),
         ("sqlite:/var/jobs.db", "'sqlite:/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
         ("/var/jobs.db", "'/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
+        (
+            "sqlite:///jobs.db?mode=ro",
+            "'sqlite:///jobs.db?mode=ro' has a query string, and a SQLite store takes no par",
+        ),
+        ("sqlite://?cache=shared", "'sqlite://?cache=shared' has a query string"),
     ],
 )
 def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
@@ -176,3 +181,15 @@ def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate:
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
     assert "hush" not in result.err
+
+
+@pytest.mark.parametrize("command", ["up", "status", "sql"])
+def test_a_query_string_is_not_part_of_a_file_s_name(migrate: Run, url: str, file: Path, command: str) -> None:
+    """Whoever asked for ``?mode=ro`` got a new file that was called so."""
+    assert migrate(command, "--store", f"{url}?mode=ro").code == 2
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_number_sign_is_part_of_a_file_s_name(migrate: Run, url: str, file: Path) -> None:
+    migrate("up", "--store", f"{url}#1")
+    assert [each.name for each in file.parent.iterdir()] == [f"{file.name}#1"]

@@ -339,6 +339,16 @@ BAD: list[tuple[list[str], str]] = [
     (["next", "0 9 * * *", "--tz", "Mars/Base"], "timezone: unknown time zone 'Mars/Base'"),
     (["next", "0 9 * * *", "--after", "tomorrow"], "--after: 'tomorrow' is not a time; expected ISO 8601"),
     (["next", "0 9 * * *", "--after", "2026-03-29T09:00"], "--after: '2026-03-29T09:00' has no offset"),
+    (
+        ["next", "0 9 * * *", "--after", "9999-12-31T23:59:59-14:00"],
+        "--after: '9999-12-31T23:59:59-14:00' lies outside",
+    ),
+    (
+        ["lint", "0 9 * * *", "--after", "0001-01-01T00:00:00+14:00"],
+        "--after: '0001-01-01T00:00:00+14:00' lies outside",
+    ),
+    (["next", "0 9 * * *", "--start", "9999-12-31T23:59:59-14:00"], "start_at: '9999-12-31T23:59:59-14:00' is not a"),
+    (["next", "0 9 * * *", "--end", "9999-12-31T23:59:59-14:00"], "end_at: '9999-12-31T23:59:59-14:00' is not a"),
     (["lint", "0 9 * * *", "--after", "2026-03-29T09:00"], "write 2026-03-29T09:00Z for UTC"),
     (["next", "0 9 * * *", "-n", "0"], "'-n' / '--count'"),
     (["next", "0 9 * * *", "-n", "100001"], "'-n' / '--count'"),

@@ -168,6 +168,8 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
         (("--schedule", "x"), "there is no schedule 'x'"),
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
+        (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' lies outside the years 1 to 9999"),
+        (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' lies outside the years"),
         (
             ("--start", "2026-01-02T00:00Z", "--end", "2026-01-01T00:00Z"),
             "--end: 2026-01-01T00:00Z is before --start, 2026-01-02T00:00Z",

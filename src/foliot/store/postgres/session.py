@@ -13,6 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from foliot.errors import StoreError, StoreUnavailable
+from foliot.store.masking import masked, scrubbed
 from foliot.store.postgres.arrays import register
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -39,7 +40,19 @@ TICKS_ALLOWED = 12
 
 
 def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
-    """Open a connection that is outside any transaction."""
+    """Open a connection that is outside any transaction; what goes wrong is said without the password."""
+    try:
+        return _connected(url, watchdog)
+    except psycopg.Error as error:
+        text = scrubbed(str(error), url)
+        if text == str(error):
+            raise
+        raise type(error)(text) from None
+    except UnicodeError:
+        raise StoreError(f"PostgreSQL: {masked(url)!r} is not text") from None
+
+
+def _connected(url: str, watchdog: Watchdog | None) -> Connection:
     given = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
     connection: Connection = psycopg.connect(autocommit=True, **given)
     try:

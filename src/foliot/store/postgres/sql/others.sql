@@ -19,6 +19,10 @@ UPDATE backfills SET
     cursor_s = %(cursor_s)s, state = %(state)s, done = %(done)s, next_ms = %(next_ms)s, finished_ms = %(finished_ms)s
 WHERE backfill_id = %(backfill_id)s AND state = 'RUNNING';
 
+-- name: put_off_backfill
+-- Whatever its state is said to be.
+UPDATE backfills SET next_ms = %(until_ms)s WHERE backfill_id = %(backfill_id)s AND next_ms IS NOT NULL;
+
 -- name: due_backfills
 -- Index backfills_due.
 SELECT {backfill} FROM backfills

@@ -273,6 +273,11 @@ UPDATE schedule_runs SET due_ms = greatest(fire_ms, %(now_ms)s)
 WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
   AND due_ms IS NULL;
 
+-- name: put_off_planned
+-- Index schedule_runs_due.
+UPDATE schedule_runs SET due_ms = %(until_ms)s
+WHERE due_ms <= %(now_ms)s AND state = 'PLANNED' AND schedule_key = ANY (%(keys)s::bigint[]);
+
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key

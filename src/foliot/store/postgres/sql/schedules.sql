@@ -27,11 +27,14 @@ DELETE FROM schedules WHERE schedule_key = %(key)s;
 
 -- name: schedules_page
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
+-- What is planned keeps a schedule active: index schedule_runs_queued.
 SELECT {s.schedule} FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
   AND (s.state = %(state)s OR (%(state)s::text IS NULL AND s.state <> 'closed')
-    OR (%(state)s = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0))
-  AND (%(state)s IS DISTINCT FROM 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0)
+    OR (%(state)s = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0
+      AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL)))
+  AND (%(state)s IS DISTINCT FROM 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
+    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
   AND (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
   AND (%(label)s::text IS NULL OR s.labels::json ->> %(label)s::text = %(label_value)s)

@@ -14,6 +14,10 @@ INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms = :next_ms, finished_ms = :finished_ms
 WHERE backfill_id = :backfill_id AND state = 'RUNNING';
 
+-- name: put_off_backfill
+-- Whatever its state is said to be.
+UPDATE backfills SET next_ms = :until_ms WHERE backfill_id = :backfill_id AND next_ms IS NOT NULL;
+
 -- name: due_backfills
 -- Index backfills_due.
 SELECT * FROM backfills WHERE next_ms <= :now_ms ORDER BY next_ms, backfill_id LIMIT :limit;

@@ -203,6 +203,11 @@ UPDATE schedule_runs SET due_ms = max(fire_ms, :now_ms)
 WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
   AND due_ms IS NULL;
 
+-- name: put_off_planned
+-- Index schedule_runs_due.
+UPDATE schedule_runs SET due_ms = :until_ms
+WHERE due_ms <= :now_ms AND state = 'PLANNED' AND schedule_key IN (SELECT value FROM json_each(:keys));
+
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
 JOIN schedules s ON s.schedule_key = r.schedule_key

@@ -26,11 +26,14 @@ DELETE FROM schedules WHERE schedule_key = :key;
 
 -- name: schedules_page
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
+-- What is planned keeps a schedule active: index schedule_runs_queued.
 SELECT s.* FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND (s.state = :state OR (:state IS NULL AND s.state <> 'closed')
-    OR (:state = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0))
-  AND (:state IS NOT 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0)
+    OR (:state = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0
+      AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL)))
+  AND (:state IS NOT 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
+    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
   AND (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:user_id IS NULL OR s.user_id = :user_id)
   AND (:label IS NULL
