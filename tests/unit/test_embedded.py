@@ -318,6 +318,9 @@ def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) 
         else:
             waiter.wait("ended")
         assert foliot.get_run(made.run_id).attempt == 2
+    for thread in [each for each in threading.enumerate() if each.name.startswith("foliot-function")]:
+        thread.join(SECONDS)
+        assert not thread.is_alive(), "the function has ended, and its thread has not"
 
 
 def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:

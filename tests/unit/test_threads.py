@@ -52,6 +52,19 @@ def test_an_error_is_for_whoever_waits() -> None:
     threads.close()
 
 
+def test_a_thread_that_is_busy_when_the_pool_is_closed_ends_with_its_call() -> None:
+    """It took the word that it is over for an empty queue, and waited for ever; a worker warned of a function."""
+    threads, gate = Threads(2, "closing"), Gate()
+    call = threads.submit(gate)
+    assert gate.arrived.acquire(timeout=SECONDS)
+    (busy,) = [each for each in threading.enumerate() if each.name == "closing-1"]
+    threads.close()
+    gate.let_go.set()
+    assert call.result(SECONDS) == "closing-1"
+    busy.join(SECONDS)
+    assert not busy.is_alive()
+
+
 def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
     threads, gate = Threads(1, "test"), Gate()
     running = threads.submit(gate)

@@ -113,7 +113,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         await self._membership.join()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for work in (self._find, self._settle, self._keeping.run, self._replan):
+        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replan):
             self._loops.run(work)
 
     async def _replan(self) -> None:

@@ -1,4 +1,4 @@
-"""Keeping alive: the lease, what others have decided about runs that are executed here, and cleaning up."""
+"""Keeping alive: the lease, by itself; what others have decided about runs that are executed here, and cleaning up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IDLE_CHECK_S = 5.0
 
 
 class Keeping:
-    """The loop that prolongs the lease before anything else, looks for cancellations, and sweeps."""
+    """The loop that prolongs the lease and nothing else, and the one that looks for cancellations and sweeps."""
 
     def __init__(  # noqa: PLR0913 - what it looks after
         self,
@@ -51,18 +51,23 @@ class Keeping:
         self._failed = failed
         self._stopping = stopping
 
-    async def run(self) -> None:
-        """Go on until the engine stops."""
-        loop, settings = asyncio.get_running_loop(), self._instance.settings
-        next_beat = next_sweep = loop.time()
+    async def beat(self) -> None:
+        """Prolong the lease until the engine stops, whatever else takes its time."""
+        heartbeat_s = self._instance.settings.heartbeat_ms / 1000
         while not self._stopping.is_set():
-            if loop.time() >= next_beat and await self._tried(self._beat, "cannot renew the lease just now"):
-                next_beat = loop.time() + settings.heartbeat_ms / 1000
+            renewed = await self._tried(self._beat, "cannot renew the lease just now")
+            await time.wait(self._stopping, heartbeat_s if renewed else min(CHECK_S, heartbeat_s))
+
+    async def look_after(self) -> None:
+        """Look after runs, and sweep, until the engine stops."""
+        loop, settings = asyncio.get_running_loop(), self._instance.settings
+        next_sweep = loop.time()
+        while not self._stopping.is_set():
             await self._tried(self.check, "cannot look after runs just now")
             if loop.time() >= next_sweep and await self._tried(self.sweep, "cannot clean up just now"):
                 next_sweep = loop.time() + settings.sweep_ms / 1000
             pause_s = CHECK_S if self._launching.active else IDLE_CHECK_S
-            await time.wait(self._stopping, min(pause_s, settings.heartbeat_ms / 1000))
+            await time.wait(self._stopping, pause_s)
 
     async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
         try:

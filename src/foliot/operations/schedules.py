@@ -233,7 +233,11 @@ def _put(session: Session, schedule_id: str, drafted: Draft, note: Note, token: 
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
     if known is None:
         return _insert(session, schedule_id, drafted, note)
-    return _replace(session, open_schedule(session, schedule_id, token, closed=True), drafted, note)
+    try:
+        opened = open_schedule(session, schedule_id, token, closed=True)
+    except NotFound:  # a sweep has forgotten it, while we waited for its dial
+        return _insert(session, schedule_id, drafted, note)
+    return _replace(session, opened, drafted, note)
 
 
 def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> Schedule:

@@ -101,4 +101,5 @@ def _has_room(decision: Decision, rule: Rule, overlap: Overlap) -> bool:
         return False
     if overlap != Overlap.QUEUE:
         return True
-    return decision.waiting == 0 and decision.in_flight < rule.policy.max_concurrent
+    waiting = 0 if decision.dial.paused else decision.waiting  # what a pause holds is in nobody's way
+    return waiting == 0 and decision.in_flight < rule.policy.max_concurrent

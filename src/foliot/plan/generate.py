@@ -69,8 +69,9 @@ def generate(dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -
         return Generated([], [], dial.cursor_s, None, None)
     if rule.fixed_delay:
         return _fixed_delay(dial, rule, nominal, now_ms)
-    carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s
-    if carried or rule.fire_ms(nominal) < now_ms - limits.grace_ms:
+    fire_ms = rule.fire_ms(nominal)
+    carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s and fire_ms <= now_ms
+    if carried or fire_ms < now_ms - limits.grace_ms:
         return _Pass(dial, rule, now_ms, limits, budget).run()
     return _on_time(rule, nominal, now_ms, dial.cursor_s)
 
@@ -89,7 +90,8 @@ def _on_time(rule: Rule, nominal: int, now_ms: int, cursor: int) -> Generated:
 
 def _fixed_delay(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
     """A delay has one pending tick, which is never missed: it has only waited.  The next one follows its run."""
-    if dial.carry_until_s is not None and nominal <= dial.carry_until_s and dial.carry == OnResume.SKIP:
+    carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s and nominal * 1000 <= now_ms
+    if carried and dial.carry == OnResume.SKIP:
         following = rule.ticks.next_epoch(now_ms // 1000)
         dropped = [Dropped(dial.cursor_s, nominal, 1, Reason.RESUMED)]
         return Generated([], dropped, nominal, following, None if following is None else following * 1000)
@@ -144,7 +146,9 @@ class _Pass:
         return self.rule.fire_ms(tick) < self.now_ms - self.limits.grace_ms
 
     def _is_carried(self, tick: int) -> bool:
-        return self.dial.carry_until_s is not None and tick <= self.dial.carry_until_s
+        """Whether a tick fell into a pause; one whose time has not come did not, whatever the clock said then."""
+        until = self.dial.carry_until_s
+        return until is not None and tick <= until and self.rule.fire_ms(tick) <= self.now_ms
 
     def _oldest_ms(self) -> int | None:
         """The instant after which a tick is young enough; with no window at all, that is never."""
@@ -155,7 +159,8 @@ class _Pass:
 
     def _carry(self, ticks: list[int]) -> None:
         """Ticks of a pause, under ``skip`` or ``fire_once``."""
-        if self.dial.carry == OnResume.FIRE_ONCE and not self._is_carried(self._later() or 0):
+        later = self._later()
+        if self.dial.carry == OnResume.FIRE_ONCE and (later is None or not self._is_carried(later)):
             self._one_of(ticks, Reason.RESUMED)
         else:
             self._drop(ticks, Reason.RESUMED)

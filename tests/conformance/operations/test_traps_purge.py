@@ -90,3 +90,16 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
     assert worker.rescue().claimed == postgres.dial().in_flight == 1
     worker.settle()
     assert_it_ticks(postgres, worker, "08:01 SUCCESS")
+
+
+@pytest.mark.parametrize("operation", [schedules.create, schedules.upsert])
+def test_whoever_creates_waits_for_the_sweep_and_begins_anew(
+    postgres: Bench, migrated_url: str, operation: Any
+) -> None:
+    """The sweep has forgotten the schedule and not committed yet; somebody creates it: it is a new one."""
+    worker = forgettable(postgres)
+    with open_transaction(postgres.store, worker.sweeping.expire):
+        creating = postgres.store.write(create(postgres, operation))
+        wait_for_waiting(migrated_url)
+    assert creating.result(SECONDS).version == 1
+    assert_it_ticks(postgres, worker)

@@ -413,3 +413,12 @@ def test_with_jitter_it_is_the_fire_time_that_is_late() -> None:
     assert nominals(generate(dial_of(rule), rule, fire_ms - 1, LIMITS, 0)) == []
     assert nominals(generate(dial_of(rule), rule, fire_ms + GRACE, LIMITS, 0)) == [NOON]
     assert nominals(generate(dial_of(rule), rule, fire_ms + GRACE + 1, LIMITS, 0)) == []
+
+
+@pytest.mark.parametrize("on_resume", [OnResume.FIRE_ONCE, OnResume.SKIP])
+def test_what_a_resume_carries_is_not_decided_before_its_time(on_resume: OnResume) -> None:
+    """Resumed while the clock was ahead; it has been set right since, and carry_until lies in the future."""
+    rule = rule_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
+    dial = dial_of(rule, carry=on_resume, carry_until_s=NOON + 38)
+    generated = generate(dial, rule, NOON_MS, LIMITS, 100)
+    assert generated.cursor_s <= NOON

@@ -1,0 +1,184 @@
+"""Commands: what they are told, how they end, and that nothing else can be run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Ended
+from foliot.launch.command import CommandExecutor
+from foliot.launch.site import Site
+from foliot.model.run import RunState
+from tests.conformance.executor.kit import CANARY, launch_of, python
+
+SITE = Site(max_result_bytes=300)
+SECONDS = 30
+"""After which a test gives up waiting."""
+
+
+def executor_of(code: str, **declared: Any) -> CommandExecutor:
+    return CommandExecutor({"commands": {"it": {"argv": python(code), **declared}}, "grace_ms": 200}, SITE)
+
+
+def called(code: str, *, dag: Any = None, payload: Any = None, **declared: Any) -> Ended:
+    async def story() -> Ended:
+        async with asyncio.timeout(SECONDS):
+            return await executor_of(code, **declared).run(dag, launch_of({"command": "it"}, payload=payload))
+
+    return asyncio.run(story())
+
+
+def test_what_a_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON on its standard input, and an environment in which nothing of ours is."""
+    monkeypatch.setenv("SECRET_OF_THE_SERVICE", CANARY)
+    code = "import json, os, sys; print(json.dumps([json.load(sys.stdin), dict(os.environ)]))"
+    executor = CommandExecutor(
+        {"commands": {"it": {"argv": python(code), "env": {"COLOUR": "blue"}}}}, Site(max_result_bytes=10_000)
+    )
+    ended = asyncio.run(executor.run({"steps": [1]}, launch_of({"command": "it"}, payload={"n": 5})))
+    assert ended.result is not None
+    said, environment = json.loads(ended.result)
+    assert (said["dag"], said["meta"]["payload"]) == ({"steps": [1]}, {"n": 5})
+    assert said["meta"]["idempotency_key"] == environment["FOLIOT_KEY"] == launch_of({}).key
+    assert environment["FOLIOT_SCHEDULED_FOR"] == "2027-01-15T08:01:00+00:00"
+    assert environment["COLOUR"] == "blue"
+    ours = {name for name in environment if not name.startswith("FOLIOT_")} - {"PATH", "LANG", "COLOUR", "LC_CTYPE"}
+    assert ours == set()
+    assert CANARY not in ended.result
+
+
+ENDS = [
+    ("pass", Ended()),
+    ("print('hello')", Ended(result='"hello"')),
+    ("print('{\"a\": 1}')", Ended(result='{"a": 1}')),
+    ("import sys; print('x', file=sys.stderr); sys.exit(3)", Ended(RunState.FAILED, error="exit code 3: x")),
+    ("import sys; print('only this'); sys.exit(1)", Ended(RunState.FAILED, error="exit code 1: only this")),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Ended(RunState.FAILED, error="ended by SIGKILL")),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), ENDS)
+def test_how_a_command_ends(code: str, expected: Ended) -> None:
+    ended = called(code)
+    assert (ended.state, ended.result, ended.error) == (expected.state, expected.result, expected.error)
+
+
+def test_a_command_may_say_more_than_is_kept_and_need_not_listen() -> None:
+    """It writes ten megabytes to both streams, and never reads what it is told."""
+    ended = called("import sys; [f.write('x' * 10_000_000) for f in (sys.stdout, sys.stderr)]", payload="y" * 1_000_000)
+    assert ended.state is RunState.SUCCESS
+    assert ended.result is not None
+    assert len(ended.result) <= SITE.max_result_bytes
+
+
+def test_a_command_that_takes_too_long() -> None:
+    ended = called("import time; time.sleep(600)", timeout_ms=100)
+    assert ended == Ended(RunState.TIMED_OUT, error="it took longer than its timeout_ms (100)")
+
+
+STUBBORN = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", deaf])
+with open(sys.argv[1], "w") as file:
+    print(os.getpid(), child.pid, file=file, flush=True)
+os.rename(sys.argv[1], sys.argv[1] + ".done")
+time.sleep(600)
+"""
+
+
+def _written(path: Path) -> list[int]:
+    """Wait for a file; the command cannot tell us in another way without being told how."""
+    end = time.monotonic() + SECONDS
+    while not path.exists():
+        assert time.monotonic() < end, "the command has not begun"
+        threading.Event().wait(0.01)
+    return [int(text) for text in path.read_text().split()]
+
+
+def _is_there(pid: int) -> bool:
+    with suppress(ProcessLookupError, FileNotFoundError):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z"
+    return False
+
+
+def test_a_cancelled_command_takes_everything_with_it(tmp_path: Path) -> None:
+    """It ignores the signal, and so does its child: both are gone when the run has ended."""
+    file = tmp_path / "pids"
+    argv = [*python(STUBBORN), str(file)]
+    executor = CommandExecutor({"commands": {"it": {"argv": argv}}, "grace_ms": 50}, SITE)
+
+    async def story() -> list[int]:
+        task = asyncio.create_task(executor.run(None, launch_of({"command": "it"})))
+        pids = await asyncio.get_running_loop().run_in_executor(None, _written, Path(f"{file}.done"))
+        assert all(map(_is_there, pids))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return pids
+
+    pids = asyncio.run(story())
+    for pid in pids:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    assert not any(map(_is_there, pids))
+
+
+def test_only_what_is_declared_can_be_run() -> None:
+    executor = executor_of("print(1)")
+    for options in ({}, {"command": "other"}, {"command": "it; rm -rf /"}, {"command": ""}, {"command": None}):
+        with pytest.raises(LaunchRefused, match="not one that the operator has declared"):
+            asyncio.run(executor.run(None, launch_of(options)))
+    for name, value in (("args", ["x"]), ("argv", ["sh"]), ("shell", True)):
+        with pytest.raises(LaunchRefused, match="is not known"):
+            asyncio.run(executor.run(None, launch_of({"command": "it", name: value})))
+
+
+def test_nothing_that_a_user_writes_is_read_by_a_shell() -> None:
+    """The argument of an operator, the payload and the DAG reach the program as they are."""
+    nasty = "$(touch x) `id` ; | & > < * ' \" \\ \n"
+    code = "import json, sys; print(json.dumps([sys.argv[1:], json.load(sys.stdin)['meta']['payload']]))"
+    executor = CommandExecutor({"commands": {"it": {"argv": [*python(code), nasty]}}}, SITE)
+    ended = asyncio.run(executor.run(nasty, launch_of({"command": "it"}, payload=nasty)))
+    assert ended.result is not None
+    assert json.loads(ended.result) == [[nasty], nasty]
+
+
+def test_a_program_that_is_not_there() -> None:
+    executor = CommandExecutor({"commands": {"it": {"argv": ["/nowhere/at-all"]}}}, SITE)
+    with pytest.raises(LaunchError, match="cannot start /nowhere/at-all: No such file"):
+        asyncio.run(executor.run(None, launch_of({"command": "it"})))
+
+
+@pytest.mark.parametrize(
+    ("configured", "problem"),
+    [
+        ({"commands": []}, "commands"),
+        ({"commands": {"it": "echo hello"}}, "commands.it"),
+        ({"commands": {"it": {}}}, "argv"),
+        ({"commands": {"it": {"argv": "echo hello"}}}, "argv"),
+        ({"commands": {"it": {"argv": []}}}, "argv"),
+        ({"commands": {"it": {"argv": ["echo", 5]}}}, "argv"),
+        ({"commands": {"it": {"argv": ["a\x00b"]}}}, "argv"),
+        ({"commands": {"it": {"argv": ["sh", "-c", "echo"]}}}, "is a shell"),
+        ({"commands": {"it": {"argv": ["/bin/bash", "x"]}}}, "is a shell"),
+        ({"commands": {"it": {"argv": ["echo"], "shell": True}}}, "commands.it.shell"),
+        ({"commands": {"it": {"argv": ["echo"], "env": {"A": 1}}}}, "env"),
+        ({"commands": {"it": {"argv": ["echo"], "timeout_ms": 0}}}, "timeout_ms"),
+        ({"enabled": True}, "executors.command.enabled"),
+    ],
+)
+def test_a_configuration_that_cannot_be(configured: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidField, match=problem):
+        CommandExecutor(configured, SITE)

@@ -1,0 +1,265 @@
+"""HTTP: what is sent, what answers mean, and what never leaves or enters."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Accepted, Ended
+from foliot.launch.http import HttpExecutor
+from foliot.launch.site import Site
+from foliot.model.run import RunState
+from tests.conformance.executor.kit import CANARY, Server, launch_of, serving
+
+SITE = Site(max_result_bytes=200, public_url="https://foliot.example/")
+OLD, NEW = bytes(range(32)), bytes(range(1, 33))
+
+
+def secret(key: bytes) -> str:
+    return "whsec_" + base64.b64encode(key).decode()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as made:
+        yield made
+
+
+def called(
+    server: Server, options: dict[str, Any], *, dag: Any = None, configured: dict[str, Any] | None = None, **given: Any
+) -> Ended | Accepted:
+    """Run once."""
+
+    async def call(executor: HttpExecutor) -> Ended | Accepted:
+        return await executor.run(dag, launch_of({"url": server.url, **options}, **given))
+
+    ended: Ended | Accepted = with_executor(server, call, configured)
+    return ended
+
+
+def with_executor(
+    server: Server, do: Callable[[HttpExecutor], Awaitable[Any]], configured: dict[str, Any] | None = None
+) -> Any:
+    async def story() -> Any:
+        async with aclosing(HttpExecutor({"allow": [server.allow], **(configured or {})}, SITE)) as executor:
+            return await do(executor)
+
+    return asyncio.run(story())
+
+
+def test_what_is_sent(server: Server) -> None:
+    ended = called(server, {"headers": {"X-Team": "a"}}, dag={"steps": [1]}, payload={"n": 5})
+    assert ended == Ended()
+    (seen,) = server.seen
+    launch = launch_of({})
+    assert seen.said["dag"] == {"steps": [1]}
+    assert seen.said["meta"]["payload"] == {"n": 5}
+    assert seen.said["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
+    assert (seen.said["meta"]["source"], seen.said["meta"]["user_id"]) == ("schedule", "u1")
+    assert seen.said["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
+    callback = {"url": "https://foliot.example/api/v1/reports", "token": launch.token}
+    assert seen.said["callback"] == callback
+    assert (seen.headers["x-team"], seen.headers["content-type"]) == ("a", "application/json")
+    assert "webhook-signature" not in seen.headers
+
+
+def test_a_signature_for_each_secret(server: Server) -> None:
+    called(server, {"secret": "team"}, configured={"secrets": {"team": [secret(OLD), secret(NEW)]}})
+    (seen,) = server.seen
+    content = f"{seen.headers['webhook-id']}.{seen.headers['webhook-timestamp']}.".encode() + seen.body
+    expected = [base64.b64encode(hmac.new(key, content, sha256).digest()).decode() for key in (OLD, NEW)]
+    assert seen.headers["webhook-signature"] == " ".join(f"v1,{each}" for each in expected)
+    assert seen.headers["webhook-id"] == launch_of({}).key
+
+
+ANSWERS: list[tuple[int, bytes, Ended | Accepted | type[LaunchError]]] = [
+    (200, b"", Ended()),
+    (200, b'{"rows": 3}', Ended(result='{"rows": 3}')),
+    (201, b"made", Ended(result='"made"')),
+    (204, b"", Ended()),
+    (202, b"", Accepted("accepted")),
+    (301, b"", LaunchRefused),
+    (307, b"", LaunchRefused),
+    (400, b"bad", LaunchRefused),
+    (401, b"", LaunchRefused),
+    (404, b"", LaunchRefused),
+    (408, b"", LaunchError),
+    (425, b"", LaunchError),
+    (429, b"slow down", LaunchError),
+    (500, b"", LaunchError),
+    (503, b"later", LaunchError),
+]
+
+
+@pytest.mark.parametrize(("status", "content", "expected"), ANSWERS)
+def test_what_an_answer_means(
+    server: Server, status: int, content: bytes, expected: Ended | Accepted | type[LaunchError]
+) -> None:
+    server.answer = lambda _: (status, {"Location": "/job/5"} if status == 307 else {}, content)
+    if not isinstance(expected, type):
+        assert called(server, {}) == expected
+        return
+    with pytest.raises(LaunchError, match=str(status)) as caught:
+        called(server, {})
+    assert type(caught.value) is expected
+    assert caught.value.retryable is (expected is LaunchError)
+
+
+def test_a_redirect_is_not_followed(server: Server) -> None:
+    server.answer = lambda seen: (302, {"Location": f"{server.url}/other"}, b"")
+    with pytest.raises(LaunchRefused, match="redirects are not followed"):
+        called(server, {})
+    assert [seen.path for seen in server.seen] == ["/"]
+
+
+def test_the_target_says_where_it_keeps_the_run(server: Server) -> None:
+    server.answer = lambda _: (202, {"Location": "/jobs/17"}, b"")
+    assert called(server, {}) == Accepted("/jobs/17")
+
+
+def test_no_more_of_an_answer_is_kept_than_a_limit(server: Server) -> None:
+    server.answer = lambda _: (200, {}, b"x" * 5_000_000)
+    ended = called(server, {})
+    assert isinstance(ended, Ended)
+    assert ended.result is not None
+    assert len(ended.result.encode()) <= SITE.max_result_bytes
+
+
+def test_a_target_that_takes_too_long(server: Server) -> None:
+    ended = called(server, {"url": f"{server.url}/hold", "timeout_ms": 50})
+    assert ended == Ended(RunState.TIMED_OUT, error="no answer within timeout_ms (50)")
+
+
+def test_being_cancelled_cuts_the_request_off(server: Server) -> None:
+    async def call(executor: HttpExecutor) -> None:
+        launch = launch_of({"url": f"{server.url}/hold"})
+        task = asyncio.create_task(executor.run(None, launch))
+        await asyncio.get_running_loop().run_in_executor(None, server.arrived.acquire)
+        assert not await executor.cancel(None, launch, None)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with_executor(server, call)
+
+
+def test_a_target_that_has_accepted_is_told_where_it_wants_to_be(server: Server) -> None:
+    async def call(executor: HttpExecutor) -> bool:
+        launch = launch_of({"url": server.url, "cancel_url": f"{server.url}/cancel"})
+        return await executor.cancel(None, launch, "/jobs/17")
+
+    assert with_executor(server, call) is True
+    (seen,) = server.seen
+    assert (seen.path, seen.said["execution_id"]) == ("/cancel", "/jobs/17")
+
+
+def test_nobody_listens() -> None:
+    with serving() as server:
+        pass
+    with pytest.raises(LaunchError, match=r"cannot reach 127\.0\.0\.1") as caught:
+        called(server, {})
+    assert caught.value.retryable
+
+
+def test_a_loopback_address_is_refused_unless_it_is_allowed(server: Server) -> None:
+    with pytest.raises(LaunchRefused, match="loopback"):
+        called(server, {}, configured={"allow": []})
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("name", ["localhost", "ip6-localhost", "rebinding.test"])
+def test_a_name_that_leads_inside_is_refused(server: Server, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a name meant when somebody looked: what counts is the address that is connected to."""
+
+    async def resolved(self: Any, host: str, port: int, **given: Any) -> list[Any]:
+        assert host == name
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolved)
+    port = server.url.rpartition(":")[2]
+    with pytest.raises(LaunchRefused, match="loopback"):
+        called(server, {"url": f"http://{name}:{port}/"}, configured={"allow": []})
+    assert server.seen == []
+
+
+def test_a_name_that_is_allowed_is_connected_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def resolved(self: Any, host: str, port: int, **given: Any) -> list[Any]:
+        asked.append(host)
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolved)
+    port = server.url.rpartition(":")[2]
+    assert called(server, {"url": f"http://service.test:{port}/"}) == Ended()
+    assert asked == ["service.test"]
+    assert server.seen[0].headers["host"] == f"service.test:{port}"
+
+
+BAD = [
+    ({"url": None}, "has no url"),
+    ({"method": "GET"}, "'method' is not known"),
+    ({"headers": ["a"]}, "headers are not an object"),
+    ({"headers": {"Host": "x"}}, "must not set the header 'Host'"),
+    ({"headers": {"Webhook-Id": "x"}}, "must not set the header"),
+    ({"headers": {"X-A": "b\r\nX-B: c"}}, "cannot be sent"),
+    ({"headers": {"X A": "b"}}, "cannot be sent"),
+    ({"secret": "unknown"}, "not one that the operator has configured"),
+    ({"timeout_ms": 0}, "timeout_ms"),
+]
+
+
+@pytest.mark.parametrize(("options", "problem"), BAD)
+def test_options_that_cannot_be(server: Server, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LaunchRefused, match=problem):
+        called(server, options)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    ("configured", "problem"),
+    [
+        ({"allow": ["nonsense"]}, "allow"),
+        ({"colour": 1}, "executors.http.colour"),
+        ({"timeout_ms": 0}, "executors.http.timeout_ms"),
+        ({"secrets": {"a": []}}, "executors.http.secrets.a"),
+        ({"secrets": {"a": "short"}}, "secret"),
+    ],
+)
+def test_a_configuration_that_cannot_be(configured: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidField, match=problem):
+        HttpExecutor(configured, SITE)
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_what_is_sent_is_never_in_an_error_or_a_log(
+    server: Server, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.answer = lambda seen: (status, {}, b"no")
+    outcome = ""
+    try:
+        outcome = str(called(server, {"headers": {"Authorization": CANARY}}, dag=CANARY, payload=CANARY))
+    except LaunchError as error:
+        outcome = f"{error} {error.__cause__} {error.__context__}"
+    assert CANARY not in outcome
+    assert CANARY not in caplog.text
+    assert CANARY in server.seen[0].headers["authorization"]
+
+
+def test_many_at_once_are_all_answered(server: Server) -> None:
+    server.answer = lambda seen: (200, {}, b"1")
+
+    async def call(executor: HttpExecutor) -> list[Any]:
+        return await asyncio.gather(*(executor.run(None, launch_of({"url": server.url})) for _ in range(50)))
+
+    assert with_executor(server, call) == [Ended(result="1")] * 50

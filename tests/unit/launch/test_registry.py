@@ -1,0 +1,67 @@
+"""Executors by entry point: ours, somebody else's, and those that cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidField
+from foliot.launch import registry
+from foliot.launch.base import Ended, Executor, Launch
+from foliot.launch.command import CommandExecutor
+from foliot.launch.function import FunctionExecutor
+from foliot.launch.http import HttpExecutor
+from foliot.launch.registry import build_executors
+from foliot.launch.site import Site
+
+
+class Foreign(Executor):
+    """An executor of somebody else's package."""
+
+    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+        self.configured = configured
+        self.site = site
+
+    async def run(self, dag: Any, meta: Launch) -> Ended:
+        return Ended()
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
+    found = registry.offered()
+    added = {name: EntryPoint(name, value, registry.GROUP) for name, value in more.items()}
+    monkeypatch.setattr(registry, "offered", lambda: {**found, **added})
+
+
+def test_what_is_there_without_being_asked_for() -> None:
+    executors = build_executors({}, Site())
+    assert {name: type(each) for name, each in executors.items()} == {
+        "function": FunctionExecutor,
+        "http": HttpExecutor,
+    }
+
+
+def test_commands_are_off_unless_they_are_configured() -> None:
+    executors = build_executors({"command": {"commands": {"echo": {"argv": ["echo"]}}}}, Site())
+    assert isinstance(executors["command"], CommandExecutor)
+
+
+def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, foreign=f"{__name__}:Foreign")
+    site = Site(max_threads=3)
+    made = build_executors({"foreign": {"a": 1}}, site)["foreign"]
+    assert isinstance(made, Foreign)
+    assert (made.configured, made.site) == ({"a": 1}, site)
+
+
+def test_one_that_is_not_there() -> None:
+    with pytest.raises(InvalidField, match=r"executors.teleport: there is no such executor; installed are .*function"):
+        build_executors({"teleport": {}}, Site())
+
+
+def test_one_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, celery="no_such_package.at_all:make")
+    with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'foliot\[celery\]'"):
+        build_executors({"celery": {}}, Site())
