@@ -97,15 +97,18 @@ def test_a_process_that_closes_nothing_ends_quietly_and_hands_back(
 ) -> None:
     """Its engine went on without a store, and printed a traceback for everything that it tried."""
     assert ended(url, tmp_path, HOLDING) == ""
+    (tmp_path / "tasks.py").write_text(TASKS.replace("threading.Event().wait()", "pass"))
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "tasks", raising=False)
     over = threading.Event()
 
     def listen(event: Event) -> None:
-        if event.kind == "launched" and event.schedule_id == "job":
+        if event.kind == "ended" and event.schedule_id == "job":
             over.set()
 
-    with SyncFoliot(url, settings=Settings(tick_ms=20, shutdown_grace_ms=0), listener=listen):
-        assert over.wait(SECONDS)  # at once, and not when a lease of two minutes has ended
+    with SyncFoliot(url, settings=QUICK, listener=listen):
+        assert over.wait(SECONDS)  # soon, and not when a lease of two minutes has ended
+    sys.modules.pop("tasks")
 
 
 def test_what_is_open_works_as_long_as_a_thread_does(url: str, tmp_path: Path) -> None:
