@@ -36,6 +36,8 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "clock": frozenset(),
     "eventloop": frozenset(),
+    "stopping": frozenset(),
+    "declaring": frozenset({"errors"}),
     "settings": frozenset({"model", "errors"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
@@ -59,6 +61,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
             "authoring",
             "clock",
             "eventloop",
+            "stopping",
             "model",
             "errors",
         }
