@@ -8,12 +8,16 @@ otherwise, runs an engine in the background.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from weakref import WeakSet
 
 from foliot import eventloop, wiring
 from foliot.declaring import Declarations, F
@@ -33,6 +37,8 @@ from foliot.store.base import Store, Transaction
 P = ParamSpec("P")
 T = TypeVar("T")
 Operation = Callable[Concatenate[Session, P], T]
+LEAVE_S = 5.0
+"""How long the end of the process waits for an engine that nobody has closed."""
 
 
 class _Home:
@@ -196,10 +202,12 @@ class Foliot(_Home):
     """
 
     _running: Engine | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self) -> Self:
         """Open the store, migrating an embedded one, and start the engine; ``async with`` does it for you."""
         self._claim()
+        self._loop = asyncio.get_running_loop()
         try:
             await asyncio.get_running_loop().run_in_executor(None, self._open_store)
             for answer in self._declare():
@@ -214,16 +222,35 @@ class Foliot(_Home):
         return self
 
     async def close(self) -> None:
-        """Stop the engine gracefully and close the store; whoever is closed already stays so."""
+        """Stop the engine gracefully and close the store; whoever is closed already stays so.
+
+        The engine lives in the event loop in which it was opened: that is where it can be stopped.
+        """
+        if self._running is not None and self._is_elsewhere() and self._loop is not None and not self._loop.is_closed():
+            raise FoliotError("open in another event loop: close it there, where its engine runs")
         engine, self._running = self._running, None
         try:
             if engine is not None:
-                await engine.stop()
+                await self._stop(engine)
         finally:
             store, self._store = self._store, None
             if store is not None:
                 await asyncio.get_running_loop().run_in_executor(None, store.close)
             self._opened = False
+
+    def _is_elsewhere(self) -> bool:
+        return self._loop is not asyncio.get_running_loop()
+
+    async def _stop(self, engine: Engine) -> None:
+        try:
+            await engine.stop()
+        except RuntimeError:
+            if not self._is_elsewhere():
+                raise
+            raise FoliotError(
+                "closed, but its event loop was closed before: the engine has not said goodbye, and others take over "
+                "what it held when its lease ends; close it first, in the same event loop"
+            ) from None
 
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
@@ -287,12 +314,15 @@ class SyncFoliot(_Home):
     """
 
     _thread: EngineThread | None = None
+    _process = 0
 
     def open(self) -> Self:
         """Open the store, migrating an embedded one, and start the engine; ``with`` does it for you."""
         self._claim()
         try:
             self._open_store()
+            self._process = os.getpid()
+            _open.add(self)
             for answer in self._declare():
                 self._tell(answer.result())
             if self._with_engine:
@@ -313,6 +343,15 @@ class SyncFoliot(_Home):
             if store is not None:
                 store.close()
             self._opened = False
+            _open.discard(self)
+
+    def _leave(self) -> None:
+        """Close in a hurry, because the process ends: runs are handed back, and who does not answer is left alone."""
+        if self._process != os.getpid():  # a fork of the one that has opened it
+            return
+        thread, self._thread = self._thread, None
+        if thread is None or thread.stop(grace_s=0, wait_s=LEAVE_S):
+            self.close()
 
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
@@ -374,13 +413,16 @@ class EngineThread:
         """Start, and return when the engine runs."""
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=self._run, args=(build,), name="foliot-engine", daemon=True)
+        self._grace_s: float | None = None
         self._thread.start()
         self._loop, self._stopped = self._started.result()
 
-    def stop(self) -> None:
-        """Stop gracefully."""
+    def stop(self, grace_s: float | None = None, wait_s: float | None = None) -> bool:
+        """Stop gracefully; return whether it has, which with ``wait_s`` may take too long."""
+        self._grace_s = grace_s
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join()
+        self._thread.join(wait_s)
+        return not self._thread.is_alive()
 
     def _run(self, build: Callable[[], Engine]) -> None:
         eventloop.run(self._serve(build))
@@ -395,4 +437,15 @@ class EngineThread:
             return
         self._started.set_result((asyncio.get_running_loop(), stopped))
         await stopped.wait()
-        await engine.stop()
+        await engine.stop(self._grace_s)
+
+
+_open: WeakSet[SyncFoliot] = WeakSet()
+
+
+@atexit.register
+def _leave_all() -> None:
+    """Close what nobody has closed, without a word."""
+    for foliot in list(_open):
+        with suppress(Exception):
+            foliot._leave()  # noqa: SLF001 - the last to see it

@@ -184,7 +184,7 @@ def coalesce_runs_the_first(patches: Patches) -> None:
 def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
     """Everything that is late is forgotten."""
     reason = runs.Reason.MISSED
-    patches.set(generate._Pass, "_catch_up", lambda self, ticks, *, complete: self._drop(ticks, reason))
+    patches.set(generate._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
 
 
 @defect

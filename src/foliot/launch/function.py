@@ -15,8 +15,8 @@ from foliot.errors import LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch, nobody_asks
 from foliot.launch.outcome import raised, returned
 from foliot.launch.site import Site, only, whole
-from foliot.launch.threads import Threads
 from foliot.model.kept import said
+from foliot.threads import Threads
 
 Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
 """A function, whether it takes the run as its argument, and whether it is asynchronous."""

@@ -12,7 +12,7 @@ from foliot.model.run import RunState
 
 DONE = Ended()
 """What most functions have to say."""
-_MACHINERY = frozenset({"foliot.launch.function", "foliot.launch.threads", "asyncio.futures"})
+_MACHINERY = frozenset({"foliot.launch.function", "foliot.threads", "asyncio.futures"})
 
 
 def returned(value: object, limit: int) -> Ended:

@@ -159,7 +159,8 @@ class _Pass:
 
     def _carry(self, ticks: list[int]) -> None:
         """Ticks of a pause, under ``skip`` or ``fire_once``."""
-        if self.dial.carry == OnResume.FIRE_ONCE and not self._is_carried(self._later() or 0):
+        later = self._later()
+        if self.dial.carry == OnResume.FIRE_ONCE and (later is None or not self._is_carried(later)):
             self._one_of(ticks, Reason.RESUMED)
         else:
             self._drop(ticks, Reason.RESUMED)

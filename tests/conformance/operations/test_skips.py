@@ -107,6 +107,21 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
         assert bench.spans() == [each.format(reason) for each in spans]
 
 
+@pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
+@pytest.mark.parametrize(("skips", "ran"), [([], "10:00"), (["10:00"], "09:00")])
+def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
+    bench: Bench, given: dict[str, Any], reason: str, skips: list[str], ran: str
+) -> None:
+    """Nothing follows the last of its times: that is no reason to wait for it."""
+    bench.create(times=[f"2027-01-15T{hour}:00Z" for hour in HOURS[:2]], paused=True, **given)
+    if skips:
+        skip(bench, *skips)
+    bench.go("12:30")
+    bench.resume()
+    assert bench.worker().tick() == [ran]
+    assert f"{ran} ENQUEUED {reason}" in bench.story()
+
+
 # --- a fixed delay ----------------------------------------------------------------------------------------------------
 
 

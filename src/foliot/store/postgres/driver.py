@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -23,6 +24,7 @@ from foliot.store.postgres.listener import CHANNEL, Listener
 from foliot.store.postgres.session import Connection, Watchdog, connect, translated
 from foliot.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
 from foliot.store.queries import load_migrations
+from foliot.threads import Threads
 
 T = TypeVar("T")
 POOL_SIZE = 8
@@ -122,20 +124,20 @@ class PostgresStore(Store):
         self._opened: set[Connection] = set()
         self._watchdog = Watchdog()
         self._listener = Listener(url, self._watchdog)
-        self._threads = ThreadPoolExecutor(pool_size, "foliot-postgres")
+        self._threads = Threads(pool_size, "foliot-postgres")
 
     def write(self, work: Work[T]) -> Future[T]:
-        return self._threads.submit(self._transact, WRITE, work)
+        return self._threads.submit(partial(self._transact, WRITE, work))
 
     def read(self, work: Work[T]) -> Future[T]:
-        return self._threads.submit(self._transact, READ, work)
+        return self._threads.submit(partial(self._transact, READ, work))
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._listener.subscribe(wake)
 
     def close(self) -> None:
         self._listener.close()
-        self._threads.shutdown(wait=True)
+        self._threads.finish()
         self._watchdog.close()
         with self._lock:
             for connection in self._opened:

@@ -11,9 +11,9 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from foliot.model.run import RunId
 from foliot.store.base import Params, Store, Transaction, Work
 from foliot.store.migrate import Migrator
 from foliot.store.queries import load_migrations, load_queries
+from foliot.threads import Threads
 
 T = TypeVar("T")
 PACKAGE = "foliot.store.sqlite"
@@ -111,18 +112,18 @@ class SqliteStore(Store):
         except StoreError:
             self._writer.close()
             raise
-        self._write_thread = None if inline else ThreadPoolExecutor(1, "foliot-sqlite-writer")
+        self._write_thread = None if inline else Threads(1, "foliot-sqlite-writer")
         shared = inline or self._path == MEMORY
-        self._read_threads = None if shared else ThreadPoolExecutor(READERS, "foliot-sqlite-reader")
+        self._read_threads = None if shared else Threads(READERS, "foliot-sqlite-reader")
 
     def write(self, work: Work[T]) -> Future[T]:
         if self._write_thread is None:
             return _at_once(lambda: self._transact(work))
-        return self._write_thread.submit(self._transact, work)
+        return self._write_thread.submit(partial(self._transact, work))
 
     def read(self, work: Work[T]) -> Future[T]:
         if self._read_threads is not None:
-            return self._read_threads.submit(self._look, work)
+            return self._read_threads.submit(partial(self._look, work))
         return self.write(work)
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -133,7 +134,7 @@ class SqliteStore(Store):
         self._closed = True
         for threads in (self._write_thread, self._read_threads):
             if threads is not None:
-                threads.shutdown(wait=True)
+                threads.finish()
         for connection in self._opened:
             connection.close()
         self._opened.clear()

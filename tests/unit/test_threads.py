@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from foliot.launch.threads import Threads
+from foliot.threads import Threads
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -80,9 +80,27 @@ def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
     assert running.result(SECONDS) == "test-1"
 
 
+def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
+    """A thread that found the end while it was busy took it from another one, which waited for ever."""
+    for _ in range(50):
+        threads, gate = Threads(3, "test"), Gate()
+        held = [threads.submit(gate) for _ in range(9)]
+        for _ in range(3):
+            assert gate.arrived.acquire(timeout=SECONDS)
+        threading.Timer(0, gate.let_go.set).start()
+        ended = threading.Thread(target=threads.finish, daemon=True)
+        ended.start()
+        ended.join(SECONDS)
+        assert not ended.is_alive()
+        assert all(each.done() for each in held)
+        with pytest.raises(RuntimeError, match="stopping"):
+            threads.submit(gate)
+        threads.finish()
+
+
 LEAVING = """
 import threading
-from foliot.launch.threads import Threads
+from foliot.threads import Threads
 
 held = threading.Event()
 Threads(1, "test").submit(lambda: (held.set(), threading.Event().wait()))

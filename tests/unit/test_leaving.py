@@ -1,0 +1,168 @@
+"""Whoever forgets to close, or closes too late: the end of the process is quiet, and what was held is handed back."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from foliot import Foliot, Settings, SyncFoliot
+from foliot.engine.probe import Event
+from foliot.errors import FoliotError
+
+SECONDS = 60
+"""After which a test gives up waiting."""
+QUICK = Settings(tick_ms=20, launch_retry_ms=1, settle_gather_ms=1)
+YEARLY = "0 0 1 1 *"
+
+TASKS = """
+import threading
+
+held = threading.Event()
+
+
+def holding():
+    held.set()
+    threading.Event().wait()
+
+
+def nothing():
+    pass
+"""
+
+# An end that takes its time: what runs meanwhile is heard.
+PROGRAM = """
+import atexit, os, sys, threading, time
+
+atexit.register(time.sleep, 0.5)
+from foliot import Settings, SyncFoliot
+
+foliot = SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20))
+foliot.open()
+"""
+
+HOLDING = """
+import tasks
+
+foliot.create("job", cron="0 0 1 1 *", function="tasks:holding")
+foliot.create("other", cron="* * * * * *", function="tasks:nothing")
+foliot.trigger("job")
+assert tasks.held.wait(60)
+"""
+
+THREAD = """
+def go_on():
+    threading.main_thread().join()
+    time.sleep(0.3)
+    print(foliot.create("late", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
+
+threading.Thread(target=go_on).start()
+"""
+
+FORK = """
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+print(foliot.create("parent", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
+"""
+
+BLOCKED = """
+from foliot import embedded
+
+embedded.LEAVE_S = 0.1
+foliot._thread._loop.call_soon_threadsafe(threading.Event().wait)
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    (tmp_path / "tasks.py").write_text(TASKS)
+    return f"sqlite:///{tmp_path}/foliot.db"
+
+
+def ended(url: str, tmp_path: Path, program: str) -> str:
+    """What a program prints that never closes; it may say nothing else."""
+    command = [sys.executable, "-c", PROGRAM + program, url]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def test_a_process_that_closes_nothing_ends_quietly_and_hands_back(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its engine went on without a store, and printed a traceback for everything that it tried."""
+    assert ended(url, tmp_path, HOLDING) == ""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    over = threading.Event()
+
+    def listen(event: Event) -> None:
+        if event.kind == "launched" and event.schedule_id == "job":
+            over.set()
+
+    with SyncFoliot(url, settings=Settings(tick_ms=20, shutdown_grace_ms=0), listener=listen):
+        assert over.wait(SECONDS)  # at once, and not when a lease of two minutes has ended
+
+
+def test_what_is_open_works_as_long_as_a_thread_does(url: str, tmp_path: Path) -> None:
+    """The main thread ends first: the threads of the store began nothing more, though others needed them."""
+    assert ended(url, tmp_path, THREAD) == "late\n"
+
+
+def test_a_fork_leaves_what_its_parent_has_opened(url: str, tmp_path: Path) -> None:
+    assert ended(url, tmp_path, FORK) == "parent\n"
+
+
+def test_an_engine_that_does_not_answer_is_left_alone(url: str, tmp_path: Path) -> None:
+    assert ended(url, tmp_path, BLOCKED) == ""
+
+
+# --- event loops ------------------------------------------------------------------------------------------------------
+
+
+async def opened(url: str) -> Foliot:
+    return await Foliot(url, settings=QUICK).open()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_closing_after_the_event_loop_says_so(url: str) -> None:
+    """It was the RuntimeError of a loop that nobody had asked about."""
+    loop = asyncio.new_event_loop()
+    foliot = loop.run_until_complete(opened(url))
+    left = asyncio.all_tasks(loop)
+    loop.close()
+    with pytest.raises(FoliotError, match="its event loop was closed before"):
+        asyncio.run(foliot.close())
+    for task in left:
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is pending for ever
+    asyncio.run(foliot.close())  # it is closed
+    with SyncFoliot(url, engine=False) as other:
+        other.create("job", cron=YEARLY, function="tasks:nothing")
+
+
+def test_closing_after_asyncio_run_works(url: str) -> None:
+    """That has cancelled the loops of the engine, so that nothing is in the way of a goodbye."""
+    foliot = asyncio.run(opened(url))
+    asyncio.run(foliot.close())
+
+
+def test_closing_in_another_event_loop_is_refused_and_changes_nothing(url: str) -> None:
+    loop = asyncio.new_event_loop()
+    foliot = loop.run_until_complete(opened(url))
+    with pytest.raises(FoliotError, match="open in another event loop: close it there"):
+        asyncio.run(foliot.close())
+    made = loop.run_until_complete(foliot.create("job", cron=YEARLY, function="tasks:nothing"))
+    assert made.schedule_id == "job"
+    loop.run_until_complete(foliot.close())
+    loop.close()
+
+
+def test_without_an_engine_any_event_loop_will_do(url: str) -> None:
+    loop = asyncio.new_event_loop()
+    foliot = loop.run_until_complete(Foliot(url, engine=False).open())
+    asyncio.run(foliot.close())
+    loop.close()
