@@ -7,9 +7,8 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import files
 from pathlib import Path
 
@@ -60,11 +59,10 @@ def _running(argv: list[str], port: int) -> Iterator[None]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < end:
-        assert process.poll() is None, f"the server has ended with {process.returncode}"
+    for _ in range(int(SECONDS_TO_START / PAUSE)):
         with socket.socket() as probe:
             if probe.connect_ex((LOOPBACK, port)) == 0:
                 return
-        time.sleep(PAUSE)
+        with suppress(subprocess.TimeoutExpired):
+            raise ChildProcessError(f"the server has ended with {process.wait(PAUSE)}")
     raise TimeoutError("the server does not listen")
