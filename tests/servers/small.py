@@ -47,10 +47,14 @@ def valkey_server(directory: Path) -> Iterator[str]:
         yield f"redis://{LOOPBACK}:{port}/0"
 
 
+def dying_with_us(argv: list[str]) -> list[str]:
+    """Return a command that the kernel ends with this process, in whatever way that ends."""
+    return [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *argv]
+
+
 @contextmanager
 def _running(argv: list[str], port: int) -> Iterator[None]:
-    command = [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *argv]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(dying_with_us(argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_for(port, process)
             yield
