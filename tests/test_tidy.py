@@ -36,6 +36,8 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "clock": frozenset(),
     "eventloop": frozenset(),
+    "stopping": frozenset(),
+    "declaring": frozenset({"errors"}),
     "threads": frozenset(),
     "settings": frozenset({"model", "errors"}),
     "spec": frozenset({"model", "errors"}),
@@ -60,6 +62,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
             "authoring",
             "clock",
             "eventloop",
+            "stopping",
             "model",
             "errors",
         }

@@ -20,16 +20,18 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 from foliot import eventloop, wiring
+from foliot.declaring import Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField
-from foliot.operations import control, reports, schedules, targets, workflows
+from foliot.operations import control, declared, reports, schedules, targets, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.drafting import check_name
 from foliot.operations.preview import preview_for
 from foliot.operations.session import Session
 from foliot.settings import Settings
+from foliot.stopping import stopping
 from foliot.store.base import Store, Transaction
 
 P = ParamSpec("P")
@@ -77,6 +79,7 @@ class _Home:
         self._probe = Probe(listener)
         self._executors = executors or {}
         self._public_url = public_url
+        self._declarations = Declarations(queues[0])
         self._opened = False
         self._store: Store | None = None
 
@@ -84,6 +87,25 @@ class _Home:
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)
+
+    def schedule(
+        self, cron: str | None = None, /, *, schedule_id: str | None = None, **fields: Any
+    ) -> Callable[[F], F]:
+        """Declare a function as a schedule, which is made when this is opened.
+
+        >>> @app.schedule("0 9 * * MON-FRI", timezone="America/New_York", overlap="skip", catchup="coalesce")
+        ... async def report(run): ...
+
+        The id is ``module.function`` unless said otherwise, and stays the same whoever starts the program.  A restart
+        with the same code changes nothing: what operators have changed stays, and is told.
+        """
+        given = fields if cron is None else {"cron": cron, **fields}
+
+        def decorate(function: F) -> F:
+            self._declarations.add(function, schedule_id, given)
+            return function
+
+        return decorate
 
     def _claim(self) -> None:
         if self._opened:
@@ -102,7 +124,23 @@ class _Home:
             probe=self._probe,
             executors=self._executors,
             public_url=self._public_url,
+            functions=self._declarations.functions(),
         )
+
+    def _declare(self) -> list[Future[declared.Declared]]:
+        """Make the schedules that this program declares."""
+        return [
+            self._send(partial(_declared, each.schedule_id, each.fields), writes=True)
+            for each in self._declarations.declared.values()
+        ]
+
+    def _tell(self, found: declared.Declared) -> None:
+        """Say what the declaration of a schedule did, and where operators have decided otherwise."""
+        name = found.schedule.schedule_id
+        if found.did != "unchanged":
+            self._probe.tell(found.did, name, "as the code declares it")
+        elif found.drift:
+            self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
     def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
         if self._store is None:
@@ -148,6 +186,10 @@ class _Sync(Generic[P, T]):
         return call
 
 
+def _declared(schedule_id: str, fields: dict[str, Any], session: Session) -> declared.Declared:
+    return declared.declare(session, schedule_id, **fields)
+
+
 def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: Session) -> T:
     return operation(session, *args, **kwargs)
 
@@ -168,6 +210,8 @@ class Foliot(_Home):
         self._loop = asyncio.get_running_loop()
         try:
             await asyncio.get_running_loop().run_in_executor(None, self._open_store)
+            for answer in self._declare():
+                self._tell(await asyncio.wrap_future(answer))
             if self._with_engine:
                 engine = self._engine()
                 await engine.start()
@@ -207,6 +251,16 @@ class Foliot(_Home):
                 "closed, but its event loop was closed before: the engine has not said goodbye, and others take over "
                 "what it held when its lease ends; close it first, in the same event loop"
             ) from None
+
+    def run(self) -> int:
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
+        return eventloop.run(self._until_stopped())
+
+    async def _until_stopped(self) -> int:
+        with stopping() as state:
+            async with self:
+                await state.asked.wait()
+        return state.code or 0
 
     async def __aenter__(self) -> Self:
         """Open."""
@@ -269,6 +323,8 @@ class SyncFoliot(_Home):
             self._open_store()
             self._process = os.getpid()
             _open.add(self)
+            for answer in self._declare():
+                self._tell(answer.result())
             if self._with_engine:
                 self._thread = EngineThread(self._engine)
         except BaseException:
@@ -296,6 +352,15 @@ class SyncFoliot(_Home):
         thread, self._thread = self._thread, None
         if thread is None or thread.stop(grace_s=0, wait_s=LEAVE_S):
             self.close()
+
+    def run(self) -> int:
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
+        return eventloop.run(self._until_stopped())
+
+    async def _until_stopped(self) -> int:
+        with stopping() as state, self:  # this loop has nothing to do but to wait for a signal
+            await state.asked.wait()
+        return state.code or 0
 
     def __enter__(self) -> Self:
         """Open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
@@ -16,7 +16,7 @@ from foliot.clock import Clock, SystemClock
 from foliot.engine.host import Engine
 from foliot.engine.probe import Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
-from foliot.launch.function import add_import_path
+from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
 from foliot.settings import Settings
@@ -146,13 +146,19 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     probe: Probe | None = None,
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Engine:
     """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
     site = Site(settings.max_threads, settings.max_result_bytes, public_url)
+    built = build_executors(executors or {}, site)
+    calls = built["function"]
+    assert isinstance(calls, FunctionExecutor)
+    for path, function in (functions or {}).items():
+        calls.register(path, function)
     return Engine(
         store,
-        build_executors(executors or {}, site),
+        built,
         clock=SystemClock(),
         settings=settings,
         queues=queues,

@@ -19,10 +19,10 @@ from foliot.cli import render
 from foliot.cli.migrate import migrate_app
 from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
-from foliot.cli.stopping import INTERRUPTED
 from foliot.cli.verify import verify_command
 from foliot.cli.worker import worker_command
 from foliot.errors import FoliotError
+from foliot.stopping import INTERRUPTED
 
 WRONG_INPUT = 2
 RUNNING = "Running"

@@ -58,8 +58,8 @@ def serve_command(
 
 async def _serve(server: uvicorn.Server, listening: socket.socket, store: str | None, lines: EventLines) -> int:
     """Run the server and, if there is a store, an engine beside it; the engine is the last to go."""
-    from foliot.cli.stopping import stopping
     from foliot.embedded import Foliot
+    from foliot.stopping import stopping
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host

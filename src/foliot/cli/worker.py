@@ -49,8 +49,8 @@ def worker_command(
 
 
 async def _work(store: str, queues: tuple[str, ...], lines: EventLines) -> int:
-    from foliot.cli.stopping import stopping
     from foliot.embedded import Foliot
+    from foliot.stopping import stopping
 
     with stopping() as state:
         async with Foliot(store, queues=queues, listener=lines):
@@ -71,7 +71,7 @@ def first_line(store: str, queues: tuple[str, ...]) -> str:
 
 def leave(code: int, lines: EventLines) -> None:
     """End with that exit code, even if a function does not."""
-    from foliot.cli.stopping import functions_go_on, leave_now
+    from foliot.stopping import functions_go_on, leave_now
 
     if functions_go_on():
         lines.warn("left a function behind that has not ended; its run is handed back")

@@ -7,25 +7,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from foliot.launch.base import Executor, Launch, nobody_asks
+from foliot.launch.base import Executor, Launch, Link, nobody_asks
 from foliot.model.rows import HeldRun
-from foliot.model.run import RunRow, RunState
+from foliot.model.run import RunRow
 from foliot.plan.rule import Rule
 
 
-class Attempt:
+class Attempt(Link):
     """One attempt at a run, from its lease to its outcome.
 
     ``lost`` is one that is somebody else's now, ``over`` one whose outcome is known already, whatever it says itself.
     """
 
     __slots__ = (
-        "cancelled", "dag", "deadline", "executor", "held", "launch", "lost", "marked", "over", "row", "rule",
-        "started_ms", "task", "waits",
+        "dag", "deadline", "executor", "held", "launch", "marked", "over", "row", "rule", "started_ms", "task",
+        "waits",
     )  # fmt: skip
 
     def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
         """Take the run as it was leased, and when that was."""
+        self.cancelled = None
+        self.lost = False
+        self.progress = None
         self.row = row
         self.rule = rule
         self.started_ms = started_ms
@@ -34,11 +37,9 @@ class Attempt:
         self.launch: Launch | None = None
         self.dag: Any = None
         self.marked = False
-        self.lost = False
         self.over = False
         self.deadline: asyncio.Timeout | None = None
         self.waits: Callable[[bool], None] = nobody_asks
-        self.cancelled: RunState | None = None
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
 
     @property

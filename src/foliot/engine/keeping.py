@@ -93,6 +93,7 @@ class Keeping:
         probe, launching = self._instance.probe, self._launching
         probe.count("runs_given_up", launching.give_up(asyncio.get_running_loop().time()))
         await self.mark_started()
+        await self._write_progress()
         held = [
             attempt.held
             for attempt in launching.active.values()
@@ -108,6 +109,23 @@ class Keeping:
             attempt = launching.active.get(each)
             if attempt is not None and attempt.cancelled is None and found.get(attempt.row.id):
                 launching.cancel(attempt)
+
+    async def _write_progress(self) -> None:
+        """Write down how far runs say that they are, each since the last time."""
+        said = [(attempt.held, attempt.progress) for attempt in self._launching.active.values() if attempt.progress]
+        if not said:
+            return
+
+        def write(transaction: Transaction) -> None:
+            now_ms = transaction.now_ms()
+            for held, progress in said:
+                transaction.renew_runs([held], now_ms, now_ms, progress)
+
+        await self._write(write)
+        for held, progress in said:
+            attempt = self._launching.active.get(held)
+            if attempt is not None and attempt.progress == progress:
+                attempt.progress = None
 
     async def _end_by_force(self, lost: list[Attempt]) -> None:
         """Of remote runs that are ours no more, end those that were terminated; others look after the rest."""

@@ -133,17 +133,19 @@ class Launching:
         if rule.action.function is None:
             kind, options, attempt.dag = workflow_parts(await self._document(rule))
         attempt.executor = executor = self._executor(kind)
-        attempt.launch = launch = self._launch(row, rule, options, attempt.waits)
+        attempt.launch = launch = self._launch(row, rule, options, attempt.waits, attempt)
         room = self._rooms.get(kind)
         if room is None:
             return await executor.run(attempt.dag, launch)
         async with room.place(executor.target(attempt.dag, launch), attempt.waits):
             return await executor.run(attempt.dag, launch)
 
-    def _launch(self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None]) -> Launch:
+    def _launch(
+        self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None], link: Attempt | None = None
+    ) -> Launch:
         payload = row.payload if row.payload is not None else rule.payload
         sign = self._instance.sign
-        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, sign)
+        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, sign, link)
 
     async def _document(self, rule: Rule) -> Any:
         name = rule.action.workflow_id

@@ -9,16 +9,30 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from foliot.model.kept import as_json
 from foliot.model.run import RunRow, RunState, idempotency_key
 from foliot.model.schedule import Action
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREAD = object()
 NO_OPTIONS: Mapping[str, Any] = {}
+MOST_PROGRESS_BYTES = 4_096
 
 
 def nobody_asks(waits: bool) -> None:
     """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
+
+
+class Link:
+    """What a run says to whoever looks after it, and hears from there, while it is executed."""
+
+    __slots__ = ("cancelled", "lost", "progress")
+
+    def __init__(self) -> None:
+        """Nothing was said yet."""
+        self.cancelled: RunState | None = None
+        self.lost = False
+        self.progress: str | None = None
 
 
 def unsigned(_subject: str) -> str:
@@ -34,7 +48,7 @@ class Launch:
     then.  Both are called on the event loop that runs the executor.
     """
 
-    __slots__ = ("_payload", "_row", "_text", "action", "namespace", "options", "schedule_id", "sign", "waits")
+    __slots__ = ("_payload", "_row", "_text", "action", "link", "namespace", "options", "schedule_id", "sign", "waits")
 
     def __init__(  # noqa: PLR0913 - what a run is made of
         self,
@@ -46,6 +60,7 @@ class Launch:
         options: Mapping[str, Any] = NO_OPTIONS,
         waits: Callable[[bool], None] = nobody_asks,
         sign: Callable[[str], str] = unsigned,
+        link: Link | None = None,
     ) -> None:
         """Take the run as the ledger has it, and the payload as JSON."""
         self._row = row
@@ -54,6 +69,7 @@ class Launch:
         self.options = options
         self.waits = waits
         self.sign = sign
+        self.link = link or Link()
         self.namespace = namespace
         self.schedule_id = schedule_id
         self.action = action
@@ -95,6 +111,20 @@ class Launch:
     def user_id(self) -> str | None:
         """Return on whose behalf the run starts."""
         return self.action.user_id
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return whether anybody still wants it to go on; a synchronous function, which cannot be stopped, may look."""
+        return self.link.cancelled is None and not self.link.lost
+
+    def heartbeat(self) -> bool:
+        """Say that it lives; return whether anybody still wants it to go on."""
+        return self.is_wanted
+
+    def progress(self, value: Any) -> bool:
+        """Say how far it is, for people to look at; return whether anybody still wants it to go on."""
+        self.link.progress = as_json(value, MOST_PROGRESS_BYTES)
+        return self.is_wanted
 
     @property
     def token(self) -> str:

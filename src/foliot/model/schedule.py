@@ -106,6 +106,7 @@ class Run:
     error: str | None
     result: Any
     execution_id: str | None
+    progress: Any = None
 
 
 @dataclass(frozen=True, slots=True)

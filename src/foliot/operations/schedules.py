@@ -85,7 +85,7 @@ def update(
 ) -> Schedule:
     """Replace the definition of a schedule that exists."""
     opened = open_schedule(session, schedule_id, token)
-    return _replace(session, opened, draft(given, session.settings), Note("update", request_id))
+    return replace_draft(session, opened, draft(given, session.settings), Note("update", request_id))
 
 
 @once(Schedule)
@@ -103,7 +103,7 @@ def patch(
     if not given:
         return view_of(session, opened)
     drafted = draft(given, session.settings, stored_definition(opened.version))
-    return _replace(session, opened, drafted, Note("patch", request_id))
+    return replace_draft(session, opened, drafted, Note("patch", request_id))
 
 
 def get(session: Session, schedule_id: str) -> Schedule:
@@ -223,7 +223,7 @@ def restore(
     old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
     if old is None:
         raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
-    return _replace(session, opened, Draft(stored_definition(old)), Note("restore", request_id))
+    return replace_draft(session, opened, Draft(stored_definition(old)), Note("restore", request_id))
 
 
 # --- the one way in -------------------------------------------------------------------------------------------------
@@ -232,15 +232,16 @@ def restore(
 def _put(session: Session, schedule_id: str, drafted: Draft, note: Note, token: int | None = None) -> Schedule:
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
     if known is None:
-        return _insert(session, schedule_id, drafted, note)
+        return insert_draft(session, schedule_id, drafted, note)
     try:
         opened = open_schedule(session, schedule_id, token, closed=True)
     except NotFound:  # a sweep has forgotten it, while we waited for its dial
-        return _insert(session, schedule_id, drafted, note)
-    return _replace(session, opened, drafted, note)
+        return insert_draft(session, schedule_id, drafted, note)
+    return replace_draft(session, opened, drafted, note)
 
 
-def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> Schedule:
+def insert_draft(session: Session, schedule_id: str, drafted: Draft, note: Note) -> Schedule:
+    """Write a schedule that is not there yet."""
     transaction, now_ms = session.transaction, session.now_ms
     paused = drafted.paused is True
     row = ScheduleRow(
@@ -265,7 +266,8 @@ def _insert(session: Session, schedule_id: str, drafted: Draft, note: Note) -> S
     return view_of(session, Opened(row, dial, version, rule))
 
 
-def _replace(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:
+def replace_draft(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:
+    """Write another definition of a schedule that is there, or was."""
     transaction, now_ms = session.transaction, session.now_ms
     was_closed = opened.row.state == "closed"
     before = None if was_closed else to_plain(stored_definition(opened.version))

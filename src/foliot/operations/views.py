@@ -113,6 +113,7 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         error=row.error,
         result=None if row.result is None else _loaded(row.result),
         execution_id=row.execution_id,
+        progress=None if row.progress is None else _loaded(row.progress),
     )
 
 

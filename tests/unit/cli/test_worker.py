@@ -19,7 +19,7 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from foliot.cli import stopping
+from foliot import stopping
 from foliot.cli.events import EventLines, duration, shortened, wrapped
 from foliot.cli.main import main
 from foliot.cli.worker import first_line, leave

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -280,3 +281,29 @@ def test_a_run_that_is_cancelled_may_tidy_up(world: World) -> None:
 
     world.run(story)
     assert world.states()[0] == "08:01 CANCELLED cancel_requested"
+
+
+def test_a_run_says_how_far_it_is_and_hears_that_it_is_not_wanted(world: World) -> None:
+    """A synchronous function cannot be stopped; it may look, each time it says how far it is."""
+    world.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
+    heard: list[bool] = []
+
+    async def work(dag: Any, meta: Launch) -> Ended:
+        with suppress(asyncio.CancelledError):
+            for percent in range(0, 100, 5):
+                heard.append(meta.progress({"percent": percent}))
+                await pause(4)
+        heard.append(meta.is_wanted)
+        return Ended()
+
+    world.executor.run = work  # type: ignore[method-assign]  # another function in its place
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(47)
+        assert world.ask(runs.runs, "report").items[0].progress == {"percent": 20}
+        await pause(50)
+
+    world.run(story)
+    assert heard[:15] == [True] * 15
+    assert False in heard[15:17]

@@ -1,0 +1,157 @@
+"""Runs as tasks of Celery: the key is the task's id, the result backend says how it ended.
+
+Celery does not recognise an id that it has seen.  So the backend is asked before a task is sent again: one that has
+begun or ended is followed, not repeated; one of which nothing is known is sent, under the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+from celery import Celery
+from celery.backends.base import DisabledBackend
+from celery.exceptions import CeleryError
+from kombu.exceptions import KombuError
+
+from foliot.clock import pause
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Accepted, Ended, Executor, Launch
+from foliot.launch.message import text_option
+from foliot.launch.site import Site, known_options, only, whole
+from foliot.model.kept import as_json, cut
+from foliot.model.run import RunState
+
+T = TypeVar("T")
+CONFIGURED = ("app", "broker", "backend", "poll_ms", "max_active")
+OPTIONS = ("task", "queue", "done")
+UNKNOWN = "PENDING"
+ENDED = {"SUCCESS": RunState.SUCCESS, "FAILURE": RunState.FAILED, "REVOKED": RunState.CANCELLED}
+
+
+class CeleryExecutor(Executor):
+    """Sends tasks, and follows them."""
+
+    remote = True
+
+    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+        """Take an app by its import path, or a broker and a backend."""
+        only(configured, "celery", *CONFIGURED)
+        self._app = _app_of(configured)
+        self._poll_s = whole(configured, "celery", "poll_ms", 200) / 1000
+        self.max_active = whole(configured, "celery", "max_active", 1_000)
+        self._site = site
+        self._follows = not isinstance(self._app.backend, DisabledBackend)
+        # Celery's connections are not for many threads, and its calls wait: one thread of its own makes them all.
+        self._thread = ThreadPoolExecutor(1, "foliot-celery")
+        self._followed: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self._polling: asyncio.Task[None] | None = None
+
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        """Send the task, unless the backend knows it, and wait for its end, if that can be known."""
+        known_options(meta.options, *OPTIONS)
+        task, done = text_option(meta, "task"), meta.options.get("done", "followed" if self._follows else "taken")
+        if done not in ("followed", "reported", "taken"):
+            raise LaunchRefused("the workflow's option done is none of 'followed', 'reported' and 'taken'")
+        if done == "followed" and not self._follows:
+            raise LaunchRefused("the Celery app has no result backend: its tasks cannot be followed")
+        await self._call(partial(self._send, task, dag, meta))
+        if done == "reported":
+            return Accepted(meta.key)
+        if done == "taken":
+            return Ended(execution_id=meta.key)
+        return self._ended(meta.key, await self._end_of(meta.key))
+
+    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+        """Revoke the task; one that has begun is told to end."""
+        await self._call(partial(self._app.control.revoke, meta.key, terminate=True, signal="SIGTERM"))
+        return False
+
+    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+        """Revoke the task, and kill it if it has begun."""
+        await self._call(partial(self._app.control.revoke, meta.key, terminate=True, signal="SIGKILL"))
+
+    async def aclose(self) -> None:
+        """Follow nothing more, and close the connections."""
+        if self._polling is not None:
+            self._polling.cancel()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._app.close)
+        self._thread.shutdown(wait=False)
+
+    def _send(self, task: str, dag: Any, meta: Launch) -> None:
+        if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.key).state != UNKNOWN:
+            return
+        queue = meta.options.get("queue")
+        callback = {"token": meta.token}
+        self._app.send_task(
+            task,
+            kwargs={"dag": dag, "meta": meta.meta, "callback": callback},
+            task_id=meta.key,
+            retry=False,
+            **({} if queue is None else {"queue": queue}),
+        )
+
+    async def _call(self, call: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        except (CeleryError, KombuError, OSError) as error:
+            raise LaunchError(f"Celery cannot be reached: {type(error).__name__}") from None
+
+    # --- how tasks end --------------------------------------------------------------------------------------------
+
+    async def _end_of(self, task_id: str) -> Mapping[str, Any]:
+        """Wait until the backend says that a task has ended."""
+        waiting = self._followed.setdefault(task_id, asyncio.get_running_loop().create_future())
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._poll(), name="foliot-celery")
+        try:
+            return await asyncio.shield(waiting)
+        finally:
+            self._followed.pop(task_id, None)
+
+    async def _poll(self) -> None:
+        """Ask for all tasks that somebody waits for, in one go, again and again while there are any."""
+        while self._followed:
+            try:
+                found = await self._call(partial(self._look, list(self._followed)))
+            except LaunchError:
+                found = {}
+            for task_id, said in found.items():
+                waiting = self._followed.get(task_id)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(said)
+            await pause(self._poll_s)
+
+    def _look(self, task_ids: list[str]) -> dict[str, Mapping[str, Any]]:
+        """Return what the backend says of tasks that have ended."""
+        found = {task_id: self._app.backend.get_task_meta(task_id) for task_id in task_ids}
+        return {task_id: said for task_id, said in found.items() if said["status"] in ENDED}
+
+    def _ended(self, task_id: str, said: Mapping[str, Any]) -> Ended:
+        state, most = ENDED[said["status"]], self._site.max_result_bytes
+        if state is RunState.SUCCESS:
+            result = None if said["result"] is None else as_json(said["result"], most)
+            return Ended(result=result, execution_id=task_id)
+        error = said["result"]
+        told = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+        return Ended(state, error=cut(told, most), execution_id=task_id)
+
+
+def _app_of(configured: Mapping[str, Any]) -> Celery:
+    path, broker = configured.get("app"), configured.get("broker")
+    if (path is None) == (broker is None):
+        raise InvalidField("executors.celery.app", "expected either app, an import path, or broker, a URL")
+    if path is None:
+        return Celery("foliot", broker=broker, backend=configured.get("backend"), set_as_current=False)
+    module, _, name = str(path).partition(":")
+    try:
+        app = getattr(import_module(module), name or "app")
+    except (ImportError, AttributeError) as error:
+        raise InvalidField("executors.celery.app", f"{path!r} cannot be imported: {error}") from None
+    if not isinstance(app, Celery):
+        raise InvalidField("executors.celery.app", f"{path!r} is not a Celery app")
+    return app

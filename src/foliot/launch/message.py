@@ -1,0 +1,36 @@
+"""A run as a message: what every queue is given, and when the run counts as done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from foliot.errors import LaunchRefused
+from foliot.launch.base import Accepted, Ended, Launch
+from foliot.launch.site import Site
+
+
+def message_of(dag: Any, meta: Launch, site: Site) -> bytes:
+    """Return a run as JSON; whoever takes it from the queue can report with the token."""
+    callback: dict[str, str] = {"token": meta.token}
+    if site.public_url is not None:
+        callback["url"] = f"{site.public_url.rstrip('/')}/api/v1/reports"
+    return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback}).encode()
+
+
+def taken(meta: Launch, execution_id: str) -> Ended | Accepted:
+    """Return what it means that a queue has the message: all there is, or that whoever takes it will report."""
+    done = meta.options.get("done", "taken")
+    if done == "taken":
+        return Ended(execution_id=execution_id)
+    if done == "reported":
+        return Accepted(execution_id)
+    raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
+
+
+def text_option(meta: Launch, name: str) -> str:
+    """Return an option of a workflow that must be there."""
+    value = meta.options.get(name)
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise LaunchRefused(f"the workflow's option {name} is missing, or no text")
+    return value

@@ -1,0 +1,171 @@
+"""A real Celery worker on Valkey: sent, followed, revoked, and sent again under the same id."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Accepted, Ended, Launch
+from foliot.launch.celery import CeleryExecutor
+from foliot.launch.site import Site
+from foliot.model.run import RunState
+from tests.conformance.executor.kit import CANARY, launch_of
+from tests.servers import free_port
+from tests.servers.small import dying_with_us, valkey_server
+
+SECONDS = 60
+"""After which a test gives up waiting."""
+TASKS = "tests.conformance.executor.celery_tasks"
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A broker and a worker that serves it."""
+    with valkey_server(tmp_path_factory.mktemp("valkey")) as broker:
+        argv = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-c", "2", "--loglevel", "ERROR",
+                "--without-gossip", "--without-mingle", "--without-heartbeat"]  # fmt: skip
+        environment = {**os.environ, "FOLIOT_TEST_REDIS": broker, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(dying_with_us(argv), cwd=ROOT, env=environment) as worker:
+            try:
+                yield broker
+            finally:
+                worker.terminate()
+                worker.wait(SECONDS)
+
+
+def unique(task: str, name: str, **options: Any) -> Callable[..., Launch]:
+    """A run of its own for each test: a task's id is used once."""
+
+    def launch(attempt: int = 1, payload: Any = None) -> Launch:
+        made = launch_of({"task": f"{TASKS}.{task}", **options}, payload=payload, attempt=attempt)
+        made.schedule_id = name
+        return made
+
+    return launch
+
+
+def told(url: str, story: Callable[[CeleryExecutor], Awaitable[Any]]) -> Any:
+    async def tell() -> Any:
+        async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, Site())) as executor:
+            async with asyncio.timeout(SECONDS):
+                return await story(executor)
+
+    return asyncio.run(tell())
+
+
+def marks(url: str, launch: Launch) -> list[bytes]:
+    found: Any = Redis.from_url(url).lrange(f"marks:{launch.key}", 0, -1)
+    return list(found)
+
+
+def test_a_task_is_sent_and_followed_to_its_result(url: str) -> None:
+    launch = unique("work", "result")(payload={"n": 5})
+    ended = told(url, lambda executor: executor.run({"steps": [1]}, launch))
+    expected = f'{{"dag": {{"steps": [1]}}, "payload": {{"n": 5}}, "token": "{launch.token}"}}'
+    assert ended == Ended(result=expected, execution_id=launch.key)
+    assert marks(url, launch) == [b"worked"]
+
+
+def test_a_task_that_fails(url: str) -> None:
+    ended = told(url, lambda executor: executor.run(None, unique("fail", "failing")()))
+    assert (ended.state, ended.error) == (RunState.FAILED, "ValueError: no luck today")
+
+
+def test_a_task_that_ran_is_not_sent_again(url: str) -> None:
+    """The worker that had sent it has died before it could say so; the next one follows it, and it ran once."""
+    make = unique("work", "again")
+
+    async def story(executor: CeleryExecutor) -> tuple[Any, Any]:
+        return await executor.run(None, make()), await executor.run(None, make(attempt=2))
+
+    first, again = told(url, story)
+    assert first.result == again.result
+    assert marks(url, make()) == [b"worked"]
+
+
+def test_a_task_that_is_cancelled_is_revoked(url: str) -> None:
+    launch = unique("hold", "cancelled")()
+
+    async def story(executor: CeleryExecutor) -> Any:
+        following = asyncio.create_task(executor.run(None, launch))
+        loop = asyncio.get_running_loop()
+        begun = await loop.run_in_executor(None, _begun, url, launch)
+        assert begun
+        assert not await executor.cancel(None, launch, None)
+        return await following
+
+    assert told(url, story).state is RunState.CANCELLED
+
+
+def _begun(url: str, launch: Launch) -> bool:
+    found: Any = Redis.from_url(url).blmove(f"marks:{launch.key}", f"seen:{launch.key}", SECONDS)
+    return bool(found == b"begun")
+
+
+@pytest.mark.parametrize(("done", "expected"), [("taken", Ended), ("reported", Accepted)])
+def test_when_a_run_counts_as_done(url: str, done: str, expected: type[Any]) -> None:
+    launch = unique("work", f"done-{done}", done=done)()
+    ended = told(url, lambda executor: executor.run(None, launch))
+    assert isinstance(ended, expected)
+    assert ended.execution_id == launch.key
+
+
+def test_nobody_is_there() -> None:
+    async def story() -> None:
+        nowhere = f"redis://127.0.0.1:{free_port()}/0"
+        async with aclosing(CeleryExecutor({"broker": nowhere}, Site())) as executor:
+            await executor.run(CANARY, unique("work", "nowhere")(payload=CANARY))
+
+    with pytest.raises(LaunchError, match="Celery cannot be reached") as caught:
+        asyncio.run(story())
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"task": "x", "done": "perhaps"}, {"task": "x", "colour": 1}])
+def test_options_that_cannot_be(options: dict[str, Any]) -> None:
+    async def story() -> None:
+        async with aclosing(CeleryExecutor({"broker": "memory://"}, Site())) as executor:
+            await executor.run(None, launch_of(options))
+
+    with pytest.raises(LaunchRefused, match="option"):
+        asyncio.run(story())
+
+
+def test_what_has_no_backend_cannot_be_followed() -> None:
+    async def story() -> None:
+        async with aclosing(CeleryExecutor({"broker": "memory://"}, Site())) as executor:
+            await executor.run(None, launch_of({"task": "x", "done": "followed"}))
+
+    with pytest.raises(LaunchRefused, match="no result backend"):
+        asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "configured",
+    [
+        {},
+        {"app": "nowhere:app"},
+        {"app": "json:dumps"},
+        {"app": "a", "broker": "b"},
+        {"broker": "memory://", "poll_ms": 0},
+    ],
+)
+def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
+    with pytest.raises(InvalidField, match=r"executors\.celery"):
+        CeleryExecutor(configured, Site())
+
+
+def test_an_app_by_its_import_path() -> None:
+    assert CeleryExecutor({"app": f"{TASKS}:app"}, Site())._app.main == "tests"

@@ -1,0 +1,194 @@
+"""Queues of others: a message for each run, one for each key, on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nats
+import pytest
+from redis.asyncio import Redis
+
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Accepted, Ended, Executor
+from foliot.launch.nats import NatsExecutor
+from foliot.launch.redis import RedisExecutor
+from foliot.launch.site import Site
+from tests.conformance.executor.kit import CANARY, launch_of
+from tests.servers import free_port
+from tests.servers.small import nats_server, valkey_server
+
+SITE = Site(public_url="https://foliot.example")
+pytestmark = pytest.mark.server
+
+
+@dataclass
+class Queue:
+    """A queue of some kind: how to reach it, where messages go, and which it has."""
+
+    executor: Callable[[], Executor]
+    unreachable: Callable[[], Executor]
+    options: dict[str, Any]
+    prepare: Callable[[], Awaitable[None]]
+    messages: Callable[[], Awaitable[list[dict[str, Any]]]]
+
+
+@pytest.fixture(scope="module")
+def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with nats_server(tmp_path_factory.mktemp("nats")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with valkey_server(tmp_path_factory.mktemp("valkey")) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[Any]:
+    client = await nats.connect(url)
+    try:
+        yield client.jetstream()
+    finally:
+        await client.close()
+
+
+def jetstream(url: str, name: str) -> Queue:
+    async def prepare() -> None:
+        async with _connected(url) as stream:
+            await stream.add_stream(name=name, subjects=[f"{name}.*"])
+
+    async def messages() -> list[dict[str, Any]]:
+        async with _connected(url) as stream:
+            state = (await stream.stream_info(name)).state
+            found = [await stream.get_msg(name, number + 1) for number in range(state.messages)]
+            return [json.loads(each.data) for each in found]
+
+    return Queue(
+        lambda: NatsExecutor({"servers": [url]}, SITE),
+        lambda: NatsExecutor({"servers": f"nats://127.0.0.1:{free_port()}", "timeout_ms": 200}, SITE),
+        {"subject": f"{name}.runs"},
+        prepare,
+        messages,
+    )
+
+
+def stream(url: str, name: str) -> Queue:
+    async def prepare() -> None:
+        """A stream is there when the first entry is."""
+
+    async def messages() -> list[dict[str, Any]]:
+        async with aclosing(Redis.from_url(url)) as redis:
+            entries: Any = await redis.xrange(name)
+            return [json.loads(fields[b"message"]) for _, fields in entries]
+
+    return Queue(
+        lambda: RedisExecutor({"url": url}, SITE),
+        lambda: RedisExecutor({"url": f"redis://127.0.0.1:{free_port()}/0", "timeout_ms": 200}, SITE),
+        {"stream": name},
+        prepare,
+        messages,
+    )
+
+
+@pytest.fixture(params=["nats", "redis"])
+def queue(request: pytest.FixtureRequest, tmp_path: Path) -> Queue:
+    name = f"q{abs(hash(tmp_path)) % 10**9}"
+    if request.param == "nats":
+        return jetstream(request.getfixturevalue("nats_url"), name)
+    return stream(request.getfixturevalue("redis_url"), name)
+
+
+def told(queue: Queue, story: Callable[[Executor], Awaitable[Any]]) -> Any:
+    async def tell() -> Any:
+        await queue.prepare()
+        async with aclosing(queue.executor()) as executor:
+            return await story(executor)
+
+    return asyncio.run(tell())
+
+
+def test_a_run_is_a_message(queue: Queue) -> None:
+    async def story(executor: Executor) -> Any:
+        ended = await executor.run({"steps": [1]}, launch_of(queue.options, payload=CANARY))
+        return ended, await queue.messages()
+
+    ended, (message,) = told(queue, story)
+    assert isinstance(ended, Ended)
+    assert ended.execution_id is not None
+    assert message["dag"] == {"steps": [1]}
+    assert message["meta"]["payload"] == CANARY
+    assert message["meta"]["idempotency_key"] == launch_of({}).key
+    assert message["callback"] == {"url": "https://foliot.example/api/v1/reports", "token": launch_of({}).token}
+
+
+def test_the_same_key_is_one_message_whoever_sends_it(queue: Queue) -> None:
+    """A worker dies after the queue has taken the message; the next one sends it again, from another process."""
+
+    async def story(executor: Executor) -> Any:
+        first = await executor.run(None, launch_of(queue.options))
+        async with aclosing(queue.executor()) as other:
+            again = await other.run(None, launch_of(queue.options, attempt=2))
+        return first, again, await queue.messages()
+
+    first, again, messages = told(queue, story)
+    assert first == again
+    assert len(messages) == 1
+
+
+def test_a_run_that_is_done_when_it_is_reported(queue: Queue) -> None:
+    ended = told(queue, lambda executor: executor.run(None, launch_of({**queue.options, "done": "reported"})))
+    assert isinstance(ended, Accepted)
+
+
+def test_nobody_is_there(queue: Queue) -> None:
+    async def story(_: Executor) -> None:
+        async with aclosing(queue.unreachable()) as executor:
+            with pytest.raises(LaunchError, match="cannot reach") as caught:
+                await executor.run(CANARY, launch_of(queue.options, payload=CANARY))
+        assert caught.value.retryable
+        assert CANARY not in str(caught.value)
+
+    told(queue, story)
+
+
+@pytest.mark.parametrize("change", [{"done": "perhaps"}, {"colour": 1}])
+def test_options_that_cannot_be(queue: Queue, change: dict[str, Any]) -> None:
+    with pytest.raises(LaunchRefused, match="option"):
+        told(queue, lambda executor: executor.run(None, launch_of({**queue.options, **change})))
+
+
+def test_a_queue_must_be_named(queue: Queue) -> None:
+    with pytest.raises(LaunchRefused, match="is missing"):
+        told(queue, lambda executor: executor.run(None, launch_of({})))
+
+
+def test_a_subject_that_no_stream_takes(nats_url: str) -> None:
+    async def story() -> None:
+        async with aclosing(NatsExecutor({"servers": [nats_url]}, SITE)) as executor:
+            await executor.run(None, launch_of({"subject": "nobody.listens"}))
+
+    with pytest.raises(LaunchError, match=r"no stream takes the subject 'nobody\.listens'"):
+        asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("make", "configured"),
+    [
+        (NatsExecutor, {}),
+        (NatsExecutor, {"servers": [5]}),
+        (NatsExecutor, {"servers": "nats://127.0.0.1", "colour": 1}),
+        (RedisExecutor, {}),
+        (RedisExecutor, {"url": "http://127.0.0.1"}),
+        (RedisExecutor, {"url": "redis://127.0.0.1", "timeout_ms": 0}),
+    ],
+)
+def test_a_configuration_that_cannot_be(make: Callable[..., Executor], configured: dict[str, Any]) -> None:
+    with pytest.raises(InvalidField, match="executors"):
+        make(configured, SITE)
