@@ -63,7 +63,7 @@ class CommandExecutor(Executor):
         command = self._commands.get(meta.options.get("command", ""))
         if command is None:
             raise LaunchRefused("the workflow's command is not one that the operator has declared")
-        process = await self._started(command, meta)
+        process = await self._begun(command, meta)
         try:
             async with asyncio.timeout(None if command.timeout_ms is None else command.timeout_ms / 1000):
                 return await self._followed(process, dag, meta)
@@ -71,6 +71,16 @@ class CommandExecutor(Executor):
             return Ended(RunState.TIMED_OUT, error=f"it took longer than its timeout_ms ({command.timeout_ms})")
         finally:
             await self._ended(process)
+
+    async def _begun(self, command: Command, meta: Launch) -> Process:
+        """Start the command; whoever is cancelled meanwhile ends it, because nobody else knows of it yet."""
+        starting = asyncio.ensure_future(self._started(command, meta))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            with suppress(LaunchError):
+                await self._ended(await starting)
+            raise
 
     async def _started(self, command: Command, meta: Launch) -> Process:
         try:

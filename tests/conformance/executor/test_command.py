@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import threading
 import time
 from contextlib import suppress
@@ -113,6 +112,15 @@ def _is_there(pid: int) -> bool:
     return False
 
 
+def _is_still_there(pid: int) -> bool:
+    """Whether a process is there, and still is after a moment: whoever inherits it may need one to notice its end."""
+    for _ in range(100):
+        if not _is_there(pid):
+            return False
+        threading.Event().wait(0.01)
+    return True
+
+
 def test_a_cancelled_command_takes_everything_with_it(tmp_path: Path) -> None:
     """It ignores the signal, and so does its child: both are gone when the run has ended."""
     file = tmp_path / "pids"
@@ -128,11 +136,34 @@ def test_a_cancelled_command_takes_everything_with_it(tmp_path: Path) -> None:
             await task
         return pids
 
-    pids = asyncio.run(story())
-    for pid in pids:
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
-    assert not any(map(_is_there, pids))
+    assert not any(map(_is_still_there, asyncio.run(story())))
+
+
+def test_a_command_that_is_cancelled_while_it_starts_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had begun, and nobody here knew of it yet."""
+    executor = CommandExecutor({"commands": {"it": {"argv": [*python(STUBBORN), str(tmp_path / "pids")]}}}, SITE)
+    started: list[int] = []
+
+    async def story() -> None:
+        begin = executor._started
+
+        async def slowly(*about: Any) -> Any:
+            process = await begin(*about)
+            started.append(process.pid)
+            task.cancel()
+            await asyncio.sleep(0)
+            return process
+
+        monkeypatch.setattr(executor, "_started", slowly)  # as if the machine were busy
+        task = asyncio.create_task(executor.run(None, launch_of({"command": "it"})))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(story())
+    assert started
+    assert not any(map(_is_still_there, started))
 
 
 def test_only_what_is_declared_can_be_run() -> None:
