@@ -21,7 +21,7 @@ from typing import Any
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch
 from foliot.launch.site import Site, known_options, only, whole
-from foliot.model.kept import as_json, cut
+from foliot.model.kept import cut, text_as_json
 from foliot.model.run import RunState
 
 CONFIGURED = ("commands", "max_active", "grace_ms")
@@ -106,7 +106,7 @@ class CommandExecutor(Executor):
         )
         code = await process.wait()
         if code == 0:
-            return Ended(result=_result(out, self._most_bytes), execution_id=f"pid {process.pid}")
+            return Ended(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
         ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
         error = cut(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
         return Ended(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
@@ -182,13 +182,3 @@ async def _told(stream: asyncio.StreamWriter, said: bytes) -> None:
     with suppress(BrokenPipeError, ConnectionResetError, OSError):
         stream.close()
         await stream.wait_closed()
-
-
-def _result(text: str, limit: int) -> str | None:
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        return as_json(json.loads(text), limit)
-    except ValueError:
-        return as_json(text, limit)

@@ -21,7 +21,7 @@ from foliot.launch.base import Accepted, Ended, Executor, Launch
 from foliot.launch.guard import Guard, Target
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.launch.webhook import read_secret, signed
-from foliot.model.kept import as_json, cut
+from foliot.model.kept import cut, text_as_json
 from foliot.model.run import RunState
 
 ACCEPTED = 202
@@ -108,7 +108,7 @@ class HttpExecutor(Executor):
         if status == ACCEPTED:
             return Accepted(cut(location or "accepted", 500))
         if 200 <= status < 300:
-            return Ended(result=_result(text, self._site.max_result_bytes))
+            return Ended(result=text_as_json(text, self._site.max_result_bytes))
         if status in RETRIED or status >= SERVER_ERROR:
             raise LaunchError(said)
         if 300 <= status < 400:
@@ -212,12 +212,3 @@ async def _beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
         read += chunk
     answer.close()
     return cut(read.decode(errors="replace"), limit)
-
-
-def _result(text: str, limit: int) -> str | None:
-    if not text:
-        return None
-    try:
-        return as_json(json.loads(text), limit)
-    except ValueError:
-        return as_json(text, limit)

@@ -25,6 +25,17 @@ def as_json(value: object, limit: int) -> str:
     return whole if size <= limit else _fitting({**about, "truncated": True, "bytes": size}, text, limit)
 
 
+def text_as_json(text: str, limit: int) -> str | None:
+    """Return what a program has printed or answered as JSON: as it is, if it is JSON; nothing, if it is empty."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return as_json(json.loads(text), limit)
+    except ValueError:
+        return as_json(text, limit)
+
+
 def said(show: Callable[[object], str], value: object) -> str:
     """Return what a value says of itself, if it can."""
     try:
