@@ -21,7 +21,7 @@ from kombu.exceptions import KombuError
 from foliot.clock import pause
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import text_option
+from foliot.launch.message import callback_of, text_option
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.model.kept import as_json, cut
 from foliot.model.run import RunState
@@ -86,10 +86,9 @@ class CeleryExecutor(Executor):
         if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.key).state != UNKNOWN:
             return
         queue = meta.options.get("queue")
-        callback = {"token": meta.token}
         self._app.send_task(
             task,
-            kwargs={"dag": dag, "meta": meta.meta, "callback": callback},
+            kwargs={"dag": dag, "meta": meta.meta, "callback": callback_of(meta, self._site)},
             task_id=meta.key,
             retry=False,
             **({} if queue is None else {"queue": queue}),

@@ -19,6 +19,7 @@ from foliot.clock import Clock, SystemClock
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
 from foliot.launch.guard import Guard, Target
+from foliot.launch.message import message_of
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.launch.webhook import read_secret, signed
 from foliot.model.kept import cut, text_as_json
@@ -62,7 +63,7 @@ class HttpExecutor(Executor):
         options = meta.options
         known_options(options, *OPTIONS)
         found = self._guard.target(options.get("url"))
-        body = json.dumps({"dag": dag, "meta": meta.meta, "callback": self._callback(meta)}).encode()
+        body = message_of(dag, meta, self._site)
         headers = {**_headers(options), **self._signature(meta, body)}
         try:
             async with asyncio.timeout(self._limit_s(options)):
@@ -134,10 +135,6 @@ class HttpExecutor(Executor):
         if type(chosen) is not int or chosen < 1:
             raise LaunchRefused("the workflow's option timeout_ms is not a whole number from 1")
         return chosen / 1000
-
-    def _callback(self, meta: Launch) -> dict[str, str] | None:
-        base = self._site.public_url
-        return None if base is None else {"url": f"{base.rstrip('/')}/api/v1/reports", "token": meta.token}
 
     def _signature(self, meta: Launch, body: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Idempotency-Key": meta.key}

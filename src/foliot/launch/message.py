@@ -12,10 +12,14 @@ from foliot.launch.site import Site
 
 def message_of(dag: Any, meta: Launch, site: Site) -> bytes:
     """Return a run as JSON; whoever takes it from the queue can report with the token."""
-    callback: dict[str, str] = {"token": meta.token}
-    if site.public_url is not None:
-        callback["url"] = f"{site.public_url.rstrip('/')}/api/v1/reports"
-    return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback}).encode()
+    return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback_of(meta, site)}).encode()
+
+
+def callback_of(meta: Launch, site: Site) -> dict[str, str]:
+    """Return what whoever executes a run needs to report: the token, and where to, if the process knows that."""
+    if site.public_url is None:
+        return {"token": meta.token}
+    return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
 
 
 def taken(meta: Launch, execution_id: str) -> Ended | Accepted:
