@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any
 
 from foliot.engine.attempt import Attempt
@@ -55,7 +56,7 @@ class Launching:
 
     def start(self, launches: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
         """Begin to execute runs that the ledger says are ours since a moment."""
-        create_task = asyncio.get_running_loop().create_task
+        create_task = _task_maker(asyncio.get_running_loop())
         pickups = self._instance.settings.max_pickups
         active, execute = self.active, self._execute
         for row, rule in launches:
@@ -320,6 +321,11 @@ class Launching:
     def terminate(self, attempt: Attempt) -> None:
         """End a remote run by force: somebody has decided so, and it is in the ledger."""
         self._ask(attempt, forced=True)
+
+
+def _task_maker(loop: asyncio.AbstractEventLoop) -> Callable[..., asyncio.Task[None]]:
+    """How to make tasks: as the loop does, without a detour where nobody has asked it for tasks of another kind."""
+    return partial(asyncio.Task, loop=loop) if loop.get_task_factory() is None else loop.create_task
 
 
 def workflow_parts(document: Any) -> tuple[str, Any, Any]:
