@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from foliot import clock as time
 from foliot.clock import Clock
@@ -28,14 +28,13 @@ from foliot.engine.releasing import Releasing
 from foliot.engine.replanning import Replanning
 from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
-from foliot.engine.rules import document_of
 from foliot.engine.settling import Settled, Settling
+from foliot.engine.shelf import Shelf
 from foliot.engine.telling import tell_launches, tell_outcomes
 from foliot.errors import FoliotError
 from foliot.launch.base import Executor
 from foliot.model.rows import DueNow, HeldRun
 from foliot.model.run import RunId
-from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction, Work
@@ -73,7 +72,7 @@ class Engine:
         self.settings = settings or Settings()
         self.probe = probe or Probe()
         self.instance = Instance(self.settings, self.probe, queues)
-        self.launching = Launching(self.instance, executors, self._document, time.pause)
+        self.launching = Launching(self.instance, executors, Shelf(store), time.pause)
         self._store = store
         self._executors = executors
         self._clock = clock
@@ -443,14 +442,6 @@ class Engine:
             self.probe.unexpected(what, error)
 
     # --- the store ------------------------------------------------------------------------------------------------
-
-    async def _document(self, rule: Rule) -> Any:
-        action = rule.action
-        assert action.workflow_id is not None
-        row = await self._read(
-            lambda transaction: transaction.workflow(rule.namespace, action.workflow_id or "", action.workflow_version)
-        )
-        return None if row is None else document_of(row.document)
 
     async def _write(self, work: Work[T]) -> T:
         return await answer_of(self._store.write(work))

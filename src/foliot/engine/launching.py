@@ -14,7 +14,8 @@ from typing import Any
 from foliot.engine.attempt import Attempt
 from foliot.engine.instance import Instance
 from foliot.engine.room import Room
-from foliot.errors import FoliotError, LaunchError
+from foliot.engine.shelf import Shelf
+from foliot.errors import LaunchError
 from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
@@ -22,7 +23,6 @@ from foliot.model.run import Reason, RunId, RunRow, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
-Documents = Callable[[Rule], Awaitable[Any]]
 Pause = Callable[[float], Awaitable[None]]
 ABANDON_S = 5.0
 """How long an instance waits for runs that it has cancelled because it stops, or because their deadline is over."""
@@ -33,8 +33,8 @@ TASK = "foliot-run"
 class Launching:
     """The runs that one instance executes, and the outcomes that are still to be written."""
 
-    def __init__(self, instance: Instance, executors: dict[str, Executor], documents: Documents, pause: Pause) -> None:
-        """Take the executors by kind, and how to load a workflow's document."""
+    def __init__(self, instance: Instance, executors: dict[str, Executor], shelf: Shelf, pause: Pause) -> None:
+        """Take the executors by kind, and where to look things up."""
         self._instance = instance
         self._executors = executors
         self._rooms = {
@@ -42,7 +42,7 @@ class Launching:
             for kind, each in executors.items()
             if each.max_active or each.max_per_target
         }
-        self._documents = documents
+        self._shelf = shelf
         self._pause = pause
         self._asking: set[asyncio.Task[None]] = set()
         self.active: dict[HeldRun, Attempt] = {}
@@ -132,9 +132,11 @@ class Launching:
         row, rule = attempt.row, attempt.rule
         kind, options = "function", NO_OPTIONS
         if rule.action.function is None:
-            kind, options, attempt.dag = workflow_parts(await self._document(rule))
+            kind, options, attempt.dag = workflow_parts(await self._shelf.document(rule))
         attempt.executor = executor = self._executor(kind)
         attempt.launch = launch = self._launch(row, rule, options, attempt.waits, attempt)
+        if executor.wants_previous:
+            launch.previous = await self._shelf.previous(row)
         room = self._rooms.get(kind)
         if room is None:
             return await executor.run(attempt.dag, launch)
@@ -147,16 +149,6 @@ class Launching:
         payload = row.payload if row.payload is not None else rule.payload
         sign = self._instance.sign
         return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, sign, link)
-
-    async def _document(self, rule: Rule) -> Any:
-        name = rule.action.workflow_id
-        try:
-            document = await self._documents(rule)
-        except FoliotError as error:
-            raise LaunchError(f"the workflow {name!r} cannot be loaded: {error}") from error
-        if document is None:
-            raise LaunchError(f"there is no workflow {name!r}")
-        return document
 
     def _executor(self, kind: str) -> Executor:
         executor = self._executors.get(kind)
@@ -238,7 +230,7 @@ class Launching:
         if rule is None or rule.action.function is not None:
             return
         try:
-            kind, options, dag = workflow_parts(await self._document(rule))
+            kind, options, dag = workflow_parts(await self._shelf.document(rule))
             executor = self._executor(kind)
         except LaunchError as error:
             self._instance.probe.warn(f"cannot end run {row.id}: {error}")

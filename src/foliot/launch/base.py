@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from foliot.model.kept import as_json
 from foliot.model.run import RunRow, RunState, idempotency_key
@@ -16,6 +16,8 @@ from foliot.model.schedule import Action
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREAD = object()
 NO_OPTIONS: Mapping[str, Any] = {}
+Previous: TypeAlias = tuple[str | None, str | None]
+"""The execution ids of the schedule's last success and, if that is later, of its last failure."""
 MOST_PROGRESS_BYTES = 4_096
 
 
@@ -48,7 +50,10 @@ class Launch:
     then.  Both are called on the event loop that runs the executor.
     """
 
-    __slots__ = ("_payload", "_row", "_text", "action", "link", "namespace", "options", "schedule_id", "sign", "waits")
+    __slots__ = (
+        "_payload", "_row", "_text", "action", "link", "namespace", "options", "previous", "schedule_id", "sign",
+        "waits",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a run is made of
         self,
@@ -70,6 +75,7 @@ class Launch:
         self.waits = waits
         self.sign = sign
         self.link = link or Link()
+        self.previous: Previous = (None, None)
         self.namespace = namespace
         self.schedule_id = schedule_id
         self.action = action
@@ -99,6 +105,16 @@ class Launch:
     def attempt(self) -> int:
         """Return which attempt this is; the first is 1."""
         return self._row.attempt
+
+    @property
+    def failures(self) -> int:
+        """Return how often the run has failed before; a worker that was lost is no failure."""
+        return self._row.failures
+
+    @property
+    def delivery_id(self) -> str:
+        """Return the key and, after a failure, its number: what a target must not take twice."""
+        return f"{self.key}.{self.failures}" if self.failures else self.key
 
     @property
     def payload(self) -> Any:
@@ -187,6 +203,8 @@ class Executor(ABC):
 
     remote = False
     """Whether runs go on without this process."""
+    wants_previous = False
+    """Whether it hands on what the run before has left: then ``Launch.previous`` says which that was."""
     max_active = 0
     """The most runs that are executed at a time; 0 is no bound."""
     max_per_target = 0

@@ -1,7 +1,8 @@
 """Runs as tasks of Celery: the key is the task's id, the result backend says how it ended.
 
 Celery does not recognise an id that it has seen.  So the backend is asked before a task is sent again: one that has
-begun or ended is followed, not repeated; one of which nothing is known is sent, under the same id.
+begun or ended is followed, not repeated; one of which nothing is known is sent, under the same id.  Another try
+after a failure is another task, whose id has the number of failures behind the key.
 """
 
 from __future__ import annotations
@@ -61,19 +62,19 @@ class CeleryExecutor(Executor):
             raise LaunchRefused("the Celery app has no result backend: its tasks cannot be followed")
         await self._call(partial(self._send, task, dag, meta))
         if done == "reported":
-            return Accepted(meta.key)
+            return Accepted(meta.delivery_id)
         if done == "taken":
-            return Ended(execution_id=meta.key)
-        return self._ended(meta.key, await self._end_of(meta.key))
+            return Ended(execution_id=meta.delivery_id)
+        return self._ended(meta.delivery_id, await self._end_of(meta.delivery_id))
 
     async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
         """Revoke the task; one that has begun is told to end."""
-        await self._call(partial(self._app.control.revoke, meta.key, terminate=True, signal="SIGTERM"))
+        await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGTERM"))
         return False
 
     async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
         """Revoke the task, and kill it if it has begun."""
-        await self._call(partial(self._app.control.revoke, meta.key, terminate=True, signal="SIGKILL"))
+        await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGKILL"))
 
     async def aclose(self) -> None:
         """Follow nothing more, and close the connections."""
@@ -83,13 +84,13 @@ class CeleryExecutor(Executor):
         self._thread.shutdown(wait=False)
 
     def _send(self, task: str, dag: Any, meta: Launch) -> None:
-        if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.key).state != UNKNOWN:
+        if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.delivery_id).state != UNKNOWN:
             return
         queue = meta.options.get("queue")
         self._app.send_task(
             task,
             kwargs={"dag": dag, "meta": meta.meta, "callback": callback_of(meta, self._site)},
-            task_id=meta.key,
+            task_id=meta.delivery_id,
             retry=False,
             **({} if queue is None else {"queue": queue}),
         )

@@ -49,7 +49,11 @@ class NatsExecutor(Executor):
                 subject,
                 message_of(dag, meta, self._site),
                 timeout=self._timeout_s,
-                headers={"Nats-Msg-Id": meta.key, "Foliot-Run-Id": meta.run_id, "Foliot-Attempt": str(meta.attempt)},
+                headers={
+                    "Nats-Msg-Id": meta.delivery_id,
+                    "Foliot-Run-Id": meta.run_id,
+                    "Foliot-Attempt": str(meta.attempt),
+                },
             )
         except NoStreamResponseError:
             raise LaunchError(f"no stream takes the subject {subject!r}") from None

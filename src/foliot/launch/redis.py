@@ -48,7 +48,8 @@ class RedisExecutor(Executor):
         message = message_of(dag, meta, self._site)
         try:
             added = await self._add_once(
-                keys=[stream, f"{PREFIX}{stream}:{meta.key}"], args=[meta.key, meta.run_id, message, self._remember_ms]
+                keys=[stream, f"{PREFIX}{stream}:{meta.delivery_id}"],
+                args=[meta.key, meta.run_id, message, self._remember_ms],
             )
         except NoConnection:
             raise LaunchError("cannot reach Redis") from None

@@ -1,0 +1,354 @@
+"""Runs as workflows of a Temporal cluster: started under an id of the tick, followed to their end.
+
+The request id is the run's own, so a start that is sent again finds what it began before; and a workflow that has
+ended meanwhile says which request had begun it.  What the previous run left, its result or its failure, is handed on
+as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from google.protobuf.message import Message
+from temporalio.api.common.v1 import Payloads
+from temporalio.api.enums.v1 import EventType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy
+from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailure
+from temporalio.api.failure.v1 import Failure
+from temporalio.api.workflowservice.v1 import StartWorkflowExecutionRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode, TLSConfig
+
+from foliot.clock import pause
+from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.launch.base import Ended, Executor, Launch
+from foliot.launch.message import text_option
+from foliot.launch.site import Site, known_options, only, whole
+from foliot.launch.temporal_wire import close_event_of, failure_text, history_request, search_attributes
+from foliot.model.kept import as_json, cut
+from foliot.model.run import RunState
+
+CONFIGURED = ("address", "namespace", "api_key", "tls", "max_active")
+OPTIONS = (
+    "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done",
+    "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
+)  # fmt: skip
+CALL_S = timedelta(seconds=10)
+POLL_S = timedelta(seconds=70)
+"""How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
+AGAIN_S = 1.0
+"""The pause after a question that could not be answered."""
+REMEMBERED = 1_000
+"""Of how many ended workflows the end is remembered, for the runs after them."""
+HOPELESS = (
+    RPCStatusCode.INVALID_ARGUMENT,
+    RPCStatusCode.NOT_FOUND,
+    RPCStatusCode.PERMISSION_DENIED,
+    RPCStatusCode.UNAUTHENTICATED,
+    RPCStatusCode.UNIMPLEMENTED,
+    RPCStatusCode.FAILED_PRECONDITION,
+)
+
+
+class Execution(NamedTuple):
+    """One execution of a workflow; the ledger keeps it as text."""
+
+    workflow_id: str
+    run_id: str
+
+    def __str__(self) -> str:
+        return f"{self.workflow_id}/{self.run_id}"
+
+
+class End(NamedTuple):
+    """How a workflow ended, as the server tells it."""
+
+    state: RunState
+    result: Payloads | None = None
+    failure: Failure | None = None
+    said: str | None = None
+
+
+class TemporalExecutor(Executor):
+    """Starts workflows, and follows them."""
+
+    remote = True
+    wants_previous = True
+
+    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+        """Take where the cluster is; nothing is connected yet."""
+        only(configured, "temporal", *CONFIGURED)
+        self._address = _text(configured, "address", "127.0.0.1:7233")
+        self._namespace = _text(configured, "namespace", "default")
+        self._api_key = configured.get("api_key")
+        self._tls = _tls_of(configured.get("tls"))
+        self.max_active = whole(configured, "temporal", "max_active", 1_000)
+        self._site = site
+        self._connected: Client | None = None
+        self._connecting = asyncio.Lock()
+        self._ends: OrderedDict[str, End] = OrderedDict()
+
+    async def run(self, dag: Any, meta: Launch) -> Ended:
+        """Start the workflow, unless an earlier attempt has, and wait for its end."""
+        known_options(meta.options, *OPTIONS)
+        done = meta.options.get("done", "followed")
+        if done not in ("followed", "taken"):
+            raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
+        client = await self._client()
+        execution = await self._start(client, await self._request(client, dag, meta))
+        if done == "taken":
+            return Ended(execution_id=str(execution))
+        end = await self._end_of(client, execution)
+        return await self._ended(client, execution, end)
+
+    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+        """Ask the workflow to end; whoever follows it will see how it does."""
+        client = await self._client()
+        await _told(client.get_workflow_handle(workflow_id_of(meta)).cancel(rpc_timeout=CALL_S))
+        return bool(meta.options.get("done", "followed") == "followed")
+
+    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+        """End the workflow by force."""
+        client = await self._client()
+        handle = client.get_workflow_handle(workflow_id_of(meta))
+        await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=CALL_S))
+
+    # --- beginning ------------------------------------------------------------------------------------------------
+
+    async def _client(self) -> Client:
+        async with self._connecting:
+            if self._connected is None:
+                try:
+                    self._connected = await Client.connect(
+                        self._address, namespace=self._namespace, api_key=self._api_key, tls=self._tls, lazy=True
+                    )
+                except (RuntimeError, ValueError) as error:
+                    raise LaunchRefused(f"Temporal cannot be reached as configured: {error}") from None
+            return self._connected
+
+    async def _request(self, client: Client, dag: Any, meta: Launch) -> StartWorkflowExecutionRequest:
+        options, convert = meta.options, client.data_converter
+        request = StartWorkflowExecutionRequest(
+            namespace=self._namespace,
+            workflow_id=workflow_id_of(meta),
+            request_id=meta.delivery_id,
+            identity=client.identity,
+            workflow_id_reuse_policy=_reuse_policy(meta),
+            workflow_id_conflict_policy=WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+        )
+        request.workflow_type.name = text_option(meta, "workflow")
+        request.task_queue.name = text_option(meta, "task_queue")
+        request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
+        for name, value in {"foliot": _about(meta), **_mapping(options, "memo")}.items():
+            request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
+        search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
+        for name in ("execution", "run", "task"):
+            _set_timeout(getattr(request, f"workflow_{name}_timeout"), options, f"{name}_timeout_ms")
+        await self._hand_on(client, request, meta)
+        return request
+
+    async def _hand_on(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> None:
+        """Give the workflow what was left before: the last result, and the last failure, if that is later."""
+        succeeded, failed = meta.previous
+        if succeeded is not None and (end := await self._known_end(client, succeeded)) and end.result is not None:
+            request.last_completion_result.CopyFrom(end.result)
+        if failed is not None and (end := await self._known_end(client, failed)) and end.failure is not None:
+            request.continued_failure.CopyFrom(end.failure)
+
+    async def _known_end(self, client: Client, execution_id: str) -> End | None:
+        """Return how an earlier run ended, from memory or from the server, which may have forgotten it."""
+        if execution_id not in self._ends:
+            workflow_id, _, run_id = execution_id.rpartition("/")
+            try:
+                end = await self._look(client, Execution(workflow_id, run_id), wait=False)
+            except RPCError:
+                return None
+            if not isinstance(end, End):
+                return None
+            self._remember(execution_id, end)
+        return self._ends[execution_id]
+
+    async def _start(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
+        try:
+            answer = await client.workflow_service.start_workflow_execution(request, timeout=CALL_S)
+        except RPCError as error:
+            if error.status is RPCStatusCode.ALREADY_EXISTS:
+                return Execution(request.workflow_id, _begun_before(error, request))
+            raise _launch_error(error) from None
+        return Execution(request.workflow_id, answer.run_id)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    async def _end_of(self, client: Client, execution: Execution) -> End:
+        """Wait for the end of a workflow, and of whatever continues it."""
+        while True:
+            try:
+                found = await self._look(client, execution, wait=True)
+            except RPCError as error:
+                if error.status in HOPELESS:
+                    return End(RunState.FAILED, said=f"Temporal knows nothing of it any more: {error.status.name}")
+                await pause(AGAIN_S)
+                continue
+            if isinstance(found, End):
+                return found
+            execution = found or execution
+
+    async def _look(self, client: Client, execution: Execution, *, wait: bool) -> End | Execution | None:
+        """Ask how an execution ended: an end, what continues it, or nothing yet."""
+        request = history_request(self._namespace, execution.workflow_id, execution.run_id, wait=wait)
+        while True:
+            answer = await client.workflow_service.get_workflow_execution_history(request, timeout=POLL_S)
+            event = close_event_of(answer)
+            if event is not None:
+                break
+            if not answer.next_page_token or not wait:
+                return None
+            request.next_page_token = answer.next_page_token
+        kind, about = event
+        following = getattr(about, "new_execution_run_id", "")
+        if following:
+            return Execution(execution.workflow_id, following)
+        end: End = _END_OF[kind](about)
+        return end
+
+    async def _ended(self, client: Client, execution: Execution, end: End) -> Ended:
+        name, most = str(execution), self._site.max_result_bytes
+        self._remember(name, end)
+        if end.state is RunState.SUCCESS:
+            values = [] if end.result is None else await client.data_converter.decode(end.result.payloads)
+            value = values[0] if len(values) == 1 else values or None
+            return Ended(result=None if value is None else as_json(value, most), execution_id=name)
+        said = end.said if end.failure is None else failure_text(end.failure)
+        return Ended(end.state, error=None if said is None else cut(said, most), execution_id=name)
+
+    def _remember(self, execution_id: str, end: End) -> None:
+        self._ends[execution_id] = end
+        if len(self._ends) > REMEMBERED:
+            self._ends.popitem(last=False)
+
+
+def workflow_id_of(meta: Launch) -> str:
+    """Return the id of a run's workflow: that of the tick, unless the workflow's options want it as it is."""
+    base = meta.options.get("workflow_id", meta.schedule_id)
+    if not isinstance(base, str):
+        raise LaunchRefused("the workflow's option workflow_id is no text")
+    wanted = meta.options.get("id", "suffix")
+    if wanted not in ("suffix", "as_is"):
+        raise LaunchRefused("the workflow's option id is neither 'suffix' nor 'as_is'")
+    if wanted == "as_is":
+        return base
+    moment = meta.scheduled_for.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{base}-{moment}" if meta.source == "schedule" else f"{base}-{moment}-{meta.key[:12]}"
+
+
+def _reuse_policy(meta: Launch) -> WorkflowIdReusePolicy.ValueType:
+    """How an id may be used again: as it is always, that of a tick only for another try after a failure."""
+    if meta.options.get("id") == "as_is":
+        return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+    if meta.failures:
+        return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+    return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+
+
+def _begun_before(error: RPCError, request: StartWorkflowExecutionRequest) -> str:
+    """Return the run id of a workflow that an earlier attempt has begun; another one's is refused."""
+    for detail in error.grpc_status.details:
+        known = WorkflowExecutionAlreadyStartedFailure()
+        if detail.Unpack(known) and known.start_request_id == request.request_id:
+            return known.run_id
+    raise LaunchRefused(f"the workflow id {request.workflow_id!r} is taken by somebody else's execution") from None
+
+
+def _launch_error(error: RPCError) -> LaunchError:
+    kind = LaunchRefused if error.status in HOPELESS else LaunchError
+    return kind(f"Temporal does not start it: {error.status.name}: {error.message}")
+
+
+async def _told(call: Any) -> None:
+    """Tell a workflow to end, which may have ended already."""
+    try:
+        await call
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+
+
+def _arguments(dag: Any, meta: Launch) -> list[Any]:
+    given = meta.options.get("args")
+    if given is None:
+        return [{"dag": dag, "meta": meta.meta}]
+    if not isinstance(given, list):
+        raise LaunchRefused("the workflow's option args is no list")
+    return given
+
+
+def _about(meta: Launch) -> dict[str, Any]:
+    return {name: value for name, value in meta.meta.items() if name != "payload"}
+
+
+def _mapping(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = options.get(name, {})
+    if not isinstance(value, Mapping):
+        raise LaunchRefused(f"the workflow's option {name} is no object")
+    return value
+
+
+def _set_timeout(field: Any, options: Mapping[str, Any], name: str) -> None:
+    value = options.get(name)
+    if value is None:
+        return
+    if type(value) is not int or value < 1:
+        raise LaunchRefused(f"the workflow's option {name} is no whole number of milliseconds")
+    field.FromMilliseconds(value)
+
+
+def _text(configured: Mapping[str, Any], name: str, default: str) -> str:
+    value = configured.get(name, default)
+    if not isinstance(value, str) or not value:
+        raise InvalidField(f"executors.temporal.{name}", "expected text")
+    return value
+
+
+def _tls_of(value: Any) -> bool | TLSConfig:
+    """Return how to secure the connection: not at all, with the machine's authorities, or as files say."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if not isinstance(value, Mapping) or not set(value) <= {"ca", "cert", "key", "domain"}:
+        raise InvalidField("executors.temporal.tls", "expected true, false, or the files ca, cert and key, and domain")
+    try:
+        read = {name: _read(value[name]) for name in ("ca", "cert", "key") if name in value}
+    except OSError as error:
+        raise InvalidField("executors.temporal.tls", f"{error.filename}: {error.strerror}") from None
+    return TLSConfig(
+        server_root_ca_cert=read.get("ca"),
+        client_cert=read.get("cert"),
+        client_private_key=read.get("key"),
+        domain=value.get("domain"),
+    )
+
+
+def _read(path: Any) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 - the same for text and paths
+        return file.read()
+
+
+def _completed(about: Message) -> End:
+    return End(RunState.SUCCESS, result=about.result)  # type: ignore[attr-defined]
+
+
+def _failed(about: Message) -> End:
+    return End(RunState.FAILED, failure=about.failure)  # type: ignore[attr-defined]
+
+
+_END_OF: dict[int, Any] = {
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: _completed,
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: _failed,
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: lambda _: End(RunState.CANCELLED, said="cancelled"),
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: lambda about: End(
+        RunState.TERMINATED, said=about.reason or "terminated"
+    ),
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: lambda _: End(RunState.TIMED_OUT, said="timed out"),
+}
