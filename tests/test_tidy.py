@@ -46,9 +46,11 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "launch": frozenset({"model", "errors", "clock", "threads"}),
     "engine": frozenset({"model", "spec", "plan", "store.base", "launch.base", "clock", "settings", "errors"}),
     "operations": frozenset({"model", "spec", "plan", "store.base", "clock", "settings", "errors"}),
-    "api": frozenset({"operations", "model", "errors"}),
+    "wire": frozenset({"model", "spec.document", "errors"}),
+    "api": frozenset({"operations", "model", "wire", "errors"}),
     "web": frozenset({"operations", "model", "errors"}),
-    "client": frozenset({"model", "errors"}),
+    "methods": frozenset({"operations"}),
+    "client": frozenset({"api.routes", "operations", "methods", "model", "wire", "clock", "errors"}),
     "authoring": frozenset({"spec", "model", "clock", "errors"}),
     # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
     # The others are doors to a store: the embedded twins, the clock and the events of an engine.
@@ -81,6 +83,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "nats", "redis", "aio_pika"}),
     "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
     "api": frozenset({"fastapi", "starlette", "pydantic", "grpc", "temporalio", "google", "mcp", "jwt"}),
+    "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"fastapi", "starlette"}),
     "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
     "wiring": EVERYTHING,

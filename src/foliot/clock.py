@@ -32,6 +32,11 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+def wait_here(seconds: float) -> None:
+    """Do nothing for a while, in a thread that may."""
+    time.sleep(seconds)
+
+
 async def wait(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event, but no longer than that; return whether it happened."""
     try:

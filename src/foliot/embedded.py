@@ -11,12 +11,12 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
 from foliot import eventloop, wiring
@@ -24,19 +24,16 @@ from foliot.declaring import Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField
-from foliot.operations import control, declared, reports, schedules, targets, workflows
-from foliot.operations import runs as ledger
-from foliot.operations import verify as proof
+from foliot.methods import AsyncMethods, SyncMethods
+from foliot.operations import declared
+from foliot.operations.desk import Desk
 from foliot.operations.drafting import check_name
-from foliot.operations.preview import preview_for
 from foliot.operations.session import Session
 from foliot.settings import Settings
 from foliot.stopping import stopping
-from foliot.store.base import Store, Transaction
+from foliot.store.base import Store
 
-P = ParamSpec("P")
 T = TypeVar("T")
-Operation = Callable[Concatenate[Session, P], T]
 LEAVE_S = 5.0
 """How long the end of the process waits for an engine that nobody has closed."""
 
@@ -87,6 +84,13 @@ class _Home:
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)
+
+    @property
+    def desk(self) -> Desk:
+        """Return where other doors to the same store hand in what they are asked."""
+        if self._store is None:
+            raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
+        return Desk(self._store, self._settings)
 
     def schedule(
         self, cron: str | None = None, /, *, schedule_id: str | None = None, **fields: Any
@@ -143,47 +147,7 @@ class _Home:
             self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
     def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
-        if self._store is None:
-            raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
-
-        def work(transaction: Transaction) -> T:
-            return operation(Session(transaction, self._settings, self._namespace, self._actor))
-
-        return self._store.write(work) if writes else self._store.read(work)
-
-
-class _Async(Generic[P, T]):
-    """An operation as an asynchronous method."""
-
-    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
-        self.operation = operation
-        self.writes = writes
-        self.__doc__ = operation.__doc__
-
-    def __get__(self, home: Foliot, owner: type[Foliot]) -> Callable[P, Coroutine[Any, Any, T]]:
-        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            bound = partial(_called, self.operation, args, kwargs)
-            return await asyncio.wrap_future(home._send(bound, writes=self.writes))  # noqa: SLF001 - one of its methods
-
-        call.__doc__ = self.__doc__
-        return call
-
-
-class _Sync(Generic[P, T]):
-    """An operation as a synchronous method."""
-
-    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
-        self.operation = operation
-        self.writes = writes
-        self.__doc__ = operation.__doc__
-
-    def __get__(self, home: SyncFoliot, owner: type[SyncFoliot]) -> Callable[P, T]:
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            bound = partial(_called, self.operation, args, kwargs)
-            return home._send(bound, writes=self.writes).result()  # noqa: SLF001 - it is one of its methods
-
-        call.__doc__ = self.__doc__
-        return call
+        return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
 def _declared(schedule_id: str, fields: dict[str, Any], session: Session) -> declared.Declared:
@@ -194,7 +158,7 @@ def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: Sessio
     return operation(session, *args, **kwargs)
 
 
-class Foliot(_Home):
+class Foliot(_Home, AsyncMethods):
     """Schedules in your own process, asynchronously.
 
     >>> async with Foliot("sqlite:///foliot.db") as foliot:
@@ -238,6 +202,9 @@ class Foliot(_Home):
                 await asyncio.get_running_loop().run_in_executor(None, store.close)
             self._opened = False
 
+    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return await asyncio.wrap_future(self._send(partial(_called, operation, args, kwargs), writes=writes))
+
     def _is_elsewhere(self) -> bool:
         return self._loop is not asyncio.get_running_loop()
 
@@ -272,41 +239,8 @@ class Foliot(_Home):
         """Close."""
         await self.close()
 
-    create = _Async(schedules.create)
-    upsert = _Async(schedules.upsert)
-    update = _Async(schedules.update)
-    patch = _Async(schedules.patch)
-    get = _Async(schedules.get, writes=False)
-    list_schedules = _Async(schedules.list_schedules, writes=False)
-    delete = _Async(schedules.delete)
-    history = _Async(schedules.history, writes=False)
-    versions = _Async(schedules.versions, writes=False)
-    restore = _Async(schedules.restore)
-    pause = _Async(control.pause)
-    resume = _Async(control.resume)
-    trigger = _Async(control.trigger)
-    skip = _Async(control.skip)
-    backfill = _Async(control.backfill)
-    backfills = _Async(control.backfills, writes=False)
-    cancel_backfill = _Async(control.cancel_backfill)
-    runs = _Async(ledger.runs, writes=False)
-    get_run = _Async(ledger.run, writes=False)
-    spans = _Async(ledger.spans, writes=False)
-    describe = _Async(ledger.describe, writes=False)
-    verify = _Async(proof.verify, writes=False)
-    preview = _Async(preview_for, writes=False)
-    put_workflow = _Async(workflows.put_workflow)
-    get_workflow = _Async(workflows.get_workflow, writes=False)
-    list_workflows = _Async(workflows.list_workflows, writes=False)
-    report = _Async(reports.report)
-    put_calendar = _Async(targets.put_calendar)
-    get_calendar = _Async(targets.get_calendar, writes=False)
-    list_calendars = _Async(targets.list_calendars, writes=False)
-    pause_target = _Async(targets.pause_target)
-    resume_target = _Async(targets.resume_target)
 
-
-class SyncFoliot(_Home):
+class SyncFoliot(_Home, SyncMethods):
     """Schedules in your own process, synchronously; the engine runs on a thread of its own.
 
     >>> with SyncFoliot("sqlite:///foliot.db") as foliot:
@@ -345,6 +279,9 @@ class SyncFoliot(_Home):
             self._opened = False
             _open.discard(self)
 
+    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._send(partial(_called, operation, args, kwargs), writes=writes).result()
+
     def _leave(self) -> None:
         """Close in a hurry, because the process ends: runs are handed back, and who does not answer is left alone."""
         if self._process != os.getpid():  # a fork of the one that has opened it
@@ -371,39 +308,6 @@ class SyncFoliot(_Home):
     ) -> None:
         """Close."""
         self.close()
-
-    create = _Sync(schedules.create)
-    upsert = _Sync(schedules.upsert)
-    update = _Sync(schedules.update)
-    patch = _Sync(schedules.patch)
-    get = _Sync(schedules.get, writes=False)
-    list_schedules = _Sync(schedules.list_schedules, writes=False)
-    delete = _Sync(schedules.delete)
-    history = _Sync(schedules.history, writes=False)
-    versions = _Sync(schedules.versions, writes=False)
-    restore = _Sync(schedules.restore)
-    pause = _Sync(control.pause)
-    resume = _Sync(control.resume)
-    trigger = _Sync(control.trigger)
-    skip = _Sync(control.skip)
-    backfill = _Sync(control.backfill)
-    backfills = _Sync(control.backfills, writes=False)
-    cancel_backfill = _Sync(control.cancel_backfill)
-    runs = _Sync(ledger.runs, writes=False)
-    get_run = _Sync(ledger.run, writes=False)
-    spans = _Sync(ledger.spans, writes=False)
-    describe = _Sync(ledger.describe, writes=False)
-    verify = _Sync(proof.verify, writes=False)
-    preview = _Sync(preview_for, writes=False)
-    put_workflow = _Sync(workflows.put_workflow)
-    get_workflow = _Sync(workflows.get_workflow, writes=False)
-    list_workflows = _Sync(workflows.list_workflows, writes=False)
-    report = _Sync(reports.report)
-    put_calendar = _Sync(targets.put_calendar)
-    get_calendar = _Sync(targets.get_calendar, writes=False)
-    list_calendars = _Sync(targets.list_calendars, writes=False)
-    pause_target = _Sync(targets.pause_target)
-    resume_target = _Sync(targets.resume_target)
 
 
 class EngineThread:

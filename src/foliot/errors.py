@@ -8,6 +8,8 @@
     │   │   └── UnknownZone     … a time zone that the pinned time zone data does not have
     │   ├── InvalidTime         … an instant: naive where a zone is needed, or not a time at all
     │   └── InvalidField        … any other field of a request; names it
+    ├── Unauthenticated         nobody knows who asks; show a key or a token
+    ├── Forbidden               whoever asks may not do that; ask for a role
     ├── NotFound                there is no such schedule, run, backfill, calendar or workflow
     ├── Conflict                the change does not fit what is stored; read again and decide again
     │   ├── AlreadyExists       … the id is taken
@@ -121,6 +123,18 @@ class InvalidField(InvalidInput):
         self.problem = problem
 
 
+class Unauthenticated(FoliotError):
+    """Nobody knows who asks."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(FoliotError):
+    """Whoever asks may not do that."""
+
+    code = "forbidden"
+
+
 class NotFound(FoliotError):
     """There is no such thing, or not for this caller."""
 
@@ -148,6 +162,7 @@ class StaleToken(Conflict):
         """Say which token was given and which would have been right."""
         super().__init__(f"token: {given} is stale, the schedule is at {token}; read it again, then decide again")
         self.field = "token"
+        self.given = given
         self.token = token
 
 

@@ -27,6 +27,7 @@ from foliot.store.migrate import Migrator
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from foliot.operations.desk import Desk
     from foliot.operations.proof import Proof
 
 EMBEDDED = "sqlite:"
@@ -168,20 +169,23 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     )
 
 
-def build_service(host: str) -> FastAPI:
+def build_service(host: str, desk: Desk) -> FastAPI:
     """Return the service with its page, to be served on ``host``.
 
     There is no authentication yet, so only loopback addresses are allowed: nobody else can reach them.
     """
-    from foliot.api.rest.app import create_app
-    from foliot.operations.context import Context
+    from foliot.api.rest.app import Service, create_app
     from foliot.web.app import mount_page
 
-    if not _is_loopback(host):
-        raise InvalidInput(f"--host {host}: only a loopback address such as 127.0.0.1, because there is no login yet")
-    app = create_app(Context(SystemClock(), version("foliot")), hosts=["127.0.0.1", "localhost", "[::1]", host])
+    app = create_app(Service(desk, version("foliot"), ("127.0.0.1", "localhost", "[::1]", host)))
     mount_page(app)
     return app
+
+
+def refuse_open_doors(host: str) -> None:
+    """Raise unless only this machine can reach an address."""
+    if not _is_loopback(host):
+        raise InvalidInput(f"--host {host}: only a loopback address such as 127.0.0.1, because there is no login yet")
 
 
 def _sqlite_path(url: str) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from foliot import Foliot, Settings, SyncFoliot
-from foliot.embedded import _Async, _Sync
 from foliot.engine.probe import Event
 from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound
+from foliot.methods import AsyncMethods, SyncMethods, _Async, _Sync
 from foliot.model.schedule import Run
 
 SECONDS = 60
@@ -112,7 +112,7 @@ def operations(kind: type, descriptor: type) -> dict[str, Any]:
 
 
 def test_the_twins_have_the_same_operations() -> None:
-    one, other = operations(Foliot, _Async), operations(SyncFoliot, _Sync)
+    one, other = operations(AsyncMethods, _Async), operations(SyncMethods, _Sync)
     assert list(one) == list(other)
     for name in one:
         assert (one[name].operation, one[name].writes) == (other[name].operation, other[name].writes), name
@@ -121,7 +121,7 @@ def test_the_twins_have_the_same_operations() -> None:
 def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
     reads = {"get", "list_schedules", "history", "versions", "backfills", "runs", "get_run", "spans", "describe",
              "verify", "preview", "get_workflow", "list_workflows", "get_calendar", "list_calendars"}  # fmt: skip
-    members = operations(SyncFoliot, _Sync)
+    members = operations(SyncMethods, _Sync)
     assert {name for name, member in members.items() if not member.writes} == reads
     assert all(member.__doc__ for member in members.values())
 
@@ -132,7 +132,7 @@ def test_the_twins_are_built_alike() -> None:
 
 def test_an_operation_keeps_its_documentation(url: str) -> None:
     with SyncFoliot(url, engine=False) as foliot:
-        assert foliot.pause.__doc__ == operations(Foliot, _Async)["pause"].__doc__
+        assert foliot.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
 
 
 def test_both_twins_look_ahead(url: str) -> None:

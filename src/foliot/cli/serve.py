@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +13,8 @@ from foliot.cli.worker import DEFAULT_QUEUE, STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from foliot.cli.events import EventLines
+    from foliot.embedded import Foliot
 
 DEFAULT_PORT = 8640
 
@@ -38,43 +36,44 @@ def serve_command(
     """
     import asyncio
 
-    import uvicorn
-
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
-    from foliot.wiring import build_service, find_functions_in, settle_in
+    from foliot.embedded import Foliot
+    from foliot.wiring import find_functions_in, refuse_open_doors
 
-    server = uvicorn.Server(uvicorn.Config(build_service(host), log_level="warning"))
+    refuse_open_doors(host)
     lines = EventLines(SystemClock())
     find_functions_in(app_dir)
-    settle_in()
+    foliot = Foliot(store, engine=not no_engine, listener=lines)
     listening = _listen(host, port)
     try:
-        code = asyncio.run(_serve(server, listening, None if no_engine else store, lines))
+        code = asyncio.run(_serve(foliot, listening, None if no_engine else first_line(store, (DEFAULT_QUEUE,)), lines))
     finally:
         listening.close()
     leave(code, lines)
 
 
-async def _serve(server: uvicorn.Server, listening: socket.socket, store: str | None, lines: EventLines) -> int:
-    """Run the server and, if there is a store, an engine beside it; the engine is the last to go."""
-    from foliot.embedded import Foliot
+async def _serve(foliot: Foliot, listening: socket.socket, about_engine: str | None, lines: EventLines) -> int:
+    """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
+    import uvicorn
+
     from foliot.stopping import stopping
+    from foliot.wiring import build_service, settle_in
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    async with AsyncExitStack() as stack:
-        # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
-        state = stack.enter_context(stopping())
-        if store is not None:
-            await stack.enter_async_context(Foliot(store, listener=lines))
-        lines.say(f"Foliot is on http://{shown}:{port} (Ctrl-C to stop)")
-        if store is not None:
-            lines.say(first_line(store, (DEFAULT_QUEUE,)))
-        if state.code is None:
-            await server.serve(sockets=[listening])
-        if store is not None:
-            lines.say(STOPPING)
+    # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
+    with stopping() as state:
+        async with foliot:
+            config = uvicorn.Config(build_service(host, foliot.desk), log_level="warning")
+            settle_in()
+            lines.say(f"Foliot is on http://{shown}:{port} (Ctrl-C to stop)")
+            if about_engine is not None:
+                lines.say(about_engine)
+            if state.code is None:
+                await uvicorn.Server(config).serve(sockets=[listening])
+            if about_engine is not None:
+                lines.say(STOPPING)
     return state.code or 0
 
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from google.protobuf.message import Message
 from temporalio.api.common.v1 import Payloads
 from temporalio.api.enums.v1 import EventType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy
 from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailure
@@ -335,12 +334,12 @@ def _read(path: Any) -> bytes:
         return file.read()
 
 
-def _completed(about: Message) -> End:
-    return End(RunState.SUCCESS, result=about.result)  # type: ignore[attr-defined]
+def _completed(about: Any) -> End:
+    return End(RunState.SUCCESS, result=about.result)
 
 
-def _failed(about: Message) -> End:
-    return End(RunState.FAILED, failure=about.failure)  # type: ignore[attr-defined]
+def _failed(about: Any) -> End:
+    return End(RunState.FAILED, failure=about.failure)
 
 
 _END_OF: dict[int, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -13,39 +13,51 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 
 
-def to_plain(value: Any) -> Any:
+Form = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""How one kind of dataclass is written otherwise than field by field, and how it is read."""
+Forms = Mapping[type, Form]
+NO_FORMS: Forms = {}
+
+
+def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
     """Return a value as JSON-ready data."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        if type(value) in forms:
+            return forms[type(value)][0](value)
+        return {name: to_plain(getattr(value, name), forms) for name in _names(type(value))}
     if isinstance(value, datetime):
         text = value.isoformat()
         return text.removesuffix("+00:00") + "Z" if value.tzinfo is not None else text
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): to_plain(each) for key, each in value.items()}
+        return {str(key): to_plain(each, forms) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(each) for each in value]
+        return [to_plain(each, forms) for each in value]
     return value
 
 
-def from_plain(kind: type[T], data: Any) -> T:
+def from_plain(kind: type[T], data: Any, forms: Forms = NO_FORMS) -> T:
     """Return the dataclass that :func:`to_plain` made the data of."""
-    read: T = _read(kind, data)
+    read: T = _read(kind, data, forms)
     return read
 
 
-def _read(kind: Any, data: Any) -> Any:
+def _read(kind: Any, data: Any, forms: Forms) -> Any:
     if kind is Any or data is None:
         return data
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        return _read_union(get_args(kind), data)
+        return _read_union(get_args(kind), data, forms)
     if origin is tuple:
-        return _read_tuple(get_args(kind), data)
+        return _read_tuple(get_args(kind), data, forms)
     if isinstance(kind, type) and is_dataclass(kind):
+        if kind in forms:
+            return forms[kind][1](data)
         hints = _hints(kind)
-        return kind(**{name: _read(hints[name], value) for name, value in data.items()})
+        return kind(**{name: _read(hints[name], value, forms) for name, value in data.items() if name in hints})
+    if isinstance(origin, type) and is_dataclass(origin):
+        return _read_generic(origin, get_args(kind), data, forms)
     if kind is datetime:
         moment = datetime.fromisoformat(data)
         return moment.astimezone(UTC) if data.endswith("Z") else moment
@@ -54,7 +66,19 @@ def _read(kind: Any, data: Any) -> Any:
     return data
 
 
-def _read_union(kinds: tuple[Any, ...], data: Any) -> Any:
+def _read_generic(kind: type, args: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    """Read a dataclass with parameters, such as ``Page[Run]``."""
+    given = dict(zip(kind.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # what makes it generic
+    hints = {name: _bound(hint, given) for name, hint in _hints(kind).items()}
+    return kind(**{name: _read(hints[name], value, forms) for name, value in data.items() if name in hints})
+
+
+def _bound(hint: Any, given: Mapping[Any, Any]) -> Any:
+    parameters = getattr(hint, "__parameters__", ())
+    return hint[tuple(given[each] for each in parameters)] if parameters else given.get(hint, hint)
+
+
+def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
     for kind in kinds:
         fits = (
             (isinstance(data, list) and get_origin(kind) is tuple)
@@ -62,14 +86,19 @@ def _read_union(kinds: tuple[Any, ...], data: Any) -> Any:
             or (isinstance(data, str) and (kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))))
         )
         if fits:
-            return _read(kind, data)
+            return _read(kind, data, forms)
     return data
 
 
-def _read_tuple(kinds: tuple[Any, ...], data: Any) -> Any:
+def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return tuple(_read(kinds[0], each) for each in data)
-    return tuple(_read(kind, each) for kind, each in zip(kinds, data, strict=True))
+        return tuple(_read(kinds[0], each, forms) for each in data)
+    return tuple(_read(kind, each, forms) for kind, each in zip(kinds, data, strict=True))
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 @cache

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from foliot.clock import Clock
 from foliot.errors import InvalidField, LimitExceeded, shown
 from foliot.model.finding import Finding
-from foliot.model.spec import NamedCalendar, SpecDocument
 from foliot.model.tick import Tick
 from foliot.operations.drafting import check_name, spec_of
 from foliot.operations.editing import calendar_of, newest_calendar
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
 from foliot.spec.compiled import compile_spec, zone_of
-from foliot.spec.document import read_spec
 from foliot.spec.explain import explain
 from foliot.spec.lint import lint
 from foliot.spec.occurrence import occurrences
@@ -32,15 +28,8 @@ class Preview:
 
     explanation: str
     timezone: str
-    ticks: list[Tick]
-    findings: list[Finding]
-
-
-def preview(
-    data: Mapping[str, Any], *, clock: Clock, after: int | None = None, count: int = 20, schedule_id: str = ""
-) -> Preview:
-    """Return what a spec will do after an instant (now, if left out), for a door that has no store."""
-    return _seen(read_spec(data), int(clock.now()) if after is None else after, count, schedule_id)
+    ticks: tuple[Tick, ...]
+    findings: tuple[Finding, ...]
 
 
 def preview_for(
@@ -54,20 +43,14 @@ def preview_for(
     spec = spec_of(given)
     since = session.now_ms // 1000 if after is None else epoch_s("after", after)
     calendars = tuple(calendar_of(newest_calendar(session, each)) for each in spec.exclude.named)
-    return _seen(spec, since, count, name, calendars)
-
-
-def _seen(
-    spec: SpecDocument, since: int, count: int, schedule_id: str, calendars: tuple[NamedCalendar, ...] = ()
-) -> Preview:
     if type(count) is not int or count < 1:
         raise InvalidField("count", f"{shown(count)}; expected a whole number from 1 to {MAX_PREVIEW}")
     if count > MAX_PREVIEW:
         raise LimitExceeded(f"count is {count}; at most {MAX_PREVIEW} ticks are previewed at once")
-    ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
+    ticks = compile_spec(spec, schedule_id=name, calendars=calendars)
     return Preview(
         explanation=explain(spec),
         timezone=zone_of(spec).name,
-        ticks=list(islice(occurrences(spec, ticks, since, schedule_id), count)),
-        findings=lint(spec, now=since, schedule_id=schedule_id, calendars=calendars),
+        ticks=tuple(islice(occurrences(spec, ticks, since, name), count)),
+        findings=tuple(lint(spec, now=since, schedule_id=name, calendars=calendars)),
     )

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from foliot import Foliot
-from foliot.embedded import _Async
 from foliot.errors import RequestReused, ScheduleClosed, StaleToken
+from foliot.methods import AsyncMethods, _Async
 from foliot.operations import control, schedules, targets, workflows
 from foliot.operations.session import Session
 from tests.conformance.operations.kit import FUNCTION, Bench, when
@@ -206,7 +205,8 @@ def test_a_change_of_something_else_says_how_it_was_before(bench: Bench) -> None
 
 def test_every_change_takes_a_request_id() -> None:
     """So that no answer that is lost on the way leads to a second change.  What a run's worker says has its fence."""
-    changes = [member.operation for member in vars(Foliot).values() if isinstance(member, _Async) and member.writes]
+    members = [member for member in vars(AsyncMethods).values() if isinstance(member, _Async)]
+    changes = [member.operation for member in members if member.writes]
     assert len(changes) == 17
     assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == ["report"]
 

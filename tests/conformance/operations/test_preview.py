@@ -64,7 +64,7 @@ def test_calendars_are_those_of_the_store(bench: Bench) -> None:
 def test_what_would_never_run_is_a_finding_here(bench: Bench) -> None:
     """A preview is for looking: it says what a new schedule would be refused for."""
     found = previewed(bench, cron="0 0 30 2 *")
-    assert found.ticks == []
+    assert found.ticks == ()
     assert [finding.code for finding in found.findings] == ["never-fires"]
 
 

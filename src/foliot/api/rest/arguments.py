@@ -1,0 +1,165 @@
+"""From a request to the arguments of an operation."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from starlette.requests import Request
+
+from foliot.api.routes import Route
+from foliot.errors import InvalidField, InvalidInput, shown
+
+MERGE_PATCH = "application/merge-patch+json"
+JSON_TYPES = ("application/json", MERGE_PATCH)
+FROM_HEADERS = ("request_id", "token")
+TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
+
+
+class Parameter(NamedTuple):
+    """A parameter of an operation, as a door sees it."""
+
+    name: str
+    kind: Any
+    default: Any
+    required: bool
+    repeated: bool
+
+
+class Taking(NamedTuple):
+    """What an operation takes: its parameters by name, and whether it takes fields that have no parameter."""
+
+    parameters: Mapping[str, Parameter]
+    fields: bool
+
+
+@cache
+def taking(operation: Callable[..., Any]) -> Taking:
+    """Return what an operation takes besides its session."""
+    hints = get_type_hints(operation)
+    found: dict[str, Parameter] = {}
+    fields = False
+    for name, parameter in list(inspect.signature(operation).parameters.items())[1:]:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            fields = True
+            continue
+        required = parameter.default is inspect.Parameter.empty
+        kind = hints.get(name, Any)
+        found[name] = Parameter(name, kind, None if required else parameter.default, required, _is_list(kind))
+    return Taking(found, fields)
+
+
+async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
+    """Return the arguments for a route's operation; raises :class:`~foliot.errors.InvalidInput`."""
+    known = taking(route.operation)
+    given = _from_headers(request, known)
+    given |= {name: _read(known.parameters[name], text) for name, text in _in_path(request, known)}
+    if request.method in ("GET", "DELETE"):
+        return given | _from_query(request, known, given)
+    body = await _body_of(request)
+    if route.whole is not None:
+        return given | {route.whole: _named(body, request)}
+    if not isinstance(body, dict):
+        raise InvalidInput("the body is no JSON object")
+    for name in body:
+        if name in request.path_params or (name in FROM_HEADERS and name in given):
+            raise InvalidField(name, "given twice: in the body, and in the path or a header")
+        if name not in known.parameters and not known.fields:
+            raise InvalidField(name, f"there is no such field; expected {_listed(known, request)}")
+    return given | (body if route.method != "PATCH" else _patched(body, request))
+
+
+def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:
+    return [(name, text) for name, text in request.path_params.items() if name in known.parameters]
+
+
+def _from_headers(request: Request, known: Taking) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if "request_id" in known.parameters and "idempotency-key" in request.headers:
+        given["request_id"] = request.headers["idempotency-key"]
+    if "token" in known.parameters and "if-match" in request.headers:
+        given["token"] = _token_of(request.headers["if-match"])
+    return given
+
+
+def _token_of(text: str) -> int:
+    plain = text.strip().removeprefix("W/").strip('"')
+    if not plain.isascii() or not plain.isdecimal() or len(plain) > 18:
+        raise InvalidField("If-Match", f'{shown(text)}; expected the ETag that a schedule came with, such as "7"')
+    return int(plain)
+
+
+def _from_query(request: Request, known: Taking, given: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in request.query_params:
+        if name == "namespace":
+            continue
+        if name not in known.parameters or name in given:
+            raise InvalidField(name, f"there is no such parameter; expected {_listed(known, request)}")
+        found[name] = _read(known.parameters[name], request.query_params[name])
+    return found
+
+
+def _listed(known: Taking, request: Request) -> str:
+    names = [name for name in known.parameters if name not in request.path_params and name not in FROM_HEADERS]
+    return ", ".join(names) or "none at all"
+
+
+def _read(parameter: Parameter, text: str) -> Any:
+    """Read a parameter from text, as its type wants it."""
+    kinds = _kinds(parameter.kind)
+    if bool in kinds:
+        if text.lower() in TRUE or text.lower() in FALSE:
+            return text.lower() in TRUE
+        raise InvalidField(parameter.name, f"{shown(text)}; expected true or false")
+    if int in kinds and str not in kinds:
+        if text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal() and len(text) <= 18:
+            return int(text)
+        raise InvalidField(parameter.name, f"{shown(text)}; expected a whole number")
+    return text
+
+
+def _kinds(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _is_list(kind: Any) -> bool:
+    return any(get_origin(each) is list for each in _kinds(kind))
+
+
+async def _body_of(request: Request) -> Any:
+    text = await request.body()
+    if not text:
+        return {}
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if media_type not in JSON_TYPES:
+        raise InvalidField("Content-Type", f"{shown(media_type)}; expected {' or '.join(JSON_TYPES)}")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InvalidInput("the body is no JSON") from None
+
+
+def _refuse_constant(text: str) -> None:
+    raise ValueError(text)
+
+
+def _patched(body: dict[str, Any], request: Request) -> dict[str, Any]:
+    """Return the fields of a patch: plain JSON leaves out what is null, a merge patch clears it."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == MERGE_PATCH:
+        return body
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _named(body: Any, request: Request) -> Any:
+    """Return a document with the name that its path gives it, which it may repeat."""
+    name = request.path_params.get("name")
+    if name is None or not isinstance(body, dict):
+        return body
+    if body.setdefault("name", name) != name:
+        raise InvalidField("name", f"{shown(body['name'])} is not the name in the path")
+    return body

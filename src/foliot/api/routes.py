@@ -1,0 +1,106 @@
+"""The routes of ``/api/v1``: which operation each one is, who may use it, and where its arguments come from.
+
+Where they come from follows from the operation's own signature.  What the path names is taken from the path,
+``request_id`` from the header ``Idempotency-Key``, ``token`` from ``If-Match``; everything else from the query of a GET
+or DELETE, and from the JSON body of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.api.roles import Role
+from foliot.model.page import Page
+from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
+from foliot.model.spec import NamedCalendar
+from foliot.model.verification import Verification
+from foliot.operations import control, reports, schedules, targets, workflows
+from foliot.operations import runs as ledger
+from foliot.operations import verify as proof
+from foliot.operations.preview import Preview, preview_for
+from foliot.operations.reports import Heard
+
+PREFIX = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route.
+
+    ``whole`` is the parameter that the body is as a whole.
+    """
+
+    method: str
+    path: str
+    role: Role
+    operation: Callable[..., Any]
+    answer: Any
+    tag: str
+    status: int = 200
+    whole: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what the path names."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def writes(self) -> bool:
+        """Return whether it changes anything."""
+        return self.method != "GET" and self.operation not in READING
+
+    @property
+    def name(self) -> str:
+        """Return the operation's name, which is that of its method in Python."""
+        return NAMES.get(self.operation, self.operation.__name__)
+
+
+READING = (preview_for,)
+"""Operations that write nothing although they take a body."""
+NAMES = {preview_for: "preview", ledger.run: "get_run"}
+
+_SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
+_ONE = "/schedules/{schedule_id}"
+
+ROUTES = (
+    Route("GET", "/schedules", Role.READER, schedules.list_schedules, Page[Schedule], _SCHEDULE),
+    Route("POST", "/schedules", Role.EDITOR, schedules.create, Schedule, _SCHEDULE, 201),
+    Route("GET", _ONE, Role.READER, schedules.get, Schedule, _SCHEDULE),
+    Route("PUT", _ONE, Role.EDITOR, schedules.upsert, Schedule, _SCHEDULE),
+    Route("PATCH", _ONE, Role.EDITOR, schedules.patch, Schedule, _SCHEDULE),
+    Route("DELETE", _ONE, Role.EDITOR, schedules.delete, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/describe", Role.READER, ledger.describe, Description, _SCHEDULE),
+    Route("POST", f"{_ONE}/pause", Role.OPERATOR, control.pause, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/resume", Role.OPERATOR, control.resume, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/fire", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/trigger", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/skip", Role.OPERATOR, control.skip, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/backfills", Role.READER, control.backfills, tuple[Backfill, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, control.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
+    Route("POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, control.cancel_backfill, Backfill, _SCHEDULE),
+    Route("GET", f"{_ONE}/history", Role.READER, schedules.history, Page[Change], _SCHEDULE),
+    Route("GET", f"{_ONE}/versions", Role.READER, schedules.versions, tuple[Version, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, schedules.restore, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/runs", Role.READER, ledger.runs, Page[Run], _RUN),
+    Route("GET", f"{_ONE}/spans", Role.READER, ledger.spans, tuple[SpanRecord, ...], _RUN),
+    Route("GET", f"{_ONE}/verify", Role.READER, proof.verify, Verification, _SCHEDULE),
+    Route("GET", "/runs/{run_id}", Role.READER, ledger.run, Run, _RUN),
+    Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
+    Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
+    Route("GET", "/audit", Role.READER, schedules.history, Page[Change], "audit"),
+    Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
+    Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
+    Route(
+        "PUT", "/workflows/{workflow_id}", Role.EDITOR, workflows.put_workflow, Workflow, _WORKFLOW, whole="document"
+    ),
+    Route("POST", "/workflows/{workflow_id}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
+    Route("POST", "/workflows/{workflow_id}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("POST", "/queues/{queue}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
+    Route("POST", "/queues/{queue}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
+    Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
+    Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
+)

@@ -1,0 +1,11 @@
+"""Foliot over HTTP: :class:`Client` and :class:`AsyncClient` have the same methods as a store in this process.
+
+Nothing of the server is needed: ``Client`` has the standard library only, ``AsyncClient`` aiohttp besides.
+"""
+
+from __future__ import annotations
+
+from foliot.client.asynchronous import AsyncClient
+from foliot.client.synchronous import Client
+
+__all__ = ["AsyncClient", "Client"]

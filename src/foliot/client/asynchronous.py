@@ -1,0 +1,94 @@
+"""The asynchronous client, on aiohttp."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from foliot.client.core import (
+    ATTEMPTS,
+    BUSY,
+    RETRY_S,
+    TIMEOUT_S,
+    Question,
+    address_of,
+    answer,
+    question,
+    unreachable,
+)
+from foliot.clock import pause
+from foliot.methods import AsyncMethods
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+
+class AsyncClient(AsyncMethods):
+    """A service somewhere else, asked asynchronously.
+
+    >>> async with AsyncClient("http://127.0.0.1:8640") as foliot:
+    ...     await foliot.pause("report", note="maintenance")
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        namespace: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Take the service's address; nothing is connected yet.  ``key`` is an API key or a signed token."""
+        self._address = address_of(url, namespace, key)
+        self._timeout_s = timeout_s
+        self._tls = tls
+        self._session: ClientSession | None = None
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens others."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def __aenter__(self) -> Self:
+        """Nothing has to be opened."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        await self.close()
+
+    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        from aiohttp import ClientError
+
+        asked = question(self._address, operation, args, kwargs)
+        for attempt in range(ATTEMPTS):
+            last = attempt == ATTEMPTS - 1
+            try:
+                status, body = await self._send(asked)
+            except (ClientError, OSError) as error:
+                if last:
+                    raise unreachable(self._address, error) from error
+            else:
+                if status not in BUSY or last:
+                    return answer(asked, status, body)
+            await pause(RETRY_S * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _send(self, asked: Question) -> tuple[int, bytes]:
+        from aiohttp import ClientSession, ClientTimeout
+        from yarl import URL
+
+        if self._session is None:
+            self._session = ClientSession(timeout=ClientTimeout(total=self._timeout_s))
+        url = URL(f"{self._address.origin}{asked.target}", encoded=True)
+        ask = self._session.request(
+            asked.method, url, data=asked.body, headers=asked.headers, ssl=self._tls or True, allow_redirects=False
+        )
+        async with ask as found:
+            return found.status, await found.read()

@@ -1,0 +1,181 @@
+"""What both clients do without touching a network: a call becomes a request, an answer becomes what was asked for.
+
+The table of routes is the server's own, so the two cannot differ.  A change that names no request id is given one: a
+request that is sent again because its answer was lost is done once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from secrets import token_hex
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from foliot.api.routes import PREFIX, ROUTES, Route
+from foliot.client.raising import error_of
+from foliot.errors import InvalidField, StoreUnavailable
+from foliot.model.plain import to_plain
+from foliot.wire import decode, encode
+
+ATTEMPTS = 4
+RETRY_S = 0.2
+"""The pause before the second attempt; it doubles."""
+BUSY = (429, 502, 503, 504)
+"""Answers after which the same request may succeed."""
+HEADERS = {"request_id": "Idempotency-Key", "token": "If-Match"}
+TIMEOUT_S = 30.0
+
+
+class Question(NamedTuple):
+    """A request, and the type of its answer."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes | None
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a service is, and who asks it."""
+
+    host: str
+    port: int
+    path: str
+    secure: bool
+    namespace: str | None = None
+    key: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """Return the beginning of every address."""
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{shown}:{self.port}"
+
+
+def address_of(url: str, namespace: str | None, key: str | None) -> Address:
+    """Return what a URL says; raises :class:`~foliot.errors.InvalidField`."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise InvalidField("url", "expected the address of a service, such as http://127.0.0.1:8640")
+    secure = parts.scheme == "https"
+    try:
+        port = parts.port or (443 if secure else 80)
+    except ValueError:
+        raise InvalidField("url", "its port is no number from 1 to 65535") from None
+    return Address(parts.hostname, port, parts.path.rstrip("/"), secure, namespace, key)
+
+
+def question(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> Question:
+    """Return the request for an operation."""
+    given = _bound(operation, args, kwargs)
+    route = _route_of(operation, given)
+    headers = {"Accept": "application/json"}
+    if address.key is not None:
+        headers["Authorization"] = f"Bearer {address.key}"
+    if "request_id" in _signature(operation).parameters:
+        headers[HEADERS["request_id"]] = str(given.pop("request_id", None) or f"c-{token_hex(16)}")
+    if given.get("token") is not None:
+        headers[HEADERS["token"]] = f'"{given["token"]}"'
+    given.pop("token", None)
+    path, rest = _filled(route, given)
+    query = {} if address.namespace is None else {"namespace": address.namespace}
+    body = None
+    if route.method in ("GET", "DELETE"):
+        query |= {name: _text(value) for name, value in rest.items() if value is not None}
+    else:
+        body = _json(rest[route.whole] if route.whole else rest)
+        headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
+    target = f"{address.path}{PREFIX}{path}" + (f"?{urlencode(query)}" if query else "")
+    return Question(route.method, target, headers, body, route.answer)
+
+
+def answer(asked: Question, status: int, body: bytes) -> Any:
+    """Return what a request was answered with; raises what the operation has raised there."""
+    if 200 <= status < 300:
+        if not body:
+            return None
+        data = json.loads(body)
+        return data if asked.answer is None else decode(asked.answer, data)
+    raise error_of(status, body)
+
+
+def unreachable(address: Address, error: Exception) -> StoreUnavailable:
+    """Return the error that says that nobody answers."""
+    return StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
+
+
+@cache
+def _signature(operation: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(operation)
+
+
+def _bound(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return the arguments by name, as they are given; raises ``TypeError`` as the operation itself would."""
+    signature = _signature(operation)
+    bound = signature.bind(None, *args, **kwargs)
+    given: dict[str, Any] = {}
+    for name, value in list(bound.arguments.items())[1:]:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            given |= value
+        else:
+            given[name] = value
+    return given
+
+
+@cache
+def _routes(operation: Callable[..., Any]) -> tuple[Route, ...]:
+    return tuple(route for route in ROUTES if route.operation is operation)
+
+
+def _route_of(operation: Callable[..., Any], given: Mapping[str, Any]) -> Route:
+    """Return the route of an operation whose path names what is given."""
+    for route in _routes(operation):
+        if all(given.get(name) is not None or name not in _signature(operation).parameters for name in route.names):
+            return route
+    missing = ", ".join(sorted({name for route in _routes(operation) for name in route.names}))
+    raise InvalidField(missing, "it must be given")
+
+
+def _filled(route: Route, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the path with the names in it, and what is left."""
+    path, rest = route.path, dict(given)
+    for name in route.names:
+        value = rest.pop(name) if name in rest else _within(rest.get(route.whole or ""), name)
+        path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+    return path, rest
+
+
+def _within(document: Any, name: str) -> Any:
+    """Return the name of a document that is sent as a whole."""
+    value = document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+    if value is None:
+        raise InvalidField(name, "it must be given")
+    return value
+
+
+def _text(value: Any) -> str:
+    plain = to_plain(value)
+    return str(plain).lower() if isinstance(plain, bool) else str(plain)
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(encode(value), default=_plain, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField("payload", f"not JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return what people may write in Python and JSON has no word for."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    raise TypeError(f"a {type(value).__name__}")

@@ -1,0 +1,80 @@
+"""Answers as JSON: what every door but Python's own sends, and how a client reads it.
+
+A definition is written as the flat document that :meth:`~foliot.Foliot.upsert` takes, without what is as by default:
+what was read can be sent back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from foliot.model.plain import Forms, from_plain, to_plain
+from foliot.model.policy import CatchUp, Keep, OnResume, Overlap, Policy
+from foliot.model.schedule import Action, Definition
+from foliot.model.spec import SpecDocument
+from foliot.spec.document import document_json, read_spec
+
+T = TypeVar("T")
+CHOICES = {"overlap_policy": Overlap, "catchup_policy": CatchUp, "on_resume": OnResume, "buffer_keep": Keep}
+WINDOW = "catchup_window"
+"""How a document names ``catchup_window_s``: it may be any duration there."""
+
+
+def encode(value: Any) -> Any:
+    """Return an answer as JSON-ready data."""
+    return to_plain(value, FORMS)
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """Return the answer that :func:`encode` made the data of."""
+    return from_plain(kind, data, FORMS)
+
+
+def definition_document(definition: Definition) -> dict[str, Any]:
+    """Return a definition as the document that describes it."""
+    document: dict[str, Any] = {"spec": document_json(definition.spec)}
+    document |= _differing(definition.action, Action())
+    policy = _differing(definition.policy, Policy())
+    if "catchup_window_s" in policy:
+        policy[WINDOW] = policy.pop("catchup_window_s")
+    document |= policy
+    if definition.payload is not None:
+        document["payload"] = definition.payload
+    if definition.description:
+        document["description"] = definition.description
+    if definition.labels:
+        document["labels"] = dict(definition.labels)
+    return document
+
+
+def read_definition(document: dict[str, Any]) -> Definition:
+    """Return the definition that a document describes, which has been checked before."""
+    policy = {name: document[name] for name in _POLICY_FIELDS if name in document}
+    if WINDOW in document:
+        policy["catchup_window_s"] = document[WINDOW]
+    for name, kind in CHOICES.items():
+        if name in policy:
+            policy[name] = kind(policy[name])
+    return Definition(
+        spec=read_spec(document["spec"]),
+        action=Action(**{name: document[name] for name in _ACTION_FIELDS if name in document}),
+        policy=Policy(**policy),
+        payload=document.get("payload"),
+        description=document.get("description", ""),
+        labels=tuple(sorted(document.get("labels", {}).items())),
+    )
+
+
+def _differing(value: Any, default: Any) -> dict[str, Any]:
+    """Return the fields that are not as by default, as JSON-ready data."""
+    return {
+        field.name: to_plain(getattr(value, field.name))
+        for field in fields(value)
+        if getattr(value, field.name) != getattr(default, field.name)
+    }
+
+
+_POLICY_FIELDS = tuple(field.name for field in fields(Policy))
+_ACTION_FIELDS = tuple(field.name for field in fields(Action))
+FORMS: Forms = {Definition: (definition_document, read_definition), SpecDocument: (document_json, read_spec)}
