@@ -18,6 +18,7 @@ from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.gate import Caller, Gate, OpenGate
 from foliot.api.rest.openapi import describe
+from foliot.api.rest.slashes import Slashes
 from foliot.api.roles import Role
 from foliot.api.routes import PREFIX, ROUTES, Route
 from foliot.errors import FoliotError, Forbidden, NotFound
@@ -43,6 +44,7 @@ def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts))
+    app.add_middleware(Slashes)
     app.add_exception_handler(FoliotError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(Exception, problems.answer_mistake)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from starlette.requests import Request
 
+from foliot.api.rest.slashes import unslashed
 from foliot.api.routes import Route
 from foliot.errors import InvalidField, InvalidInput, shown
 
@@ -74,7 +75,7 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
 
 
 def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in request.path_params.items() if name in known.parameters]
+    return [(name, unslashed(text)) for name, text in request.path_params.items() if name in known.parameters]
 
 
 def _from_headers(request: Request, known: Taking) -> dict[str, Any]:
@@ -157,9 +158,9 @@ def _patched(body: dict[str, Any], request: Request) -> dict[str, Any]:
 
 def _named(body: Any, request: Request) -> Any:
     """Return a document with the name that its path gives it, which it may repeat."""
-    name = request.path_params.get("name")
-    if name is None or not isinstance(body, dict):
+    if "name" not in request.path_params or not isinstance(body, dict):
         return body
+    name = unslashed(request.path_params["name"])
     if body.setdefault("name", name) != name:
         raise InvalidField("name", f"{shown(body['name'])} is not the name in the path")
     return body
