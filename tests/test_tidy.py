@@ -71,6 +71,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     ),
     "wiring": EVERYTHING,
     "embedded": EVERYTHING,
+    "remote": frozenset({"client", "operations", "engine.probe", "launch", "settings", "model", "clock", "errors"}),
     "testing": EVERYTHING,
     "__init__": frozenset({"authoring", "embedded", "settings", "launch.base", "spec", "model", "errors", "clock"}),
     "__main__": frozenset({"cli"}),

@@ -20,20 +20,26 @@ from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
 from foliot import eventloop, wiring
+from foliot.client import AsyncClient, Client
 from foliot.declaring import Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField
+from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
 from foliot.operations import declared
 from foliot.operations.desk import Desk
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
+from foliot.remote import RemoteWorker
 from foliot.settings import Settings
 from foliot.stopping import stopping
 from foliot.store.base import Store
 
 T = TypeVar("T")
+SERVICES = ("http://", "https://")
+REMOTE_QUEUE = "remote"
+"""The queue of a program that is connected to a service: the service's own engine serves the usual one."""
 LEAVE_S = 5.0
 """How long the end of the process waits for an engine that nobody has closed."""
 
@@ -48,19 +54,25 @@ class _Home:
         engine: bool = True,
         namespace: str = "default",
         actor: str = "local",
-        queues: Sequence[str] = ("default",),
+        queues: Sequence[str] | None = None,
         settings: Settings | None = None,
         listener: Callable[[Event], None] | None = None,
         executors: Mapping[str, Mapping[str, Any]] | None = None,
         public_url: str | None = None,
+        key: str | None = None,
     ) -> None:
-        """Take the store's URL; nothing is opened yet.
+        """Take the store's URL, or the address of a service; nothing is opened yet.
 
         ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
-        those that this process has, by name; ``public_url`` is where reports about runs are taken.
+        those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
+        ``key``; its engine fires, and this process executes the runs of its own ``queues``.
         """
-        if not str(store).startswith(wiring.STORES):
+        self._is_remote = str(store).startswith(SERVICES)
+        if not self._is_remote and not str(store).startswith(wiring.STORES):
             raise wiring.unknown_store(str(store))
+        self._works = engine and (not self._is_remote or queues is not None)
+        if queues is None:
+            queues = (REMOTE_QUEUE,) if self._is_remote else ("default",)
         if isinstance(queues, str) or not queues:
             raise InvalidField("queues", f"{queues!r} is not a list of queues; expected such as ('default',)")
         for field, name in (("namespace", namespace), ("actor", actor), *(("queues", queue) for queue in queues)):
@@ -68,6 +80,7 @@ class _Home:
         if "/" in namespace:
             raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
         self._url = store
+        self._key = key
         self._with_engine = engine
         self._namespace = namespace
         self._actor = actor
@@ -80,6 +93,10 @@ class _Home:
         self._opened = False
         self._store: Store | None = None
 
+    def _with_worker(self) -> bool:
+        """Whether this process executes anything: a service is asked for work only if there are functions for it."""
+        return self._works or (self._with_engine and bool(self._declarations.declared))
+
     @property
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
@@ -88,6 +105,8 @@ class _Home:
     @property
     def desk(self) -> Desk:
         """Return where other doors to the same store hand in what they are asked."""
+        if self._is_remote:
+            raise FoliotError("there is no store here: this is connected to a service")
         if self._store is None:
             raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
         return Desk(self._store, self._settings)
@@ -131,6 +150,16 @@ class _Home:
             functions=self._declarations.functions(),
         )
 
+    def _worker(self) -> RemoteWorker:
+        """Return what executes the runs of a service here."""
+        calls = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
+        for path, function in self._declarations.functions().items():
+            calls.register(path, function)
+        return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._probe)
+
+    def _async_client(self) -> AsyncClient:
+        return AsyncClient(self._url, key=self._key, namespace=self._namespace)
+
     def _declare(self) -> list[Future[declared.Declared]]:
         """Make the schedules that this program declares."""
         return [
@@ -165,7 +194,8 @@ class Foliot(_Home, AsyncMethods):
     ...     await foliot.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
     """
 
-    _running: Engine | None = None
+    _running: Engine | RemoteWorker | None = None
+    _client: AsyncClient | None = None
     _loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self) -> Self:
@@ -173,17 +203,26 @@ class Foliot(_Home, AsyncMethods):
         self._claim()
         self._loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().run_in_executor(None, self._open_store)
-            for answer in self._declare():
-                self._tell(await asyncio.wrap_future(answer))
-            if self._with_engine:
-                engine = self._engine()
+            await self._connect()
+            if self._with_worker():
+                engine = self._worker() if self._is_remote else self._engine()
                 await engine.start()
                 self._running = engine
         except BaseException:
             await self.close()
             raise
         return self
+
+    async def _connect(self) -> None:
+        """Open the store, or a connection to the service, and make the schedules that this program declares."""
+        if not self._is_remote:
+            await asyncio.get_running_loop().run_in_executor(None, self._open_store)
+            for answer in self._declare():
+                self._tell(await asyncio.wrap_future(answer))
+            return
+        self._client = self._async_client()
+        for each in self._declarations.declared.values():
+            self._tell(await self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True))
 
     async def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so.
@@ -198,17 +237,22 @@ class Foliot(_Home, AsyncMethods):
                 await self._stop(engine)
         finally:
             store, self._store = self._store, None
+            client, self._client = self._client, None
             if store is not None:
                 await asyncio.get_running_loop().run_in_executor(None, store.close)
+            if client is not None:
+                await client.close()
             self._opened = False
 
     async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        if self._client is not None:
+            return await self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return await asyncio.wrap_future(self._send(partial(_called, operation, args, kwargs), writes=writes))
 
     def _is_elsewhere(self) -> bool:
         return self._loop is not asyncio.get_running_loop()
 
-    async def _stop(self, engine: Engine) -> None:
+    async def _stop(self, engine: Engine | RemoteWorker) -> None:
         try:
             await engine.stop()
         except RuntimeError:
@@ -248,23 +292,33 @@ class SyncFoliot(_Home, SyncMethods):
     """
 
     _thread: EngineThread | None = None
+    _client: Client | None = None
     _process = 0
 
     def open(self) -> Self:
         """Open the store, migrating an embedded one, and start the engine; ``with`` does it for you."""
         self._claim()
         try:
-            self._open_store()
+            self._connect()
             self._process = os.getpid()
             _open.add(self)
-            for answer in self._declare():
-                self._tell(answer.result())
-            if self._with_engine:
-                self._thread = EngineThread(self._engine)
+            if self._with_worker():
+                self._thread = EngineThread(self._worker if self._is_remote else self._engine)
         except BaseException:
             self.close()
             raise
         return self
+
+    def _connect(self) -> None:
+        """Open the store, or a connection to the service, and make the schedules that this program declares."""
+        if not self._is_remote:
+            self._open_store()
+            for answer in self._declare():
+                self._tell(answer.result())
+            return
+        self._client = Client(self._url, key=self._key, namespace=self._namespace)
+        for each in self._declarations.declared.values():
+            self._tell(self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True))
 
     def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so."""
@@ -274,12 +328,17 @@ class SyncFoliot(_Home, SyncMethods):
                 thread.stop()
         finally:
             store, self._store = self._store, None
+            client, self._client = self._client, None
             if store is not None:
                 store.close()
+            if client is not None:
+                client.close()
             self._opened = False
             _open.discard(self)
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        if self._client is not None:
+            return self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return self._send(partial(_called, operation, args, kwargs), writes=writes).result()
 
     def _leave(self) -> None:
@@ -313,7 +372,7 @@ class SyncFoliot(_Home, SyncMethods):
 class EngineThread:
     """An engine on an event loop of its own, in a thread of its own."""
 
-    def __init__(self, build: Callable[[], Engine]) -> None:
+    def __init__(self, build: Callable[[], Engine | RemoteWorker]) -> None:
         """Start, and return when the engine runs."""
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=self._run, args=(build,), name="foliot-engine", daemon=True)
@@ -328,10 +387,10 @@ class EngineThread:
         self._thread.join(wait_s)
         return not self._thread.is_alive()
 
-    def _run(self, build: Callable[[], Engine]) -> None:
+    def _run(self, build: Callable[[], Engine | RemoteWorker]) -> None:
         eventloop.run(self._serve(build))
 
-    async def _serve(self, build: Callable[[], Engine]) -> None:
+    async def _serve(self, build: Callable[[], Engine | RemoteWorker]) -> None:
         stopped = asyncio.Event()
         try:
             engine = build()

@@ -10,13 +10,19 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from foliot.model.plain import Forms, from_plain, to_plain
-from foliot.model.policy import CatchUp, Keep, OnResume, Overlap, Policy
+from foliot.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from foliot.model.schedule import Action, Definition
 from foliot.model.spec import SpecDocument
 from foliot.spec.document import document_json, read_spec
 
 T = TypeVar("T")
-CHOICES = {"overlap_policy": Overlap, "catchup_policy": CatchUp, "on_resume": OnResume, "buffer_keep": Keep}
+CHOICES = {
+    "overlap_policy": Overlap,
+    "catchup_policy": CatchUp,
+    "on_resume": OnResume,
+    "buffer_keep": Keep,
+    "on_worker_lost": OnWorkerLost,
+}
 WINDOW = "catchup_window"
 """How a document names ``catchup_window_s``: it may be any duration there."""
 

@@ -17,9 +17,11 @@ from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
 from foliot.model.verification import Verification
-from foliot.operations import control, reports, schedules, targets, workflows
+from foliot.model.work import Assignment, Beaten, Queue, Worker
+from foliot.operations import control, declared, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
+from foliot.operations.declared import Declared
 from foliot.operations.preview import Preview, preview_for
 from foliot.operations.reports import Heard
 
@@ -63,6 +65,7 @@ READING = (preview_for,)
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
+_WORK = "workers"
 _ONE = "/schedules/{schedule_id}"
 
 ROUTES = (
@@ -100,6 +103,12 @@ ROUTES = (
     Route("POST", "/workflows/{workflow_id}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
     Route("POST", "/queues/{queue}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
     Route("POST", "/queues/{queue}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("GET", "/queues", Role.READER, work.list_queues, tuple[Queue, ...], _TARGETS),
+    Route("POST", "/workers", Role.OPERATOR, work.join_work, Worker, _WORK, 201),
+    Route("POST", "/workers/{worker_id}/take", Role.OPERATOR, work.take_work, tuple[Assignment, ...], _WORK),
+    Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, work.beat_work, Beaten, _WORK),
+    Route("POST", "/workers/{worker_id}/leave", Role.OPERATOR, work.leave_work, int, _WORK),
+    Route("POST", f"{_ONE}/declare", Role.EDITOR, declared.declare, Declared, _SCHEDULE),
     Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),

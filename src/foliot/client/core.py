@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 from urllib.parse import quote, urlencode, urlsplit
 
 from foliot.api.routes import PREFIX, ROUTES, Route
@@ -81,9 +81,10 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
         headers["Authorization"] = f"Bearer {address.key}"
     if "request_id" in _signature(operation).parameters:
         headers[HEADERS["request_id"]] = str(given.pop("request_id", None) or f"c-{token_hex(16)}")
-    if given.get("token") is not None:
-        headers[HEADERS["token"]] = f'"{given["token"]}"'
-    given.pop("token", None)
+    if "token" in given and _is_of_schedule(operation):
+        token = given.pop("token")
+        if token is not None:
+            headers[HEADERS["token"]] = f'"{token}"'
     path, rest = _filled(route, given)
     query = {} if address.namespace is None else {"namespace": address.namespace}
     body = None
@@ -114,6 +115,12 @@ def unreachable(address: Address, error: Exception) -> StoreUnavailable:
 @cache
 def _signature(operation: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(operation)
+
+
+@cache
+def _is_of_schedule(operation: Callable[..., Any]) -> bool:
+    """Whether the token that an operation takes is that of a schedule, and not that of a run."""
+    return get_type_hints(operation).get("token") is not str
 
 
 def _bound(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from foliot.errors import LaunchError
 from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
-from foliot.model.run import Reason, RunId, RunRow, RunState
+from foliot.model.run import Reason, RunId, RunRow, RunState, lost_text
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
@@ -61,7 +61,7 @@ class Launching:
         active, execute = self.active, self._execute
         for row, rule in launches:
             attempt = Attempt(row, rule, now_ms)
-            if row.pickups >= pickups:
+            if row.pickups and rule.policy.gives_up(row.pickups, pickups):
                 self._end(attempt, *_lost(row))
                 continue
             active[attempt.held] = attempt
@@ -344,5 +344,4 @@ def _storable(text: str) -> str:
 
 
 def _lost(row: RunRow) -> tuple[Ended, Reason]:
-    error = f"picked up {row.pickups} times, and each time the worker was lost; it may be the cause"
-    return Ended(RunState.FAILED, error=error), Reason.WORKER_LOST
+    return Ended(RunState.FAILED, error=lost_text(row.pickups)), Reason.WORKER_LOST

@@ -47,7 +47,9 @@ class Membership:
 
         def join(transaction: Transaction) -> tuple[int, str]:
             now_ms = transaction.now_ms()
-            number = transaction.insert_instance(self._name, self._release, now_ms, now_ms + ttl_ms)
+            number = transaction.insert_instance(
+                self._name, self._release, now_ms, now_ms + ttl_ms, self._instance.queues
+            )
             return number, transaction.secret(CALLBACKS, token_hex(32))
 
         self._instance.number, secret = await answer_of(self._store.write(join))

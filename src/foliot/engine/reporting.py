@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from foliot.engine.instance import Instance
 from foliot.engine.settling import Settled, Settling
-from foliot.model.policy import REMOTE_EXECUTION_MS
-from foliot.model.run import RunRow, RunState
+from foliot.model.policy import Policy
+from foliot.model.run import Reason, RunRow, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 from foliot.store.base import Transaction
@@ -53,7 +53,7 @@ def _reported(row: RunRow) -> Outcome:
         row.origin,
         row.attempt,
         RunState(said["state"]),
-        None,
+        None if said.get("reason") is None else Reason(said["reason"]),
         row.failures,
         row.started_ms,
         said.get("error"),
@@ -63,7 +63,7 @@ def _reported(row: RunRow) -> Outcome:
 
 
 def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
-    error = f"no word from its target within max_execution_ms ({_limit_ms(rule)})"
+    error = f"no word from its target within max_execution_ms ({_limit_ms(row, rule)})"
     return Outcome(
         row.schedule_key,
         row.nominal_s,
@@ -78,8 +78,9 @@ def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
 
 
 def _is_over(row: RunRow, rule: Rule | None, now_ms: int) -> bool:
-    return now_ms >= (row.started_ms or row.decided_ms) + _limit_ms(rule)
+    limit_ms = _limit_ms(row, rule)
+    return limit_ms is not None and now_ms >= (row.started_ms or row.decided_ms) + limit_ms
 
 
-def _limit_ms(rule: Rule | None) -> int:
-    return (None if rule is None else rule.policy.max_execution_ms) or REMOTE_EXECUTION_MS
+def _limit_ms(row: RunRow, rule: Rule | None) -> int | None:
+    return (Policy() if rule is None else rule.policy).limit_elsewhere_ms(row.execution_id)

@@ -34,6 +34,13 @@ class OnResume(StrEnum):
     FIRE_ONCE = "fire_once"
 
 
+class OnWorkerLost(StrEnum):
+    """What becomes of a run whose worker was lost while it held it."""
+
+    RELAUNCH = "relaunch"
+    FAIL = "fail"
+
+
 class Keep(StrEnum):
     """Which of two ticks ``buffer_one`` keeps waiting."""
 
@@ -42,6 +49,8 @@ class Keep(StrEnum):
 
 
 OVERLAP_ALIASES = {"allow_all": Overlap.ALLOW, "buffer_all": Overlap.QUEUE}
+WORKER = "worker "
+"""How the execution id of a run begins that a worker has taken over a network."""
 REMOTE_EXECUTION_MS = 60_000
 """How long a run that is executed elsewhere may take, unless its schedule says otherwise."""
 CATCHUP_ALIASES = {"all": CatchUp.FIRE_IMMEDIATELY}
@@ -63,3 +72,14 @@ class Policy:
     pause_on_failure: bool = False
     min_interval_ms: int = 0
     shadow: bool = False
+    on_worker_lost: OnWorkerLost = OnWorkerLost.RELAUNCH
+
+    def gives_up(self, pickups: int, most: int) -> bool:
+        """Return whether a run has failed because workers were lost while they held it."""
+        return pickups > 0 and (pickups >= most or self.on_worker_lost is OnWorkerLost.FAIL)
+
+    def limit_elsewhere_ms(self, execution_id: str | None) -> int | None:
+        """Return how long a run may take that is executed elsewhere; a worker that is heard of has no limit."""
+        if self.max_execution_ms is None and (execution_id or "").startswith(WORKER):
+            return None
+        return self.max_execution_ms or REMOTE_EXECUTION_MS

@@ -103,11 +103,12 @@ class RequestRow(NamedTuple):
 
 
 class InstanceRow(NamedTuple):
-    """A process that runs an engine."""
+    """A process that runs an engine, or a worker that asks for runs and has no lease; ``queues`` is a list as JSON."""
 
     instance_id: int
     name: str
     release: str
+    queues: str
     started_ms: int
     heartbeat_ms: int
     stopped_ms: int | None

@@ -101,6 +101,12 @@ class RunId(NamedTuple):
         return f"{self.schedule_key}-{self.nominal_s}-{self.origin}"
 
 
+def lost_text(pickups: int) -> str:
+    """Return what is said of a run whose worker was lost, for the last time."""
+    times = "once" if pickups == 1 else f"{pickups} times"
+    return f"its worker was lost, {times}; it may be the cause"
+
+
 class RunRow(NamedTuple):
     """One row of the ledger.
 

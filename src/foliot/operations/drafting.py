@@ -10,7 +10,16 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from foliot.errors import FoliotError, InvalidField, shown
-from foliot.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, Keep, OnResume, Overlap, Policy
+from foliot.model.policy import (
+    CATCHUP_ALIASES,
+    OVERLAP_ALIASES,
+    CatchUp,
+    Keep,
+    OnResume,
+    OnWorkerLost,
+    Overlap,
+    Policy,
+)
 from foliot.model.schedule import Action, Definition
 from foliot.model.spec import SpecDocument
 from foliot.plan.definition import compact
@@ -28,6 +37,7 @@ _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "catchup_policy": (CatchUp, CATCHUP_ALIASES),
     "on_resume": (OnResume, {}),
     "buffer_keep": (Keep, {}),
+    "on_worker_lost": (OnWorkerLost, {}),
 }
 _NUMBERS = {
     "max_concurrent": (1, 10_000),

@@ -12,15 +12,20 @@ from typing import Any
 
 from foliot.errors import InvalidField, StaleReport, shown
 from foliot.model.kept import as_json, cut
-from foliot.model.policy import REMOTE_EXECUTION_MS
+from foliot.model.policy import Policy
 from foliot.model.run import IN_FLIGHT, RunId, RunRow, RunState
 from foliot.model.token import CALLBACKS, read_token
 from foliot.operations.drafting import check_text, payload_of
 from foliot.operations.session import Session
 from foliot.plan.definition import compact, stored_policy
 
-EVENTS = ("started", "heartbeat", "progress", "succeeded", "failed", "cancelled")
-ENDS = {"succeeded": RunState.SUCCESS, "failed": RunState.FAILED, "cancelled": RunState.CANCELLED}
+EVENTS = ("started", "heartbeat", "progress", "succeeded", "failed", "cancelled", "timed_out")
+ENDS = {
+    "succeeded": RunState.SUCCESS,
+    "failed": RunState.FAILED,
+    "cancelled": RunState.CANCELLED,
+    "timed_out": RunState.TIMED_OUT,
+}
 MAX_ID_CHARS = 1_000
 MAX_ERROR_CHARS = 1_000_000
 
@@ -46,7 +51,7 @@ def report(  # noqa: PLR0913 - what can be said about a run
     """Take note of what became of a run that is executed elsewhere."""
     if event not in EVENTS:
         raise InvalidField("event", f"{shown(event)}; expected one of {', '.join(EVENTS)}")
-    run, attempt = _run_of(session, token)
+    run, attempt = run_of(session, token)
     row = session.transaction.run_by_id(run)
     if row is None or row.attempt != attempt or row.state not in IN_FLIGHT:
         raise _stale(run, attempt, row)
@@ -76,7 +81,8 @@ def _ended(  # noqa: PLR0913 - how it did
     return Heard(str(row.id), row.cancel_requested)
 
 
-def _run_of(session: Session, token: str) -> tuple[RunId, int]:
+def run_of(session: Session, token: str) -> tuple[RunId, int]:
+    """Return the run and the attempt that a token is about; raises :class:`~foliot.errors.InvalidField`."""
     secret = session.transaction.secret(CALLBACKS, token_hex(32))
     found = read_token(secret, token) if type(token) is str else None
     if found is None:
@@ -87,9 +93,10 @@ def _run_of(session: Session, token: str) -> tuple[RunId, int]:
 def _until_ms(session: Session, row: RunRow) -> int:
     """When to worry about a run of which something was heard now."""
     version = session.transaction.version_by_number(row.schedule_key, row.version)
-    limit_ms = None if version is None else stored_policy(version.policy).max_execution_ms
-    end_ms = (row.started_ms or session.now_ms) + (limit_ms or REMOTE_EXECUTION_MS)
-    return min(end_ms, session.now_ms + session.settings.lock_ttl_ms)
+    policy = Policy() if version is None else stored_policy(version.policy)
+    limit_ms = policy.limit_elsewhere_ms(row.execution_id)
+    renewed_ms = session.now_ms + session.settings.lock_ttl_ms
+    return renewed_ms if limit_ms is None else min((row.started_ms or session.now_ms) + limit_ms, renewed_ms)
 
 
 def _stale(run: RunId, attempt: int, row: RunRow | None) -> StaleReport:

@@ -111,9 +111,9 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         version=row.version,
         attempt=row.attempt,
         error=row.error,
-        result=None if row.result is None else _loaded(row.result),
+        result=None if row.result is None else loaded_json(row.result),
         execution_id=row.execution_id,
-        progress=None if row.progress is None else _loaded(row.progress),
+        progress=None if row.progress is None else loaded_json(row.progress),
     )
 
 
@@ -124,7 +124,8 @@ def _reason(row: RunRow) -> str | None:
     return str(row.reason)
 
 
-def _loaded(text: str) -> object:
+def loaded_json(text: str) -> object:
+    """Return JSON as it was stored."""
     try:
         loaded: object = json.loads(text)
     except ValueError:  # an executor that does not keep to JSON

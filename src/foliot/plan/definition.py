@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from foliot.errors import UnknownZone
-from foliot.model.policy import CatchUp, Keep, OnResume, Overlap, Policy
+from foliot.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from foliot.model.rows import DefinitionRow, VersionRow
 from foliot.model.schedule import Action, Definition
 from foliot.model.spec import NamedCalendar, SpecDocument, WindowDocument
@@ -28,6 +28,7 @@ POLICY_CHOICES: dict[str, type[StrEnum]] = {
     "catchup_policy": CatchUp,
     "on_resume": OnResume,
     "buffer_keep": Keep,
+    "on_worker_lost": OnWorkerLost,
 }
 
 

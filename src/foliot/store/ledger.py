@@ -141,6 +141,20 @@ class LedgerStatements(Sending):
         """Take runs that nobody holds; their attempt counts one more."""
         return self._runs("claim_runs", owner=owner, now_ms=now_ms, queues=list(queues), limit=limit)
 
+    def take_runs(  # noqa: PLR0913 - whose runs, for whom, until when
+        self, namespace: str, worker: str, now_ms: int, until_ms: int, queues: Sequence[str], limit: int
+    ) -> list[RunRow]:
+        """Give functions that nobody holds to a worker that is no instance; their attempt counts one more."""
+        whose = {"namespace": namespace, "worker": worker, "queues": list(queues)}
+        return self._runs("take_runs", now_ms=now_ms, until_ms=until_ms, limit=limit, **whose)
+
+    def waiting_in_queues(self, namespace: str, now_ms: int) -> list[tuple[str, int, int]]:
+        """Return the queues in which runs wait for somebody to take them, how many, and since when."""
+        return [
+            (row[0], row[1], row[2])
+            for row in self.rows("waiting_in_queues", {"namespace": namespace, "now_ms": now_ms})
+        ]
+
     def adopt_runs(self, owner: int, held: Sequence[HeldRun]) -> list[RunRow]:
         """Begin anew with runs that are ours by the ledger; their attempt counts one more."""
         return self._found("adopt_runs", [(*run, owner) for run in held])

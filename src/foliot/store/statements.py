@@ -6,6 +6,8 @@ is told which were.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -229,9 +231,13 @@ class Statements(LedgerStatements):
         """Forget answers that were given before a moment."""
         self.rows("expire_requests", {"before_ms": before_ms})
 
-    def insert_instance(self, name: str, release: str, now_ms: int, lease_until_ms: int) -> int:
-        """Register an instance and return its number."""
-        found = self._one("insert_instance", name=name, release=release, now_ms=now_ms, lease_until_ms=lease_until_ms)
+    def insert_instance(
+        self, name: str, release: str, now_ms: int, lease_until_ms: int | None, queues: Iterable[str] = ()
+    ) -> int:
+        """Register an instance, or a worker that has no lease, and return its number."""
+        served = json.dumps(sorted(queues))
+        params = {"release": release, "queues": served, "now_ms": now_ms, "lease_until_ms": lease_until_ms}
+        found = self._one("insert_instance", name=name, **params)
         assert found is not None
         return int(found[0])
 
@@ -239,6 +245,22 @@ class Statements(LedgerStatements):
         """Say that an instance is alive, and prolong its lease; return whether it still had one."""
         params = {"now_ms": now_ms, "skew_ms": skew_ms, "lease_until_ms": lease_until_ms}
         return self._one("beat", instance_id=instance_id, **params) is not None
+
+    def hear_of_worker(self, instance_id: int, now_ms: int, queues: Iterable[str]) -> str | None:
+        """Note that a worker without a lease lives; return its name, if it is one."""
+        found = self._one("hear_of_worker", instance_id=instance_id, now_ms=now_ms, queues=json.dumps(sorted(queues)))
+        return None if found is None else str(found[0])
+
+    def dismiss_worker(self, instance_id: int, now_ms: int) -> None:
+        """Note that a worker without a lease has gone."""
+        self.rows("dismiss_worker", {"instance_id": instance_id, "now_ms": now_ms})
+
+    def served_queues(self, since_ms: int) -> Counter[str]:
+        """Return which queues somebody serves who was heard of since a moment, and how many do."""
+        served: Counter[str] = Counter()
+        for queues, live in self.rows("served_queues", {"since_ms": since_ms}):
+            served.update(dict.fromkeys(json.loads(queues), live))
+        return served
 
     def hold_lease(self, instance_id: int) -> bool:
         """Return whether an instance has its lease still; nobody can take it away before this transaction is over."""

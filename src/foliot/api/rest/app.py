@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.gate import Caller, Gate, OpenGate
+from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.slashes import Slashes
 from foliot.api.roles import Role
@@ -69,10 +70,14 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         namespace = request.query_params.get("namespace") or caller.home
         authorise(caller, namespace, route.role)
         given = await arguments_of(route, request)
-        asked = service.desk.send(
-            partial(called, route.operation, given), namespace=namespace, actor=caller.actor, writes=route.writes
-        )
-        found = await asyncio.wrap_future(asked)
+        bound = partial(called, route.operation, given)
+
+        async def ask() -> Any:
+            sent = service.desk.send(bound, namespace=namespace, actor=caller.actor, writes=route.writes)
+            return await asyncio.wrap_future(sent)
+
+        wait_ms = given.get("wait_ms")
+        found = await (until_found(service.desk, ask, wait_ms, request.is_disconnected) if wait_ms else ask())
         return answered(found, route.status)
 
     return answer

@@ -37,6 +37,11 @@ class Taking(NamedTuple):
     parameters: Mapping[str, Parameter]
     fields: bool
 
+    @property
+    def from_headers(self) -> tuple[str, ...]:
+        """Return the parameters that headers give; the token of a run is none of a schedule's."""
+        return tuple(name for name in FROM_HEADERS if name in self.parameters and self.parameters[name].kind is not str)
+
 
 @cache
 def taking(operation: Callable[..., Any]) -> Taking:
@@ -67,7 +72,7 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise InvalidInput("the body is no JSON object")
     for name in body:
-        if name in request.path_params or (name in FROM_HEADERS and name in given):
+        if name in request.path_params or (name in known.from_headers and name in given):
             raise InvalidField(name, "given twice: in the body, and in the path or a header")
         if name not in known.parameters and not known.fields:
             raise InvalidField(name, f"there is no such field; expected {_listed(known, request)}")
@@ -82,7 +87,7 @@ def _from_headers(request: Request, known: Taking) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if "request_id" in known.parameters and "idempotency-key" in request.headers:
         given["request_id"] = request.headers["idempotency-key"]
-    if "token" in known.parameters and "if-match" in request.headers:
+    if "token" in known.from_headers and "if-match" in request.headers:
         given["token"] = _token_of(request.headers["if-match"])
     return given
 
@@ -106,7 +111,7 @@ def _from_query(request: Request, known: Taking, given: Mapping[str, Any]) -> di
 
 
 def _listed(known: Taking, request: Request) -> str:
-    names = [name for name in known.parameters if name not in request.path_params and name not in FROM_HEADERS]
+    names = [name for name in known.parameters if name not in request.path_params and name not in known.from_headers]
     return ", ".join(names) or "none at all"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
+from foliot.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap
 from foliot.model.spec import DIALECTS, DST_GAPS, DST_OVERLAPS, DST_PROFILES, JITTER_MODES
 
 Schema = dict[str, Any]
@@ -93,6 +93,7 @@ OTHER_FIELDS: dict[str, Schema] = {
         "description": "Older missed ticks are dropped; null keeps all.",
     },
     "on_resume": _choice("What becomes of the ticks of a pause.", *OnResume),
+    "on_worker_lost": _choice("What becomes of a run whose worker was lost.", *OnWorkerLost),
     "max_attempts": _number("How often a failed run is tried in all.", 1),
     "retry_delay_ms": _number("The pause before the second attempt; it doubles."),
     "max_execution_ms": {"type": ["integer", "null"], "minimum": 1, "description": "How long a run may take."},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from foliot.api.rest.arguments import FROM_HEADERS, JSON_TYPES, MERGE_PATCH, Parameter, taking
+from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from foliot.api.rest.documents import SCHEDULE_DOCUMENT
 from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
@@ -99,17 +99,18 @@ def _operation(route: Route, schemas: Schemas) -> Schema:
 
 
 def _parameters(route: Route, schemas: Schemas) -> list[Schema]:
-    known = taking(route.operation).parameters
+    taken = taking(route.operation)
+    known = taken.parameters
     found = [
         {"name": name, "in": "path", "required": True, "schema": _plain_schema(known.get(name), schemas)}
         for name in route.names
     ]
-    found += [HEADERS[name] for name in FROM_HEADERS if name in known]
+    found += [HEADERS[name] for name in taken.from_headers]
     if route.method in ("GET", "DELETE"):
         found += [
             {"name": name, "in": "query", "required": each.required, "schema": _plain_schema(each, schemas)}
             for name, each in known.items()
-            if name not in FROM_HEADERS and name not in route.names
+            if name not in taken.from_headers and name not in route.names
         ]
     if route.role is not Role.PUBLIC:
         found.append(NAMESPACE)
@@ -140,7 +141,7 @@ def _body(route: Route, schemas: Schemas) -> Schema:
         properties = {
             name: schemas.of(each.kind)
             for name, each in known.parameters.items()
-            if name not in FROM_HEADERS and name not in route.names
+            if name not in known.from_headers and name not in route.names
         }
         required = [name for name in properties if known.parameters[name].required]
         if known.fields:

@@ -223,6 +223,7 @@ CREATE TABLE instances (
     instance_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name           text COLLATE "C" NOT NULL,
     release        text NOT NULL,
+    queues         text NOT NULL,
     started_ms     bigint NOT NULL,
     heartbeat_ms   bigint NOT NULL,
     stopped_ms     bigint,

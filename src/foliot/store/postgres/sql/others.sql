@@ -125,8 +125,8 @@ INSERT INTO requests VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fin
 DELETE FROM requests WHERE created_ms < %(before_ms)s;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
-VALUES (%(name)s, %(release)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
+INSERT INTO instances (name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
+VALUES (%(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
 RETURNING instance_id;
 
 -- name: beat
@@ -134,6 +134,20 @@ RETURNING instance_id;
 UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s, lease_until_ms = %(lease_until_ms)s
 WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
+
+-- name: hear_of_worker
+-- A worker that is no instance has no lease of its own: its runs have.
+UPDATE instances SET heartbeat_ms = %(now_ms)s, queues = %(queues)s
+WHERE instance_id = %(instance_id)s AND lease_until_ms IS NULL AND stopped_ms IS NULL
+RETURNING name;
+
+-- name: dismiss_worker
+UPDATE instances SET stopped_ms = %(now_ms)s WHERE instance_id = %(instance_id)s AND lease_until_ms IS NULL;
+
+-- name: served_queues
+SELECT queues, count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s
+GROUP BY queues;
 
 -- name: share_lease
 -- Whoever takes leases away has to pass by until this transaction is over.  Not the row: heartbeats need that.
@@ -159,10 +173,11 @@ UPDATE instances SET stopped_ms = %(now_ms)s, lease_until_ms = %(lease_until_ms)
 WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
 
 -- name: live_instances
-SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s;
+SELECT count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s AND lease_until_ms IS NOT NULL;
 
 -- name: instances_page
-SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
 ORDER BY instance_id DESC LIMIT %(limit)s;
 
 -- name: expire_instances

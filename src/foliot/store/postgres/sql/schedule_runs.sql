@@ -160,6 +160,35 @@ FROM picked
 WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
+-- name: take_runs
+-- Index schedule_runs_due.  As claim_runs, for a worker that is no instance: it has a lease for each run, which ends at
+-- due_ms unless something is heard of it.
+WITH picked AS MATERIALIZED (
+    SELECT r.run_number FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    JOIN schedules s ON s.schedule_key = r.schedule_key
+    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = %(namespace)s
+      AND v.action::json ->> 'queue' = ANY (%(queues)s::text[]) AND v.action::json ->> 'function' IS NOT NULL
+    ORDER BY r.due_ms LIMIT %(limit)s
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE schedule_runs SET
+    pickups = pickups + (owner IS NOT NULL)::int, attempt = attempt + 1, owner = NULL, due_ms = %(until_ms)s,
+    state = 'STARTED', started_ms = %(now_ms)s, execution_id = %(worker)s
+FROM picked
+WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: waiting_in_queues
+-- Index schedule_runs_due.  What nobody has taken yet, by queue.
+SELECT v.action::json ->> 'queue' AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
+FROM schedule_runs r
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.due_ms <= %(now_ms)s AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = %(namespace)s
+GROUP BY 1;
+
 -- name: adopt_runs
 -- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
 UPDATE schedule_runs r SET attempt = r.attempt + 1, state = 'ENQUEUED'

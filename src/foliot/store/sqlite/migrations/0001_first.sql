@@ -219,6 +219,7 @@ CREATE TABLE instances (
     instance_id    INTEGER PRIMARY KEY AUTOINCREMENT,
     name           TEXT NOT NULL,
     release        TEXT NOT NULL,
+    queues         TEXT NOT NULL,
     started_ms     INTEGER NOT NULL,
     heartbeat_ms   INTEGER NOT NULL,
     stopped_ms     INTEGER,

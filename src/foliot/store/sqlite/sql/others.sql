@@ -115,8 +115,8 @@ INSERT INTO requests VALUES (:namespace, :request_id, :operation, :fingerprint, 
 DELETE FROM requests WHERE created_ms < :before_ms;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
-VALUES (:name, :release, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
+INSERT INTO instances (name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
+VALUES (:name, :release, :queues, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
 RETURNING instance_id;
 
 -- name: beat
@@ -124,6 +124,20 @@ RETURNING instance_id;
 UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms, lease_until_ms = :lease_until_ms
 WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
+
+-- name: hear_of_worker
+-- A worker that is no instance has no lease of its own: its runs have.
+UPDATE instances SET heartbeat_ms = :now_ms, queues = :queues
+WHERE instance_id = :instance_id AND lease_until_ms IS NULL AND stopped_ms IS NULL
+RETURNING name;
+
+-- name: dismiss_worker
+UPDATE instances SET stopped_ms = :now_ms WHERE instance_id = :instance_id AND lease_until_ms IS NULL;
+
+-- name: served_queues
+SELECT queues, count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms
+GROUP BY queues;
 
 -- name: share_lease
 -- BEGIN IMMEDIATE holds the only write lock: nobody can take a lease away meanwhile.
@@ -148,10 +162,11 @@ UPDATE instances SET stopped_ms = :now_ms, lease_until_ms = :lease_until_ms
 WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
 
 -- name: live_instances
-SELECT count(*) AS live FROM instances WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms;
+SELECT count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms AND lease_until_ms IS NOT NULL;
 
 -- name: instances_page
-SELECT instance_id, name, release, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
 ORDER BY instance_id DESC LIMIT :limit;
 
 -- name: expire_instances

@@ -109,6 +109,33 @@ WHERE run_number IN (
 )
 RETURNING {run};
 
+-- name: take_runs
+-- Index schedule_runs_due.  As claim_runs, for a worker that is no instance: it has a lease for each run, which ends at
+-- due_ms unless something is heard of it.
+UPDATE schedule_runs SET
+    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = NULL, due_ms = :until_ms,
+    state = 'STARTED', started_ms = :now_ms, execution_id = :worker
+WHERE run_number IN (
+    SELECT r.run_number FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    JOIN schedules s ON s.schedule_key = r.schedule_key
+    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = :namespace
+      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
+      AND json_extract(v.action, '$.function') IS NOT NULL
+    ORDER BY r.due_ms LIMIT :limit
+)
+RETURNING {run};
+
+-- name: waiting_in_queues
+-- Index schedule_runs_due.  What nobody has taken yet, by queue.
+SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
+FROM schedule_runs r
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = :namespace
+GROUP BY 1;
+
 -- name: adopt_runs
 -- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
 UPDATE schedule_runs SET attempt = attempt + 1, state = 'ENQUEUED'
