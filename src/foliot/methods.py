@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from foliot.operations import control, reports, schedules, targets, workflows
+from foliot.operations import control, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -88,6 +88,7 @@ class AsyncMethods(ABC):
     get_workflow = _Async(workflows.get_workflow, writes=False)
     list_workflows = _Async(workflows.list_workflows, writes=False)
     report = _Async(reports.report)
+    list_queues = _Async(work.list_queues, writes=False)
     put_calendar = _Async(targets.put_calendar)
     get_calendar = _Async(targets.get_calendar, writes=False)
     list_calendars = _Async(targets.list_calendars, writes=False)
@@ -129,6 +130,7 @@ class SyncMethods(ABC):
     get_workflow = _Sync(workflows.get_workflow, writes=False)
     list_workflows = _Sync(workflows.list_workflows, writes=False)
     report = _Sync(reports.report)
+    list_queues = _Sync(work.list_queues, writes=False)
     put_calendar = _Sync(targets.put_calendar)
     get_calendar = _Sync(targets.get_calendar, writes=False)
     list_calendars = _Sync(targets.list_calendars, writes=False)

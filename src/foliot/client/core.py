@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from secrets import token_hex
@@ -174,7 +174,7 @@ def _text(value: Any) -> str:
 
 def _json(value: Any) -> bytes:
     try:
-        return json.dumps(encode(value), default=_plain, allow_nan=False).encode()
+        return json.dumps(value, default=_plain, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField("payload", f"not JSON: {error}") from None
 
@@ -183,6 +183,11 @@ def _plain(value: Any) -> Any:
     """Return what people may write in Python and JSON has no word for."""
     if isinstance(value, date):
         return value.isoformat()
+    if is_dataclass(value):
+        return encode(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, timedelta):
-        return value.total_seconds()
+        seconds = value.total_seconds()
+        return int(seconds) if seconds.is_integer() else seconds
     raise TypeError(f"a {type(value).__name__}")

@@ -27,7 +27,7 @@ def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
         return {name: to_plain(getattr(value, name), forms) for name in _names(type(value))}
     if isinstance(value, datetime):
         text = value.isoformat()
-        return text.removesuffix("+00:00") + "Z" if value.tzinfo is not None else text
+        return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

@@ -120,8 +120,8 @@ def test_instances_live_and_die(write: Write) -> None:
     write(lambda t: t.stop_instance(first, 250, None))
     assert write(lambda t: t.live_instances(0)) == 1
     rows = [
-        InstanceRow(second, "b", "1.0", 100, 100, None, 0, 300),
-        InstanceRow(first, "a", "1.0", 100, 200, 250, -5, None),
+        InstanceRow(second, "b", "1.0", "[]", 100, 100, None, 0, 300),
+        InstanceRow(first, "a", "1.0", "[]", 100, 200, 250, -5, None),
     ]
     assert write(lambda t: t.instances(10)) == rows
     assert write(lambda t: t.instances(1)) == rows[:1]
@@ -129,6 +129,20 @@ def test_instances_live_and_die(write: Write) -> None:
     assert write(lambda t: t.instances(10)) == rows
     write(lambda t: t.expire_instances(251))
     assert write(lambda t: t.instances(10)) == rows[:1]
+
+
+def test_who_serves_a_queue(write: Write) -> None:
+    """Instances have a lease; workers that ask over a network have none, and do not count as instances."""
+    engine = write(lambda t: t.insert_instance("engine", "1.0", 100, 300, ["default"]))
+    worker = write(lambda t: t.insert_instance("worker", "", 100, None, ["reports", "default"]))
+    assert write(lambda t: t.served_queues(99)) == {"default": 2, "reports": 1}
+    assert write(lambda t: t.live_instances(99)) == 1
+    assert write(lambda t: t.hear_of_worker(worker, 200, ["reports"])) == "worker"
+    assert write(lambda t: t.hear_of_worker(engine, 200, ["reports"])) is None
+    assert write(lambda t: t.served_queues(150)) == {"reports": 1}
+    write(lambda t: t.dismiss_worker(worker, 250))
+    assert write(lambda t: t.served_queues(0)) == {"default": 1}
+    assert write(lambda t: t.hear_of_worker(worker, 260, ["reports"])) is None
 
 
 def test_a_lease_that_was_taken_away_stays_away(write: Write) -> None:

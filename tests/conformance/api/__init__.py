@@ -1,0 +1,1 @@
+"""Every door gives the same answers."""

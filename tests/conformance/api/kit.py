@@ -1,0 +1,105 @@
+"""A service in a thread of its own, on a store of the test's choice, and ways to ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any
+
+import uvicorn
+
+from foliot.client import AsyncClient
+from foliot.methods import SyncMethods
+from foliot.operations.desk import Desk
+from foliot.settings import Settings
+from foliot.store.base import Store
+from foliot.wiring import build_service
+
+SECONDS = 30
+
+
+@contextmanager
+def serving(desk: Desk) -> Iterator[str]:
+    """Serve a desk on a free port; give the service's address."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        server = uvicorn.Server(uvicorn.Config(build_service("127.0.0.1", desk), log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(SECONDS)
+
+
+def desk_of(store: Store, settings: Settings | None = None) -> Desk:
+    return Desk(store, settings or Settings())
+
+
+@dataclass
+class Answer:
+    """What a service has answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def said(self) -> Any:
+        return json.loads(self.body)
+
+
+class Http:
+    """Plain requests, as curl sends them."""
+
+    def __init__(self, url: str) -> None:
+        host, port = url.removeprefix("http://").split(":")
+        self._connection = HTTPConnection(host, int(port), timeout=SECONDS)
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        text = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if text is not None:
+            named.setdefault("Content-Type", "application/json")
+        self._connection.request(method, path, text, named)
+        found = self._connection.getresponse()
+        return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Blocking(SyncMethods):
+    """The asynchronous client, asked synchronously."""
+
+    def __init__(self, url: str) -> None:
+        self._runner = asyncio.Runner()
+        self._client = AsyncClient(url)
+
+    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._client._ask(operation, args, kwargs, writes=writes))
+
+    def close(self) -> None:
+        self._runner.run(self._client.close())
+        self._runner.close()
+
+
+class Direct(SyncMethods):
+    """A desk, asked without any door: what every door must answer."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        sent = self._desk.send(
+            lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
+        )
+        return sent.result(SECONDS)

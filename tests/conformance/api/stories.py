@@ -1,0 +1,145 @@
+"""Stories that are told through every door; each line is an operation, and what it answers or raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from foliot.errors import FoliotError
+from foliot.methods import SyncMethods
+from foliot.model.page import Page
+from foliot.model.schedule import Change
+
+DAILY = {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:report"}
+Line = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+def line(name: str, *args: Any, **given: Any) -> Line:
+    return name, args, given
+
+
+STORIES: dict[str, list[Line]] = {
+    "a schedule's life": [
+        line("create", "report", **DAILY, labels={"team": "a"}, catchup_window="1h", payload={"n": [1, None]}),
+        line("get", "report"),
+        line("upsert", "report", **DAILY, overlap_policy="buffer_all", max_execution_ms=5_000),
+        line("patch", "report", description="every morning", timezone=None),
+        line("update", "report", cron=["@hourly", "30 12 * * *"], workflow_id="flow", workflow_version=3),
+        line("history", "report"),
+        line("versions", "report"),
+        line("restore", "report", 1),
+        line("list_schedules"),
+        line("list_schedules", label="team=a", limit=1),
+        line("list_schedules", state="paused"),
+        line("delete", "report"),
+        line("get", "report"),
+        line("delete", "report", purge=True),
+        line("get", "report"),
+    ],
+    "every kind of spec": [
+        line("create", "interval", intervals=timedelta(minutes=15), function="tasks:a"),
+        line("create", "rrule", rrules="FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0", function="tasks:a"),
+        line("create", "once", times=[datetime(2027, 2, 1, tzinfo=UTC)], function="tasks:a", jitter_ms=500),
+        line("create", "calendar", calendars={"hour": "9", "day_of_week": "MON"}, function="tasks:a", dst_gap="skip"),
+        line("put_calendar", {"name": "bank", "dates": ["2027-01-18"]}),
+        line("create", "without", cron="0 9 * * *", exclude={"named": ["bank"]}, function="tasks:a"),
+        line("get_calendar", "bank"),
+        line("list_calendars"),
+        line("list_schedules"),
+        line("preview", cron="30 2 * * *", timezone="Europe/Berlin", after="2027-03-27T00:00:00Z", count=3),
+        line("preview", intervals="1h", after=datetime(2027, 1, 1, tzinfo=UTC), count=2),
+    ],
+    "operating": [
+        line("create", "report", **DAILY),
+        line("pause", "report", note="maintenance", until="2027-02-01T00:00:00Z", paused_by="ann"),
+        line("pause", "report", request_id="p1"),
+        line("describe", "report"),
+        line("resume", "report", on_resume="skip"),
+        line("trigger", "report", payload={"by": "hand"}, request_id="t1"),
+        line("trigger", "report", payload={"by": "hand"}, request_id="t1"),
+        line("trigger", "report", overlap="skip", request_id="t2"),
+        line("runs", "report"),
+        line("runs", "report", state="ENQUEUED", source="trigger", limit=1),
+        line("get_run", "1-1800000030-1"),
+        line("skip", "report", at=[datetime(2027, 1, 18, 8, tzinfo=UTC)], note="holiday"),
+        line("skip", "report"),
+        line("backfill", "report", "2027-01-04T00:00:00Z", "2027-01-08T23:00:00Z", only="missing", request_id="b1"),
+        line("backfills", "report"),
+        line("cancel_backfill", 1),
+        line("spans", "report"),
+        line("verify", "report"),
+        line("describe", "report"),
+        line("history", "report", limit=2),
+    ],
+    "workflows and targets": [
+        line("put_workflow", "flow", {"executor": "http", "options": {"url": "http://x"}, "dag": {"steps": [1]}}),
+        line("put_workflow", "flow", {"function": "tasks:a", "triggers": [{"cron": "@daily"}]}),
+        line("get_workflow", "flow"),
+        line("get_workflow", "flow", version=1),
+        line("list_workflows"),
+        line("pause_target", workflow_id="flow", note="broken"),
+        line("get_workflow", "flow"),
+        line("resume_target", workflow_id="flow"),
+        line("pause_target", queue="default"),
+        line("list_queues"),
+        line("resume_target", queue="default"),
+        line("history"),
+    ],
+    "what cannot be": [
+        line("create", "a", cron="61 * * * *", function="tasks:a"),
+        line("create", "a", cron="@daily", timezone="Mars/X", function="tasks:a"),
+        line("create", "a", cron="@daily"),
+        line("create", "a", cron="@daily", function="tasks:a", colour=1),
+        line("create", "a", cron="@daily", function="tasks:a", max_concurrent=0),
+        line("create", "x" * 500, cron="@daily", function="tasks:a"),
+        line("create", "a/b ü", cron="@daily", function="tasks:a"),
+        line("create", "a/b ü", cron="@daily", function="tasks:a"),
+        line("get", "a/b ü"),
+        line("pause", "a/b ü", token=99),
+        line("pause", "a/b ü", until="yesterday"),
+        line("pause", "a/b ü", until="2020-01-01T00:00:00Z"),
+        line("pause", "nobody"),
+        line("trigger", "a/b ü", overlap="sometimes"),
+        line("trigger", "a/b ü", request_id="r1"),
+        line("pause", "a/b ü", request_id="r1"),
+        line("get_run", "nonsense"),
+        line("cancel_backfill", 77),
+        line("restore", "a/b ü", 9),
+        line("backfill", "a/b ü", "2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        line("list_schedules", limit=0),
+        line("list_schedules", state="odd"),
+        line("get_calendar", "none"),
+        line("get_workflow", "none"),
+        line("put_workflow", "w", [1]),
+        line("pause_target"),
+        line("report", "nonsense", "succeeded"),
+        line("report", "nonsense", "danced"),
+        line("preview", cron="@daily", count=0),
+        line("preview", colour=1),
+    ],
+}
+
+
+def unasked(answer: Any) -> Any:
+    """An answer without the request ids that clients give to changes on their own."""
+    if isinstance(answer, Page):
+        return replace(answer, items=tuple(map(unasked, answer.items)))
+    if isinstance(answer, Change) and (answer.request_id or "").startswith("c-"):
+        return replace(answer, request_id=None)
+    return answer
+
+
+def told(door: SyncMethods, story: list[Line]) -> list[Any]:
+    """What a door answers to each line of a story."""
+    return [answered(getattr(door, name), args, given) for name, args, given in story]
+
+
+def answered(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """An answer, or what was raised: its type, its message, and what else it knows."""
+    try:
+        return unasked(method(*args, **given))
+    except FoliotError as error:
+        known = {name: getattr(error, name, None) for name in ("field", "hint", "position", "expected", "token")}
+        return type(error).__name__, str(error), error.retryable, known

@@ -1,0 +1,19 @@
+"""The same stories through every door, on every store: the same answers, and the same errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot.methods import SyncMethods, _Sync
+from tests.conformance.api.stories import STORIES, told
+
+
+@pytest.mark.parametrize("title", STORIES)
+def test_every_door_answers_alike(door: SyncMethods, direct: SyncMethods, title: str) -> None:
+    for line, here, there in zip(STORIES[title], told(direct, STORIES[title]), told(door, STORIES[title]), strict=True):
+        assert there == here, line
+
+
+def test_the_stories_use_every_operation() -> None:
+    told_of = {name for story in STORIES.values() for name, _, _ in story}
+    assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= told_of

@@ -1,0 +1,137 @@
+"""What plain HTTP promises: statuses, headers, problems, and the rules of PATCH."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from foliot.api.rest.openapi import describe
+from foliot.api.routes import PREFIX, ROUTES
+from tests.conformance.api.kit import Http
+
+ONE = "/api/v1/schedules/report"
+DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}
+
+
+def test_what_was_read_can_be_sent_back(http: Http) -> None:
+    made = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
+    assert (made.status, made.headers["etag"]) == (200, '"1"')
+    definition = made.said["definition"]
+    assert definition == {
+        "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin"},
+        "function": "tasks:report",
+        "labels": {"a": "b"},
+        "catchup_window": 3600,
+        "on_worker_lost": "fail",
+    }
+    again = http("PUT", ONE, definition)
+    assert (again.status, again.said["definition"], again.said["version"]) == (200, definition, 1)
+
+
+def test_creating_answers_201_and_a_taken_id_409(http: Http) -> None:
+    assert http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"}).status == 201
+    taken = http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"})
+    assert (taken.status, taken.said["code"]) == (409, "already_exists")
+    assert taken.headers["content-type"] == "application/problem+json"
+
+
+def test_a_stale_etag_is_a_failed_precondition_and_a_stale_token_a_conflict(http: Http) -> None:
+    http("PUT", ONE, DAILY)
+    http("POST", f"{ONE}/pause", {})
+    stale = http("PUT", ONE, DAILY, If_Match='"1"')
+    assert (stale.status, stale.said["code"], stale.said["token"]) == (412, "stale_token", 2)
+    conflict = http("PUT", ONE, {**DAILY, "token": 1})
+    assert (conflict.status, conflict.said["code"]) == (409, "stale_token")
+    assert http("PUT", ONE, DAILY, If_Match='"2"').status == 200
+    assert http("PUT", ONE, DAILY, If_Match="nonsense").status == 400
+
+
+def test_the_same_key_is_done_once(http: Http) -> None:
+    http("PUT", ONE, DAILY)
+    first, again = (http("POST", f"{ONE}/fire", {}, Idempotency_Key="k1") for _ in range(2))
+    assert (first.status, first.said) == (201, again.said)
+    other = http("POST", f"{ONE}/pause", {}, Idempotency_Key="k1")
+    assert (other.status, other.said["code"]) == (409, "request_reused")
+
+
+def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> None:
+    http("PUT", ONE, {**DAILY, "description": "x"})
+    plain = http("PATCH", ONE, {"timezone": None, "description": "y"})
+    assert plain.said["definition"]["spec"]["timezone"] == "Europe/Berlin"
+    assert plain.said["definition"]["description"] == "y"
+    merged = http("PATCH", ONE, {"timezone": None}, Content_Type="application/merge-patch+json")
+    assert "timezone" not in merged.said["definition"]["spec"]
+    assert merged.said["definition"]["description"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "field"),
+    [
+        ("PUT", ONE, {**DAILY, "timezone": "Mars/X"}, 400, "timezone"),
+        ("PUT", ONE, {**DAILY, "cron": "x"}, 400, "cron"),
+        ("PUT", ONE, {**DAILY, "max_concurrent": -1}, 400, "max_concurrent"),
+        ("PUT", ONE, {**DAILY, "schedule_id": "other"}, 400, "schedule_id"),
+        ("PUT", ONE, [1], 400, None),
+        ("PUT", ONE, b"{", 400, None),
+        ("PUT", ONE, b'{"payload": NaN}', 400, None),
+        ("PUT", ONE, b"[" * 100_000, 400, None),
+        ("GET", "/api/v1/schedules?limit=x", None, 400, "limit"),
+        ("GET", "/api/v1/schedules?colour=x", None, 400, "colour"),
+        ("DELETE", f"{ONE}?purge=perhaps", None, 400, "purge"),
+        ("GET", "/api/v1/runs/nonsense", None, 404, None),
+        ("GET", ONE, None, 404, None),
+        ("GET", "/api/v1/schedules/a%00b", None, 400, None),
+        ("POST", f"{ONE}/pause", {"colour": 1}, 400, "colour"),
+        ("POST", "/api/v1/backfills/x/cancel", {}, 400, "backfill_id"),
+        ("GET", "/api/v1/nowhere", None, 404, None),
+        ("DELETE", "/api/v1/schedules", None, 405, None),
+        ("POST", "/api/v1/reports", {"token": "x", "event": "succeeded"}, 400, "token"),
+    ],
+)
+def test_what_cannot_be_is_a_problem(
+    http: Http, method: str, path: str, body: Any, status: int, field: str | None
+) -> None:
+    answer = http(method, path, body)
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert set(answer.said) >= {"status", "code", "title", "detail", "retryable"}
+    assert answer.said.get("field") == field
+
+
+def test_only_json_is_read(http: Http) -> None:
+    answer = http("PUT", ONE, b"a=b", Content_Type="application/x-www-form-urlencoded")
+    assert (answer.status, answer.said["field"]) == (400, "Content-Type")
+
+
+def test_pages_follow_each_other(http: Http) -> None:
+    for name in "abc":
+        http("PUT", f"/api/v1/schedules/{name}", DAILY)
+    first = http("GET", "/api/v1/schedules?limit=2").said
+    second = http("GET", f"/api/v1/schedules?limit=2&after={first['next_page']}").said
+    assert [each["schedule_id"] for each in first["items"] + second["items"]] == ["a", "b", "c"]
+    assert second["next_page"] is None
+
+
+def test_namespaces_are_apart(http: Http) -> None:
+    http("PUT", f"{ONE}?namespace=one", DAILY)
+    assert http("GET", f"{ONE}?namespace=one").status == 200
+    assert http("GET", ONE).status == 404
+    assert http("GET", "/api/v1/schedules?namespace=two").said["items"] == []
+
+
+def test_the_document_of_the_api_names_every_route(http: Http) -> None:
+    document = http("GET", "/api/v1/openapi.json").said
+    assert document == json.loads(json.dumps(describe(document["info"]["version"])))
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert described == {(route.method, f"{PREFIX}{route.path}") for route in ROUTES}
+    references = set(_references(document))
+    assert references
+    assert references == {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        found = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+        return found + [each for value in node.values() for each in _references(value)]
+    return [each for value in node for each in _references(value)] if isinstance(node, list) else []

@@ -1,0 +1,159 @@
+"""Workers that ask for runs over a network: one lease for each run, heartbeats, fences, and a goodbye."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.engine.reporting import Reporting
+from foliot.errors import InvalidField, NotFound, StaleReport
+from foliot.model.run import RunState
+from foliot.model.work import Assignment, Beaten
+from foliot.operations import control, reports, runs, schedules, work
+from tests.conformance.operations.kit import Bench, Worker
+
+QUEUES = ["reports"]
+HOURLY: dict[str, Any] = {"cron": "0 * * * *", "function": "tasks:report", "queue": "reports", "payload": {"n": 1}}
+
+
+def joined(bench: Bench, name: str = "w") -> int:
+    return bench.ask(work.join_work, name, queues=QUEUES).worker_id
+
+
+def triggered(bench: Bench, name: str = "report", **fields: Any) -> str:
+    if not bench.ask(schedules.list_schedules, text=name).items:
+        bench.ask(schedules.create, name, **{**HOURLY, **fields})
+    return bench.ask(control.trigger, name).run_id
+
+
+def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ...]:
+    found: tuple[Assignment, ...] = bench.ask(work.take_work, worker_id, queues=QUEUES, limit=limit)
+    return found
+
+
+def answer(bench: Bench, engine: Worker) -> None:
+    bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+
+
+def state(bench: Bench, run_id: str) -> RunState:
+    found: RunState = bench.ask(runs.run, run_id).state
+    return found
+
+
+def test_a_run_is_given_to_one_worker_and_ends_as_it_says(bench: Bench) -> None:
+    one, other = joined(bench, "one"), joined(bench, "other")
+    run_id = triggered(bench)
+    (given,) = taken(bench, one)
+    assert (given.run_id, given.action.function, given.payload, given.attempt) == (run_id, "tasks:report", {"n": 1}, 1)
+    assert taken(bench, other) == ()
+    assert bench.ask(runs.run, run_id).execution_id == "worker one"
+    bench.ask(reports.report, given.token, "succeeded", result={"rows": 3})
+    answer(bench, bench.worker())
+    ended = bench.ask(runs.run, run_id)
+    assert (ended.state, ended.result) == (RunState.SUCCESS, {"rows": 3})
+
+
+def test_only_its_queues_its_namespace_and_functions(bench: Bench) -> None:
+    worker = joined(bench)
+    triggered(bench, "elsewhere", queue="other")
+    bench.ask(schedules.create, "flow", **{**HOURLY, "function": None, "workflow_id": "flow"})
+    bench.ask(control.trigger, "flow")
+    assert taken(bench, worker) == ()
+
+
+def test_while_something_is_heard_nobody_else_is_given_it(bench: Bench) -> None:
+    """Ten minutes under a lease of two: it is the worker's as long as it lives."""
+    worker, other = joined(bench), joined(bench, "other")
+    run_id = triggered(bench)
+    (given,) = taken(bench, worker)
+    engine = bench.worker()
+    for _ in range(20):
+        bench.clock.advance(30)
+        assert bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token]) == Beaten((), ())
+        answer(bench, engine)
+        assert taken(bench, other) == ()
+    assert state(bench, run_id) is RunState.STARTED
+
+
+def test_a_silent_worker_loses_its_run_and_its_word_is_stale(bench: Bench) -> None:
+    worker, other = joined(bench), joined(bench, "other")
+    run_id = triggered(bench)
+    (given,) = taken(bench, worker)
+    bench.clock.advance(121)
+    answer(bench, bench.worker())
+    (again,) = taken(bench, other)
+    assert (again.run_id, again.attempt) == (run_id, 2)
+    with pytest.raises(StaleReport):
+        bench.ask(reports.report, given.token, "succeeded")
+    assert bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token]).lost == (given.token,)
+    bench.ask(reports.report, again.token, "succeeded")
+
+
+def test_a_lost_worker_is_a_failure_where_the_schedule_says_so(bench: Bench) -> None:
+    worker = joined(bench)
+    run_id = triggered(bench, on_worker_lost="fail", max_attempts=5)
+    taken(bench, worker)
+    bench.clock.advance(121)
+    engine = bench.worker()
+    answer(bench, engine)
+    assert taken(bench, worker) == ()
+    answer(bench, engine)
+    ended = bench.ask(runs.run, run_id)
+    assert (ended.state, ended.reason) == (RunState.FAILED, "worker_lost")
+    assert ended.error is not None
+    assert "lost, once" in ended.error
+
+
+def test_a_run_that_is_to_end_is_told_so(bench: Bench) -> None:
+    worker = joined(bench)
+    first = triggered(bench, overlap_policy="cancel_other")
+    (given,) = taken(bench, worker)
+    bench.ask(control.trigger, "report", overlap="cancel_other")
+    beaten = bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token])
+    assert beaten.to_cancel == (given.token,)
+    bench.ask(reports.report, given.token, "cancelled")
+    answer(bench, bench.worker())
+    assert state(bench, first) is RunState.CANCELLED
+
+
+def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
+    worker, other = joined(bench), joined(bench, "other")
+    run_id = triggered(bench)
+    (given,) = taken(bench, worker)
+    assert bench.ask(work.leave_work, worker, tokens=[given.token]) == 1
+    (again,) = taken(bench, other)
+    assert (again.run_id, again.attempt) == (run_id, 2)
+    with pytest.raises(NotFound, match="join again"):
+        taken(bench, worker)
+
+
+def test_a_queue_that_nobody_serves_is_shown(bench: Bench) -> None:
+    triggered(bench)
+    (queue,) = bench.ask(work.list_queues)
+    assert (queue.queue, queue.served_by, queue.waiting, queue.paused) == ("reports", 0, 1, False)
+    assert queue.waiting_since is not None
+    worker = joined(bench)
+    (queue,) = bench.ask(work.list_queues)
+    assert (queue.served_by, queue.waiting) == (1, 1)
+    taken(bench, worker)
+    (queue,) = bench.ask(work.list_queues)
+    assert (queue.served_by, queue.waiting, queue.waiting_since) == (1, 0, None)
+    bench.clock.advance(91)
+    assert bench.ask(work.list_queues) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"limit": 0}, {"limit": 2_000}, {"queues": []}, {"queues": "reports"}, {"queues": [""]}, {"wait_ms": -1}],
+)
+def test_what_cannot_be_asked_for(bench: Bench, given: dict[str, Any]) -> None:
+    worker = joined(bench)
+    with pytest.raises(InvalidField):
+        bench.ask(work.take_work, worker, **{"queues": QUEUES, **given})
+
+
+def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
+    for operation in (work.take_work, work.beat_work):
+        with pytest.raises(NotFound, match="join again"):
+            bench.ask(operation, 77, queues=QUEUES)

@@ -1,0 +1,169 @@
+"""Programs that are connected to a service: it fires, they execute, over HTTP alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import Foliot, Settings, SyncFoliot
+from foliot.engine.probe import Event
+from foliot.launch.base import Launch
+from tests.conformance.api.kit import serving
+
+SECONDS = 60
+QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
+EVERY_SECOND = "* * * * * *"
+NEVER = "0 0 1 1 *"
+
+PROGRAM = """
+import sys
+from foliot import SyncFoliot
+
+app = SyncFoliot(sys.argv[1])
+
+@app.schedule("0 0 1 1 *", schedule_id="held")
+def held(run):
+    print(run.key, run.attempt, flush=True)
+    if sys.argv[2] == "hold":
+        sys.stdin.read()
+    return "done"
+
+raise SystemExit(app.run())
+"""
+
+
+class Service:
+    """A service with an engine, what its engine tells, and its address."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = SyncFoliot(f"sqlite:///{directory / 'foliot.db'}", settings=QUICK, listener=self._hear)
+        self.url = ""
+        self._ended: list[str] = []
+        self._changed = threading.Condition()
+
+    def _hear(self, event: Event) -> None:
+        with self._changed:
+            if event.kind == "ended":
+                self._ended.append(event.schedule_id)
+            self._changed.notify_all()
+
+    def wait_for_end(self, count: int = 1) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self._ended) >= count, SECONDS)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    made = Service(tmp_path)
+    with made.home, serving(made.home.desk) as made.url:
+        yield made
+
+
+def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -> None:
+    home, url = service.home, service.url
+    app = Foliot(url, settings=QUICK)
+    seen: list[Launch] = []
+    enough = asyncio.Event()
+
+    @app.schedule(EVERY_SECOND, schedule_id="report", payload={"n": 1})
+    async def report(run: Launch) -> dict[str, Any]:
+        run.progress({"half": True})
+        seen.append(run)
+        if len(seen) == 2:
+            enough.set()
+        return {"payload": run.payload}
+
+    async def story() -> None:
+        async with app, asyncio.timeout(SECONDS):
+            await enough.wait()
+            assert (await app.get("report")).definition.action.queue == "remote"
+
+    asyncio.run(story())
+    service.wait_for_end(2)
+    ended = {run.run_id: run for run in home.runs("report").items if run.state == "SUCCESS"}
+    assert [run.run_id in ended for run in seen[:2]] == [True, True]
+    first = ended[seen[0].run_id]
+    assert (first.result, first.key, first.scheduled_for) == ({"payload": {"n": 1}}, seen[0].key, seen[0].scheduled_for)
+
+
+def test_the_synchronous_twin_works_alike(service: Service) -> None:
+    app = SyncFoliot(service.url)
+    ran = threading.Event()
+
+    @app.schedule(NEVER, schedule_id="report")
+    def report() -> str:
+        ran.set()
+        return "done"
+
+    with app:
+        run = app.trigger("report")
+        assert ran.wait(SECONDS)
+        service.wait_for_end()
+        assert app.get_run(run.run_id).result == "done"
+
+
+def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
+    home, url = service.home, service.url
+    app = Foliot(url, settings=QUICK)
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    @app.schedule(NEVER, schedule_id="report", overlap_policy="cancel_other")
+    async def report(run: Launch) -> None:
+        if begun.is_set():
+            return
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async def story() -> tuple[str, str]:
+        async with app, asyncio.timeout(SECONDS):
+            first = await app.trigger("report")
+            await begun.wait()
+            second = await app.trigger("report", overlap="cancel_other")
+            await cancelled.wait()
+            await asyncio.get_running_loop().run_in_executor(None, service.wait_for_end)
+            return first.run_id, second.run_id
+
+    first, second = asyncio.run(story())
+    assert home.get_run(first).state == "CANCELLED"
+    assert home.get_run(second).state in ("ENQUEUED", "STARTED", "SUCCESS")
+
+
+def test_a_worker_that_is_killed_leaves_its_run_to_another_with_the_same_key(service: Service, tmp_path: Path) -> None:
+    home, url = service.home, service.url
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    with _started(program, url, "hold") as first:
+        assert any(home.list_schedules().items for _ in range(100_000)), "the program has not declared its schedule"
+        run = home.trigger("held")
+        assert _said(first) == (run.key, "1")
+        first.send_signal(signal.SIGKILL)
+    with _started(program, url, "end") as second:
+        assert _said(second) == (run.key, "2")
+        service.wait_for_end()
+        assert home.get_run(run.run_id).state == "SUCCESS"
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(SECONDS) == 0
+
+
+def _started(program: Path, url: str, mode: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(program), url, mode]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def _said(process: subprocess.Popen[str]) -> tuple[str, ...]:
+    assert process.stdout is not None
+    return tuple(process.stdout.readline().split())
