@@ -15,6 +15,7 @@ from typer.main import get_command
 
 import foliot
 from foliot import errors
+from foliot.api.routes import ROUTES
 from foliot.cli import main as command_line
 from foliot.model.run import Reason
 from foliot.model.spec import SpecDocument
@@ -57,6 +58,13 @@ def test_every_method_of_foliot_is_in_the_python_reference() -> None:
     methods = [name for name, member in found.items() if not isinstance(member, property)]
     assert len(methods) > 20
     assert [name for name in methods if f"`{name}(" not in text] == []
+
+
+def test_every_route_is_in_the_rest_reference() -> None:
+    text = page("reference/rest.md")
+    rows = [f"| `{route.method} {route.path}` | {route.role.name.lower()} |" for route in ROUTES]
+    assert [row for row in rows if row not in text] == []
+    assert text.count("\n| `") == len(rows)
 
 
 def test_every_field_of_a_schedule_is_in_the_schedule_reference() -> None:
