@@ -50,6 +50,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "api": frozenset({"operations", "model", "wire", "errors"}),
     "web": frozenset({"operations", "model", "errors"}),
     "methods": frozenset({"operations"}),
+    "launcher": frozenset({"methods"}),
     "client": frozenset({"api.routes", "operations", "methods", "model", "wire", "clock", "errors"}),
     "authoring": frozenset({"spec", "model", "clock", "errors"}),
     # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
@@ -73,7 +74,9 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "embedded": EVERYTHING,
     "remote": frozenset({"client", "operations", "engine.probe", "launch", "settings", "model", "clock", "errors"}),
     "testing": EVERYTHING,
-    "__init__": frozenset({"authoring", "embedded", "settings", "launch.base", "spec", "model", "errors", "clock"}),
+    "__init__": frozenset(
+        {"authoring", "embedded", "launcher", "settings", "launch.base", "spec", "model", "errors", "clock"}
+    ),
     "__main__": frozenset({"cli"}),
 }
 

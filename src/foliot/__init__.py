@@ -40,6 +40,7 @@ from foliot.spec.ticks import Ticks
 
 if TYPE_CHECKING:
     from foliot.embedded import Foliot, SyncFoliot
+    from foliot.launcher import RunLauncher
 
 __all__ = [
     "AlreadyExists",
@@ -59,6 +60,7 @@ __all__ = [
     "Page",
     "RequestReused",
     "Run",
+    "RunLauncher",
     "Schedule",
     "ScheduleClosed",
     "SchemaOutdated",
@@ -86,6 +88,10 @@ if not TYPE_CHECKING:  # a type checker has seen the import above, and must not 
             from foliot import embedded
 
             return globals().setdefault(name, getattr(embedded, name))
+        if name == "RunLauncher":
+            from foliot.launcher import RunLauncher
+
+            return globals().setdefault(name, RunLauncher)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

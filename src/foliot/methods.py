@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from foliot.operations import control, reports, schedules, targets, work, workflows
+from foliot.operations import control, launches, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -87,6 +87,7 @@ class AsyncMethods(ABC):
     put_workflow = _Async(workflows.put_workflow)
     get_workflow = _Async(workflows.get_workflow, writes=False)
     list_workflows = _Async(workflows.list_workflows, writes=False)
+    start_run = _Async(launches.start_run)
     report = _Async(reports.report)
     list_queues = _Async(work.list_queues, writes=False)
     put_calendar = _Async(targets.put_calendar)
@@ -129,6 +130,7 @@ class SyncMethods(ABC):
     put_workflow = _Sync(workflows.put_workflow)
     get_workflow = _Sync(workflows.get_workflow, writes=False)
     list_workflows = _Sync(workflows.list_workflows, writes=False)
+    start_run = _Sync(launches.start_run)
     report = _Sync(reports.report)
     list_queues = _Sync(work.list_queues, writes=False)
     put_calendar = _Sync(targets.put_calendar)

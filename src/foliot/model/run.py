@@ -59,6 +59,7 @@ class Source(StrEnum):
     TRIGGER = "trigger"
     BACKFILL = "backfill"
     HINT = "hint"
+    LAUNCH = "launch"
 
 
 class Reason(StrEnum):
@@ -204,6 +205,8 @@ def idempotency_key(  # noqa: PLR0913 - what the key is made of
     subject = schedule_id if namespace == DEFAULT_NAMESPACE else f"{namespace}/{schedule_id}"
     if source == Source.TRIGGER:
         subject = f"{subject}:trigger:{request_id}"
+    elif source == Source.LAUNCH:
+        return str(request_id)  # whoever keeps time elsewhere has a key already
     elif source == Source.BACKFILL:
         subject = f"{subject}:backfill:{origin}:{nominal_s}"
     else:

@@ -8,7 +8,7 @@ from typing import Any
 from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
 from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
-from foliot.model.run import Source
+from foliot.model.run import RunRow, Source
 from foliot.model.schedule import Backfill, Run, Schedule
 from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
 from foliot.operations.editing import Note, Opened, audit, find, open_schedule, save
@@ -84,13 +84,27 @@ def trigger(
     opened = open_schedule(session, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     text = None if payload is UNSET else compact(payload_of(payload, session.settings))
-    origin = Origin(Source.TRIGGER, session.transaction.next_number(), chosen, text, asked)
-    decision = Decision(opened.dial, opened.rule, _world(session, opened))
-    decision.request(Due(session.now_ms // 1000, session.now_ms), origin)
-    _record(session, decision)
-    row = decision.runs[-1]
+    row = requested(session, opened, Source.TRIGGER, chosen, payload=text, asked=asked)
     _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
     return run_view(row, opened.row)
+
+
+def requested(  # noqa: PLR0913 - what a run is asked for with
+    session: Session,
+    opened: Opened,
+    source: Source,
+    overlap: Overlap,
+    *,
+    payload: str | None = None,
+    asked: str,
+    nominal_s: int | None = None,
+) -> RunRow:
+    """Decide about a run that somebody asks for now, and write it down."""
+    origin = Origin(source, session.transaction.next_number(), overlap, payload, asked)
+    decision = Decision(opened.dial, opened.rule, _world(session, opened))
+    decision.request(Due(session.now_ms // 1000 if nominal_s is None else nominal_s, session.now_ms), origin)
+    _record(session, decision)
+    return decision.runs[-1]
 
 
 @once(Schedule)

@@ -157,7 +157,8 @@ def _spec(given: Mapping[str, Any], base: Definition | None) -> SpecDocument:
         return base.spec
     else:
         raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
-    if not (document.cron or document.calendars or document.intervals or document.rrules or document.times):
+    is_empty = not (document.cron or document.calendars or document.intervals or document.rrules or document.times)
+    if is_empty and ("spec" not in given or document != SpecDocument()):  # an empty spec has no ticks, and says so
         raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
     if not document.exclude.named:
         compile_spec(document)

@@ -22,7 +22,7 @@ from foliot.plan.settle import release
 from foliot.plan.world import World, is_target_paused
 from foliot.store.base import FAR_S
 
-SOURCES = (Source.SCHEDULE, Source.TRIGGER, Source.BACKFILL)
+SOURCES = (Source.SCHEDULE, Source.TRIGGER, Source.BACKFILL, Source.LAUNCH)
 """Where runs come from so far."""
 RECENT = 10
 NEXT_TICKS = 10

@@ -29,7 +29,7 @@ AHEAD_S = 86_400
 ALWAYS = 1 << 62
 """Later than any time that a row can hold, in seconds or milliseconds."""
 _STATES, _SOURCES = frozenset(RunState), frozenset(Source)
-_NUMBERED = frozenset({Source.TRIGGER, Source.BACKFILL})
+_NUMBERED = frozenset({Source.TRIGGER, Source.BACKFILL, Source.LAUNCH})
 
 
 def verify(session: Session, schedule_id: str, *, start: When | None = None, end: When | None = None) -> Verification:

@@ -108,7 +108,7 @@ WRONG_TYPES: dict[str, list[object]] = {
     "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{each}": "x" for each in range(65)}],
     "remaining_actions": [-1, "5", 1.5, True, HUGE],
     "paused": [1, "yes", None],
-    "spec": [5, "x", {}, []],
+    "spec": [5, "x", {"timezone": "UTC"}, []],
 }  # fmt: skip
 FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value in values]
 
