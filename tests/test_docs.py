@@ -176,7 +176,15 @@ def test_a_shown_command_prints_what_is_shown(
         assert [line.rstrip() for line in printed.out.splitlines()] == output.rstrip().splitlines()
 
 
-@pytest.mark.parametrize("name", ["tutorial/first-spec.md", "reference/python.md", "how-to/missed-and-overlapping.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tutorial/first-spec.md",
+        "reference/python.md",
+        "how-to/missed-and-overlapping.md",
+        "how-to/test-your-schedules.md",
+    ],
+)
 def test_the_shown_python_runs(name: str) -> None:
     scope: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)

@@ -44,6 +44,10 @@ class Declarations:
         given = {"queue": self._queue, **renamed, "function": path}
         self.declared[chosen] = Declaration(chosen, path, function, given)
 
+    def queues(self) -> set[str]:
+        """Return the queues that the functions belong to."""
+        return {str(each.fields["queue"]) for each in self.declared.values()}
+
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the path that schedules know them by."""
         return {each.path: each.function for each in self.declared.values()}

@@ -89,13 +89,13 @@ class _Home:
         self._probe = Probe(listener)
         self._executors = executors or {}
         self._public_url = public_url
-        self._declarations = Declarations(queues[0])
+        self.declarations = Declarations(queues[0])
         self._opened = False
         self._store: Store | None = None
 
     def _with_worker(self) -> bool:
         """Whether this process executes anything: a service is asked for work only if there are functions for it."""
-        return self._works or (self._with_engine and bool(self._declarations.declared))
+        return self._works or (self._with_engine and bool(self.declarations.declared))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -125,7 +125,7 @@ class _Home:
         given = fields if cron is None else {"cron": cron, **fields}
 
         def decorate(function: F) -> F:
-            self._declarations.add(function, schedule_id, given)
+            self.declarations.add(function, schedule_id, given)
             return function
 
         return decorate
@@ -147,13 +147,13 @@ class _Home:
             probe=self._probe,
             executors=self._executors,
             public_url=self._public_url,
-            functions=self._declarations.functions(),
+            functions=self.declarations.functions(),
         )
 
     def _worker(self) -> RemoteWorker:
         """Return what executes the runs of a service here."""
         calls = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
-        for path, function in self._declarations.functions().items():
+        for path, function in self.declarations.functions().items():
             calls.register(path, function)
         return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._probe)
 
@@ -164,7 +164,7 @@ class _Home:
         """Make the schedules that this program declares."""
         return [
             self._send(partial(_declared, each.schedule_id, each.fields), writes=True)
-            for each in self._declarations.declared.values()
+            for each in self.declarations.declared.values()
         ]
 
     def _tell(self, found: declared.Declared) -> None:
@@ -221,7 +221,7 @@ class Foliot(_Home, AsyncMethods):
                 self._tell(await asyncio.wrap_future(answer))
             return
         self._client = self._async_client()
-        for each in self._declarations.declared.values():
+        for each in self.declarations.declared.values():
             self._tell(await self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True))
 
     async def close(self) -> None:
@@ -317,7 +317,7 @@ class SyncFoliot(_Home, SyncMethods):
                 self._tell(answer.result())
             return
         self._client = Client(self._url, key=self._key, namespace=self._namespace)
-        for each in self._declarations.declared.values():
+        for each in self.declarations.declared.values():
             self._tell(self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True))
 
     def close(self) -> None:

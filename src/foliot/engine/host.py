@@ -360,21 +360,27 @@ class Engine:
     async def _settle(self) -> None:
         failures = 0
         while not self._stopping.is_set():
+            woken = True
             if not self.launching.outcomes:
                 self.launching.ready.clear()
-                unmarked = self.launching.unmarked()
-                await time.wait(self.launching.ready, CHECK_S / 2 if unmarked else CHECK_S)
+                woken = await time.wait(self.launching.ready, self._patience_s())
             try:
                 if self.launching.outcomes:
                     await self._gather()
                     await self._settle_some()
-                else:
+                elif not woken:
                     await self._keeping.mark_started()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - as above
                 failures += 1
                 self._failed("cannot write outcomes just now, trying again", error)
                 await time.pause(RETRY_S[min(failures, len(RETRY_S)) - 1])
+
+    def _patience_s(self) -> float:
+        """How long to wait for outcomes before something else is looked at: while nothing runs, nothing else is."""
+        if not self.launching.active:
+            return self.settings.sweep_ms / 1000
+        return CHECK_S / 2 if self.launching.unmarked() else CHECK_S
 
     async def _gather(self) -> None:
         """Let outcomes come together, and let ticks that are due go first, for a while."""
@@ -419,7 +425,11 @@ class Engine:
             await self._hand_back([(*row.id, row.attempt) for row, _ in settled.launches])
         else:
             self._begin(Fired(0, settled.launches, [], settled.now_ms))
-        if settled.launches or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches:
+        if (
+            settled.launches
+            or settled.retried
+            or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches
+        ):
             self._wake.set()
 
     # --- keeping alive --------------------------------------------------------------------------------------------

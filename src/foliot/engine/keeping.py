@@ -19,8 +19,7 @@ from foliot.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
 CHECK_S = 1.0
-IDLE_CHECK_S = 5.0
-"""How often an engine looks after its runs: while it has some, and while it has none."""
+"""How often an engine looks after its runs, while it has some."""
 
 
 class Keeping:
@@ -63,11 +62,20 @@ class Keeping:
         loop, settings = asyncio.get_running_loop(), self._instance.settings
         next_sweep = loop.time()
         while not self._stopping.is_set():
-            await self._tried(self.check, "cannot look after runs just now")
             if loop.time() >= next_sweep and await self._tried(self.sweep, "cannot clean up just now"):
                 next_sweep = loop.time() + settings.sweep_ms / 1000
-            pause_s = CHECK_S if self._launching.active else IDLE_CHECK_S
-            await time.wait(self._stopping, pause_s)
+            if self._launching.active:
+                await time.wait(self._stopping, CHECK_S)
+                await self._tried(self.check, "cannot look after runs just now")
+            else:
+                await self._rest(max(next_sweep - loop.time(), CHECK_S))
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait until there is something to look after again, or until the next sweep; a stopping engine has waited."""
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._launching.busy, self._stopping)]
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for each in waiting:
+            each.cancel()
 
     async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
         try:

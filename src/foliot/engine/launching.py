@@ -51,6 +51,7 @@ class Launching:
         self.ready = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
+        self.busy = asyncio.Event()
 
     # --- beginnings -----------------------------------------------------------------------------------------------
 
@@ -68,6 +69,8 @@ class Launching:
             attempt.task = create_task(execute(attempt), name=TASK)
         if active:
             self.idle.clear()
+            self.busy.set()
+            self.ready.set()  # whoever waits for outcomes may have to wait less long now
 
     def forsake(self, runs: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
         """Say of runs that are ours since a moment that they are over: nobody wants them any more."""
@@ -109,7 +112,7 @@ class Launching:
         finally:
             self.active.pop(attempt.held, None)
             if not self.active:
-                self.idle.set()
+                self._rest()
         if not attempt.over:
             self._end(attempt, ended, reason)
 
@@ -251,8 +254,12 @@ class Launching:
             del self.active[attempt.held]
             self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
         if not self.active:
-            self.idle.set()
+            self._rest()
         return len(overdue)
+
+    def _rest(self) -> None:
+        self.busy.clear()
+        self.idle.set()
 
     async def abandon(self) -> list[HeldRun]:
         """End whatever is executed here without an outcome; return it, so that it can be handed back."""
@@ -262,7 +269,7 @@ class Launching:
         if tasks or self._asking:
             await asyncio.wait([*tasks, *self._asking], timeout=ABANDON_S)  # who will not be cancelled goes on in vain
         self.active.clear()
-        self.idle.set()
+        self._rest()
         return list(abandoned)
 
     # --- what is written, and what is lost ------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class FunctionExecutor(Executor):
 
     async def _imported(self, path: str) -> Resolved:
         if path not in self._finding:
-            self._finding[path] = self._importing.submit(partial(_attempt, partial(resolve, path)))
+            self._finding[path] = self._importing.submit(partial(attempted, partial(resolve, path)))
         try:
             found, error = await asyncio.shield(asyncio.wrap_future(self._finding[path]))
         finally:
@@ -96,7 +96,7 @@ class FunctionExecutor(Executor):
         if launch.waits is not nobody_asks:
             launch.waits(True)
             call = partial(_begin, asyncio.get_running_loop(), launch, call)
-        return await asyncio.wrap_future(self._threads.submit(partial(_attempt, call)))
+        return await asyncio.wrap_future(self._threads.submit(partial(attempted, call)))
 
 
 def _is_imported(name: str) -> bool:
@@ -110,7 +110,7 @@ def _begin(loop: asyncio.AbstractEventLoop, launch: Launch, call: Callable[[], A
     return call()
 
 
-def _attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def attempted(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """What a call returns, or raises; not raised again, because a future cannot carry every kind of error."""
     try:
         return call(), None

@@ -1,0 +1,103 @@
+"""Tests of one's own schedules: a real engine, a store in memory, and time that passes when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from foliot import Foliot, SyncFoliot
+from foliot.errors import FoliotError, InvalidField
+from foliot.launch.base import Ended, Launch
+from foliot.testing import Rehearsal
+from foliot.testing.executor import RecordingExecutor
+
+FRIDAY = "2026-03-27T00:00:00Z"
+
+
+def test_a_week_across_a_clock_change() -> None:
+    app = SyncFoliot("sqlite:///never-opened.db")
+    seen: list[str] = []
+
+    @app.schedule("0 9 * * MON-FRI", timezone="Europe/Berlin", schedule_id="report")
+    def report(run: Launch) -> None:
+        seen.append(run.scheduled_for.isoformat())
+
+    with Rehearsal(app, at=FRIDAY) as rehearsal:
+        rehearsal.advance("7d")
+        assert seen == [
+            "2026-03-27T08:00:00+00:00",
+            "2026-03-30T07:00:00+00:00",
+            "2026-03-31T07:00:00+00:00",
+            "2026-04-01T07:00:00+00:00",
+            "2026-04-02T07:00:00+00:00",
+        ]
+        assert [run.state for run in rehearsal.all_runs("report")] == ["SUCCESS"] * 5
+        assert not rehearsal.verify("report").problems
+        assert rehearsal.now == datetime(2026, 4, 3, tzinfo=UTC)
+
+
+def test_functions_take_their_time_in_no_time() -> None:
+    app = Foliot("sqlite:///never-opened.db", queues=["mine"])
+
+    @app.schedule("0 * * * *", schedule_id="slow", overlap="skip")
+    async def slow() -> str:
+        await asyncio.sleep(5_400)
+        return "done"
+
+    with Rehearsal(app, at=FRIDAY) as rehearsal:
+        rehearsal.advance(timedelta(hours=3))
+        assert [(run.state, run.reason, run.result) for run in rehearsal.all_runs("slow")] == [
+            ("SUCCESS", None, "done"),
+            ("SKIPPED", "overlap", None),
+            ("STARTED", None, None),
+            ("SKIPPED", "overlap", None),
+        ]
+
+
+def test_whatever_an_operator_does_can_be_rehearsed() -> None:
+    app = SyncFoliot("sqlite:///never-opened.db")
+    fails = True
+
+    @app.schedule("0 * * * *", schedule_id="report", catchup="coalesce", max_attempts=2, retry_delay_ms=60_000)
+    def report() -> None:
+        if fails:
+            raise ValueError("no luck")
+
+    with Rehearsal(app, at=FRIDAY) as rehearsal:
+        rehearsal.advance_to("2026-03-27T00:30:00Z")
+        (run,) = rehearsal.all_runs("report")
+        assert (run.state, run.attempt) == ("FAILED", 2)
+        assert run.error is not None
+        assert run.error.startswith("ValueError: no luck")
+        fails = False
+        rehearsal.pause("report", note="mending")
+        rehearsal.advance("5h")
+        rehearsal.resume("report")
+        rehearsal.advance(1)
+        assert [f"{run.scheduled_for:%H}" for run in rehearsal.all_runs("report")] == ["00", "05"]
+        assert rehearsal.trigger("report").source == "trigger"
+        rehearsal.advance(1)
+        assert [event.kind for event in rehearsal.events][-2:] == ["launched", "ended"]
+
+
+def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
+    target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Ended(result="1")))
+    with Rehearsal(at=FRIDAY, executors={"http": target}) as rehearsal:
+        rehearsal.put_workflow("flow", {"executor": "http", "dag": 1, "triggers": [{"cron": "@hourly"}]})
+        rehearsal.advance("2h")
+        assert len(target.executions) == 3
+
+
+def test_what_a_rehearsal_cannot_do() -> None:
+    rehearsal = Rehearsal(at=FRIDAY)
+    with pytest.raises(FoliotError, match="not on"):
+        rehearsal.list_schedules()
+    with rehearsal:
+        with pytest.raises(InvalidField, match="does not go back"):
+            rehearsal.advance(-1)
+        with pytest.raises(FoliotError, match="on already"), rehearsal:
+            pass
+    with pytest.raises(FoliotError, match="not on"):
+        rehearsal.advance(1)
