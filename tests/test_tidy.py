@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 500
-OUR_FOLDERS = ("src", "tests", "bench", "docs", "requirements", ".ci")
+OUR_FOLDERS = ("src", "tests", "bench", "docs", "examples", "requirements", ".ci")
 
 # --- the tables -------------------------------------------------------------------------------------------------
 

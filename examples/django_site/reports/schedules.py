@@ -1,0 +1,22 @@
+"""What the site does at given times."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection
+
+from foliot import SyncFoliot
+from foliot.launch.base import Launch
+
+app = SyncFoliot(settings.FOLIOT_STORE)
+
+
+@app.schedule("* * * * * *", schedule_id="count-tables")
+def count_tables(run: Launch) -> int:
+    """Ask Django's own database something."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM sqlite_master")
+        (count,) = cursor.fetchone()
+    connection.close()  # a thread of its own has a connection of its own
+    print(f"{run.scheduled_for:%H:%M:%S} {count} tables", flush=True)
+    return int(count)

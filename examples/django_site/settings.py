@@ -1,0 +1,10 @@
+"""Settings: no more than the example needs."""
+
+from __future__ import annotations
+
+SECRET_KEY = "only for the example"  # noqa: S105 - nothing depends on it
+INSTALLED_APPS = ["reports"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "example-site.db"}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+FOLIOT_STORE = "sqlite:///example-django.db"

@@ -1,0 +1,43 @@
+"""FastAPI: the schedules live as long as the application, and its routes ask for them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from foliot import Foliot
+from foliot.launch.base import Launch
+
+foliot = Foliot("sqlite:///example-fastapi.db")
+
+
+@foliot.schedule("* * * * * *", schedule_id="greeting")
+async def greet(run: Launch) -> str:
+    return f"hello at {run.scheduled_for:%H:%M:%S}"
+
+
+@asynccontextmanager
+async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async with foliot:
+        yield
+
+
+app = FastAPI(lifespan=lifespan)
+
+
+@app.get("/greetings")
+async def greetings() -> list[dict[str, Any]]:
+    """The latest runs."""
+    page = await foliot.runs("greeting", limit=5, state="SUCCESS")
+    return [{"scheduled_for": run.scheduled_for, "said": run.result} for run in page.items]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8000)
+    uvicorn.run(app, port=parser.parse_args().port)

@@ -1,0 +1,22 @@
+"""A program without a store: a service keeps time and remembers, this one executes its own functions.
+
+Start a service first: `make serve`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from foliot import SyncFoliot
+from foliot.launch.base import Launch
+
+app = SyncFoliot(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
+
+
+@app.schedule("*/2 * * * * *", schedule_id="remote-heartbeat")
+def heartbeat(run: Launch) -> None:
+    print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(app.run())

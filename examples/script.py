@@ -1,0 +1,27 @@
+"""A plain script: two schedules, one file of SQLite.
+
+Stop it and start it again: what was missed meanwhile is caught up as `nightly` wants it, and nothing runs twice.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from foliot import SyncFoliot
+from foliot.launch.base import Launch
+
+app = SyncFoliot(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
+
+
+@app.schedule("*/2 * * * * *", overlap="skip")
+def heartbeat(run: Launch) -> None:
+    print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
+
+
+@app.schedule("30 2 * * *", timezone="Europe/Berlin", catchup="coalesce", max_attempts=3)
+async def nightly(run: Launch) -> dict[str, str]:
+    return {"night of": f"{run.scheduled_for:%Y-%m-%d}"}
+
+
+if __name__ == "__main__":
+    raise SystemExit(app.run())

