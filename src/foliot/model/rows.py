@@ -116,6 +116,20 @@ class InstanceRow(NamedTuple):
     lease_until_ms: int | None
 
 
+class KeyRow(NamedTuple):
+    """A key with which somebody may ask from outside, as far as it is kept."""
+
+    key_id: str
+    namespace: str
+    role: str
+    name: str
+    hash: str
+    created_by: str
+    created_ms: int
+    expires_ms: int | None
+    revoked_ms: int | None
+
+
 HeldRun: TypeAlias = tuple[int, int, int, int]
 """A run that an instance executes, with the fence it holds: schedule, nominal time, origin, attempt."""
 

@@ -17,6 +17,7 @@ from foliot.model.rows import (
     CalendarRow,
     DefinitionRow,
     InstanceRow,
+    KeyRow,
     RequestRow,
     ScheduleFilter,
     ScheduleRow,
@@ -110,6 +111,24 @@ class Statements(LedgerStatements):
             found = self._one("secret", name=name)
         assert found is not None
         return str(found[0])
+
+    def insert_key(self, row: KeyRow) -> None:
+        """Add an API key."""
+        self.rows("insert_key", row._asdict())
+
+    def key_by_id(self, key_id: str) -> KeyRow | None:
+        """Return an API key."""
+        found = self._one("key_by_id", key_id=key_id)
+        return None if found is None else KeyRow._make(found)
+
+    def keys_page(self, namespace: str, after: str, limit: int) -> list[KeyRow]:
+        """Return the API keys of a namespace, by id."""
+        params = {"namespace": namespace, "after": after, "limit": limit}
+        return [KeyRow._make(row) for row in self.rows("keys_page", params)]
+
+    def revoke_key(self, namespace: str, key_id: str, now_ms: int) -> bool:
+        """Let an API key be worth nothing from now on; return whether there is one."""
+        return self._one("revoke_key", namespace=namespace, key_id=key_id, now_ms=now_ms) is not None
 
     def next_number(self) -> int:
         """Return a number that was never returned before."""

@@ -238,6 +238,19 @@ CREATE TABLE secrets (
     value          text NOT NULL
 );
 
+-- Who may ask from outside.  Of a key only a hash is kept.
+CREATE TABLE api_keys (
+    key_id         text COLLATE "C" PRIMARY KEY,
+    namespace      text COLLATE "C" NOT NULL,
+    role           text NOT NULL,
+    name           text NOT NULL,
+    hash           text NOT NULL,
+    created_by     text NOT NULL,
+    created_ms     bigint NOT NULL,
+    expires_ms     bigint,
+    revoked_ms     bigint
+);
+
 -- Numbers that are handed out once: triggers and backfills.
 CREATE SEQUENCE origin_numbers AS bigint;
 

@@ -182,3 +182,20 @@ ORDER BY instance_id DESC LIMIT %(limit)s;
 
 -- name: expire_instances
 DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < %(before_ms)s AND lease_until_ms IS NULL;
+
+-- name: insert_key
+INSERT INTO api_keys (key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms)
+VALUES (%(key_id)s, %(namespace)s, %(role)s, %(name)s, %(hash)s, %(created_by)s, %(created_ms)s, %(expires_ms)s, %(revoked_ms)s);
+
+-- name: key_by_id
+SELECT key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms FROM api_keys
+WHERE key_id = %(key_id)s;
+
+-- name: keys_page
+SELECT key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms FROM api_keys
+WHERE namespace = %(namespace)s AND key_id > %(after)s ORDER BY key_id LIMIT %(limit)s;
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, %(now_ms)s)
+WHERE key_id = %(key_id)s AND namespace = %(namespace)s
+RETURNING key_id;

@@ -234,6 +234,19 @@ CREATE TABLE secrets (
     value          TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Who may ask from outside.  Of a key only a hash is kept.
+CREATE TABLE api_keys (
+    key_id         TEXT PRIMARY KEY,
+    namespace      TEXT NOT NULL,
+    role           TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    hash           TEXT NOT NULL,
+    created_by     TEXT NOT NULL,
+    created_ms     INTEGER NOT NULL,
+    expires_ms     INTEGER,
+    revoked_ms     INTEGER
+) STRICT, WITHOUT ROWID;
+
 -- Numbers that are handed out once: triggers and backfills.
 CREATE TABLE numbers (
     name           TEXT PRIMARY KEY,

@@ -171,3 +171,20 @@ ORDER BY instance_id DESC LIMIT :limit;
 
 -- name: expire_instances
 DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < :before_ms AND lease_until_ms IS NULL;
+
+-- name: insert_key
+INSERT INTO api_keys (key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms)
+VALUES (:key_id, :namespace, :role, :name, :hash, :created_by, :created_ms, :expires_ms, :revoked_ms);
+
+-- name: key_by_id
+SELECT key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms FROM api_keys
+WHERE key_id = :key_id;
+
+-- name: keys_page
+SELECT key_id, namespace, role, name, hash, created_by, created_ms, expires_ms, revoked_ms FROM api_keys
+WHERE namespace = :namespace AND key_id > :after ORDER BY key_id LIMIT :limit;
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, :now_ms)
+WHERE key_id = :key_id AND namespace = :namespace
+RETURNING key_id;

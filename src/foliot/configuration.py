@@ -1,0 +1,229 @@
+"""What a process is told: by defaults, a TOML file, the environment and flags; whoever comes last in this row counts.
+
+Every value knows where it came from, and one that cannot be obeyed is refused before anything starts, naming the file,
+the block and the field.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from foliot.errors import InvalidField, InvalidInput, shown
+from foliot.settings import Settings
+
+FILE = "foliot.toml"
+PREFIX = "FOLIOT_"
+DEFAULT, FLAG = "default", "flag"
+LIMITS = "limits"
+SEED_NAMES = (
+    "tick_ms", "lookahead_ms", "max_catchup_per_tick", "misfire_grace_ms", "max_buffer", "backfills_per_iteration",
+    "lock_ttl_ms", "heartbeat_ms", "zombie_after_ms",
+)  # fmt: skip
+"""Limits that the environment may also name without the prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that a process can be told."""
+
+    kind: type
+    default: Any
+    meaning: str
+
+
+OPTIONS: dict[str, Option] = {
+    "store": Option(
+        str, "sqlite:///foliot.db", "where schedules and runs are kept: sqlite:///file.db or postgresql://…"
+    ),
+    "host": Option(str, "127.0.0.1", "where the service listens"),
+    "port": Option(int, 8640, "at which port; 0 is any free one"),
+    "public_url": Option(str, "", "where others reach the service, for reports about runs"),
+    "queues": Option(list, ["default"], "the queues that the engine serves"),
+    "app_dir": Option(str, ".", "where functions are found"),
+    "engine": Option(bool, True, "whether the service runs an engine, too"),
+    "hosts": Option(list, [], "names by which the service may be addressed, besides its own address"),
+    "auth": Option(
+        str, "open", "open: whoever reaches it may do everything, loopback only; required: a key or a token"
+    ),
+    "read_only": Option(bool, False, "whether every change is refused"),
+    "max_body_bytes": Option(int, 1024 * 1024, "the largest body of a request"),
+    "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
+    "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
+    "tls_key": Option(str, "", "its private key"),
+    "tls_client_ca": Option(str, "", "whose certificates callers may show, a PEM file"),
+    "log_format": Option(str, "text", "text, or json: one object on each line"),
+}
+CHOICES = {"auth": ("open", "required"), "log_format": ("text", "json")}
+TABLES = ("executors", "tokens", "certificates", "notify")
+"""Parts of a file that have a form of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An effective value, and where it came from."""
+
+    name: str
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Everything that a process was told."""
+
+    values: Mapping[str, Value]
+    settings: Settings
+    executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    path: str | None = None
+
+    def get(self, name: str) -> Any:
+        """Return an effective value."""
+        return self.values[name].value
+
+
+def load(
+    path: str | None = None, environment: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+) -> Configuration:
+    """Return what a process is told; raises :class:`~foliot.errors.InvalidInput`.
+
+    Without a path, ``FOLIOT_CONFIG`` names the file, or it is ``foliot.toml`` here, if there is one.
+    """
+    environment = os.environ if environment is None else environment
+    chosen = path or environment.get(f"{PREFIX}CONFIG") or (FILE if Path(FILE).exists() else None)
+    document = {} if chosen is None else _read(chosen)
+    values = {name: Value(name, option.default, DEFAULT) for name, option in OPTIONS.items()}
+    values |= {
+        f"{LIMITS}.{each.name}": Value(f"{LIMITS}.{each.name}", each.default, DEFAULT) for each in fields(Settings)
+    }
+    _from_file(values, document, chosen or "")
+    _from_environment(values, environment)
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name] = Value(name, value, FLAG)
+    return Configuration(
+        values=values,
+        settings=_settings(values),
+        executors=_table(document, "executors", chosen),
+        tables={name: document[name] for name in TABLES if name in document and name != "executors"},
+        schedules=_schedules(document, chosen),
+        path=chosen,
+    )
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with Path(path).open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path}: this is no TOML: {error}") from None
+
+
+def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str) -> None:
+    for name, value in document.items():
+        if name in OPTIONS:
+            values[name] = Value(name, _checked(name, OPTIONS[name], value, path), path)
+        elif name == LIMITS:
+            _limits_from_file(values, value, path)
+        elif name not in TABLES and name != "schedule":
+            known = ", ".join([*OPTIONS, LIMITS, *TABLES, "schedule"])
+            raise InvalidField(f"{path}: {name}", f"there is no such setting; expected one of {known}")
+
+
+def _limits_from_file(values: dict[str, Value], limits: Any, path: str) -> None:
+    if not isinstance(limits, Mapping):
+        raise InvalidField(f"{path}: {LIMITS}", "expected a table, [limits]")
+    for name, value in limits.items():
+        full = f"{LIMITS}.{name}"
+        if full not in values:
+            raise InvalidField(f"{path}: {full}", "there is no such limit; 'foliot config' shows all")
+        values[full] = Value(full, value, path)
+
+
+def _checked(name: str, option: Option, value: Any, where: str) -> Any:
+    right = type(value) is option.kind
+    if right and option.kind is list:
+        right = all(isinstance(each, str) and each for each in value)
+    if not right or (name in CHOICES and value not in CHOICES[name]):
+        expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
+        raise InvalidField(f"{where}: {name}", f"{shown(value)}; expected {expected}")
+    return value
+
+
+def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) -> None:
+    for name, option in OPTIONS.items():
+        variable = f"{PREFIX}{name.upper()}"
+        if environment.get(variable):
+            values[name] = Value(name, _parsed(name, option, environment[variable], variable), variable)
+    for each in fields(Settings):
+        names = [f"{PREFIX}{each.name.upper()}", *([each.name.upper()] if each.name in SEED_NAMES else [])]
+        for variable in names:
+            if environment.get(variable):
+                full = f"{LIMITS}.{each.name}"
+                values[full] = Value(full, _number(environment[variable], variable), variable)
+                break
+
+
+def _parsed(name: str, option: Option, text: str, where: str) -> Any:
+    value: Any = text
+    if option.kind is int:
+        value = _number(text, where)
+    elif option.kind is bool:
+        value = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
+    elif option.kind is list:
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    return _checked(name, option, value, where)
+
+
+def _number(text: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidField(where, f"{shown(text)}; expected a whole number") from None
+
+
+def _settings(values: Mapping[str, Value]) -> Settings:
+    settings = Settings()
+    for each in fields(Settings):
+        value = values[f"{LIMITS}.{each.name}"]
+        if value.origin == DEFAULT:
+            continue
+        try:
+            settings = replace(settings, **{each.name: value.value})
+        except InvalidInput as error:
+            if "at most half" not in str(error):  # two limits that only together make sense
+                raise InvalidField(f"{value.origin}: {value.name}", str(error)) from None
+    return replace(settings, **{each.name: values[f"{LIMITS}.{each.name}"].value for each in fields(Settings)})
+
+
+def _table(document: Mapping[str, Any], name: str, path: str | None) -> Mapping[str, Mapping[str, Any]]:
+    table = document.get(name, {})
+    if not isinstance(table, Mapping) or not all(isinstance(each, Mapping) for each in table.values()):
+        raise InvalidField(f"{path}: {name}", f"expected tables, such as [{name}.http]")
+    return table
+
+
+def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    blocks = document.get("schedule", [])
+    if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
+        raise InvalidField(f"{path}: schedule", "expected blocks, [[schedule]]")
+    found: dict[str, Mapping[str, Any]] = {}
+    for number, block in enumerate(blocks, 1):
+        schedule_id = block.get("id")
+        if not isinstance(schedule_id, str) or not schedule_id:
+            raise InvalidField(f"{path}: [[schedule]] number {number}: id", "it must be there, and be text")
+        if schedule_id in found:
+            raise InvalidField(f"{path}: [[schedule]] number {number}: id", f"{schedule_id!r} is there twice")
+        found[schedule_id] = {name: value for name, value in block.items() if name != "id"}
+    return tuple(found.items())
+
+
+_KINDS = {str: "text", int: "a whole number", bool: "true or false", list: "a list of texts"}
