@@ -25,7 +25,7 @@ _LIMIT = b"SELECT set_config('statement_timeout', %s::text, true), set_config('l
 _NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _SAVE = b"SAVEPOINT foliot_call"
 _KEEP = b"RELEASE foliot_call"
-_UNDO = b"ROLLBACK TO foliot_call; RELEASE foliot_call"
+_UNDO = b"ROLLBACK TO foliot_call"
 # Deferred constraints are checked as if this were the commit, and the mode in which they are is what it was.
 _CHECK = b"""DO $$ BEGIN
     SET CONSTRAINTS ALL IMMEDIATE;
@@ -119,6 +119,7 @@ class Calls:
         if self._cursor.connection.closed:
             raise error
         self._cursor.execute(_UNDO, prepare=False)
+        self._cursor.execute(_KEEP, prepare=False)
 
     def _limit(self, timeout: str, lock_timeout: str | None = None) -> None:
         self._cursor.execute(_LIMIT, [timeout, lock_timeout or timeout], prepare=True)
