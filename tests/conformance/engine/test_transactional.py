@@ -232,7 +232,7 @@ def _catch_up(scene: Scene) -> int:
 
 def _spread(scene: Scene) -> int:
     """Three at once, and three that are planned and released when their times come."""
-    scene.schedule("spread", catchup_policy="spread")
+    scene.schedule("spread", catchup_policy="spread", overlap_policy="queue")
     scene.clock.advance(3 * 86_400 - 3_600)
     return 6
 
