@@ -62,7 +62,7 @@ class Launching:
         for row, rule in launches:
             attempt = Attempt(row, rule, now_ms)
             if row.pickups >= pickups:
-                self._end(attempt, *_lost(row))
+                self._end(attempt, *lost_too_often(row))
                 continue
             active[attempt.held] = attempt
             attempt.task = create_task(execute(attempt), name=TASK)
@@ -361,6 +361,7 @@ def storable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 
 
-def _lost(row: RunRow) -> tuple[Ended, Reason]:
+def lost_too_often(row: RunRow) -> tuple[Ended, Reason]:
+    """Return the end of a run that nobody should pick up once more."""
     error = f"picked up {row.pickups} times, and each time the worker was lost; it may be the cause"
     return Ended(RunState.FAILED, error=error), Reason.WORKER_LOST

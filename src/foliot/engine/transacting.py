@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from foliot.engine.instance import Instance
-from foliot.engine.launching import launch_of, storable, workflow_parts
+from foliot.engine.launching import launch_of, lost_too_often, storable, workflow_parts
 from foliot.engine.rules import UNREADABLE, document_of
 from foliot.engine.settling import Settling
 from foliot.engine.step import Carried, Launches, StepT
@@ -49,6 +49,7 @@ class Order(NamedTuple):
     launch: Launch
     call: Call | None = None
     refused: str | None = None
+    reason: Reason = Reason.LAUNCH_FAILED
 
 
 class Transacting:
@@ -118,6 +119,9 @@ class Transacting:
 
     def _order(self, row: RunRow, rule: Rule, way: Way) -> Order:
         order = Order(row, rule, way, launch_of(self._instance, row, rule, way.options))
+        if row.pickups >= self._instance.settings.max_pickups:
+            ended, reason = lost_too_often(row)
+            return order._replace(refused=ended.error, reason=reason)
         try:
             return order._replace(call=way.executor.call(way.dag, order.launch))
         except LaunchError as error:
@@ -133,7 +137,7 @@ class Transacting:
         outcomes: list[Outcome] = []
         for order in orders:
             if order.call is None:
-                outcomes.append(_failed(order.row, now_ms, order.refused))
+                outcomes.append(_failed(order.row, now_ms, order.refused, order.reason))
             elif (called := next(answers, None)) is not None:
                 outcomes.append(self._outcome(order, called, now_ms))
             else:
@@ -173,6 +177,6 @@ def _outcome(row: RunRow, now_ms: int, state: RunState) -> Outcome:
     return Outcome(*row.id, row.attempt, state, None, row.failures, started_ms)
 
 
-def _failed(row: RunRow, now_ms: int, error: str | None) -> Outcome:
+def _failed(row: RunRow, now_ms: int, error: str | None, reason: Reason = Reason.LAUNCH_FAILED) -> Outcome:
     said = None if error is None else storable(error)
-    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=Reason.LAUNCH_FAILED, error=said)
+    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=reason, error=said)

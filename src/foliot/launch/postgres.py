@@ -21,7 +21,7 @@ from foliot.model.call import Argument, Call, Form
 CONFIGURED = ("functions", "tables", "timeout_ms")
 CALL_OPTIONS = ("function", "args", "done")
 ROW_OPTIONS = ("table", "columns", "done")
-MOST_TIMEOUT_MS = 10_000
+LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 100, 10_000
 DOCUMENTS = frozenset({"$dag", "$meta", "$payload", "$callback"})
 """What stands for JSON, whatever it is; the others stand for text."""
 JSON_TYPES = frozenset({"json", "jsonb"})
@@ -49,7 +49,8 @@ class PostgresExecutor(TransactionalExecutor):
         self._tables = _tables(configured.get("tables", ()))
         if not self._functions and not self._tables:
             raise InvalidField("executors.postgres", "declare functions or tables; workflows may name no others")
-        self.timeout_ms = whole(configured, "postgres", "timeout_ms", TransactionalExecutor.timeout_ms)
+        usual_ms = TransactionalExecutor.timeout_ms
+        self.timeout_ms = whole(configured, "postgres", "timeout_ms", usual_ms, LEAST_TIMEOUT_MS)
         if self.timeout_ms > MOST_TIMEOUT_MS:
             raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MOST_TIMEOUT_MS}")
         self._site = site

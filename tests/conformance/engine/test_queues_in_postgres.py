@@ -15,8 +15,6 @@ import pytest
 
 from foliot.operations import control, reports, runs
 from foliot.operations.verify import verify
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.engine import suicidal
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import SETTINGS, Scene
@@ -47,11 +45,6 @@ CREATE FUNCTION pgmq.send(queue_name text, msg jsonb, delay integer) RETURNS SET
 CREATE FUNCTION pgmq.send(queue_name text, msg jsonb, headers jsonb) RETURNS SETOF bigint LANGUAGE sql AS
     $$ SELECT pgmq.send(queue_name, msg) $$;
 """
-
-
-@pytest.fixture
-def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Scene:
-    return Scene(migrated_url, postgres, clock)
 
 
 async def executed(scene: Scene) -> list[dict[str, Any]]:

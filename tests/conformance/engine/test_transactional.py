@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import psycopg
 import pytest
 
 from foliot.engine import transacting
-from foliot.engine.host import Engine
 from foliot.errors import LaunchError
-from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.operations import control, reports, runs, schedules, targets
+from foliot.launch.base import Accepted, Ended, Launch
+from foliot.operations import control, reports, runs, targets
 from foliot.operations.verify import verify
 from foliot.settings import Settings
-from foliot.store.postgres.driver import PostgresStore, PostgresTransaction
-from foliot.testing.clock import ManualClock
 from foliot.testing.executor import RecordingExecutor
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
-from tests.conformance.engine.users import DECLARED, OPTIONS, Scene, Tapped, once
+from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
+from tests.conformance.waiting import wait_for_waiting
 
 pytestmark = pytest.mark.server
 CANARY = "canary-4711-hunter2"
 REPORTED = {**OPTIONS, "done": "reported", "columns": {"key": "$token", "attempt": "$attempt"}}
-
-
-@pytest.fixture
-def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Scene:
-    return Scene(migrated_url, postgres, clock)
 
 
 def whole(scene: Scene, *names: str) -> bool:
@@ -328,6 +320,50 @@ def test_a_reported_failure_is_tried_again_by_its_policy(scene: Scene) -> None:
     assert whole(scene)
 
 
+def test_a_target_that_falls_silent_each_time_is_given_up(scene: Scene) -> None:
+    scene.workflow(options=REPORTED)
+    scene.schedule(max_execution_ms=600_000)
+
+    async def story() -> None:
+        async with scene.engine(settings=Settings(tick_ms=50, max_pickups=2)):
+            scene.clock.advance(UNTIL_DUE_S)
+            for times in (1, 2):
+                await scene.told("launched", times)
+                scene.ask(reports.report, scene.jobs()[-1][0], "started")
+                scene.clock.advance(Settings().lock_ttl_ms / 1000 + 1)
+            await scene.told("ended", 3)
+
+    asyncio.run(story())
+    assert scene.runs() == [("FAILED", "worker_lost", 3)]
+    assert [attempt for _, attempt in scene.jobs()] == [1, 2]
+    assert whole(scene)
+
+
+def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) -> None:
+    """Somebody has the dial and wants the run that is being taken: one of the two begins anew, and nothing is lost."""
+    scene.workflow()
+    scene.schedule(cron="0 0 1 1 *")
+    scene.ask(control.trigger, "report")
+
+    def stand_in_the_way(connection: psycopg.Connection[Any]) -> None:
+        wait_for_waiting(scene.url)
+        with suppress(psycopg.errors.DeadlockDetected):
+            connection.execute("UPDATE schedule_runs SET progress = 'x'")
+
+    async def story() -> None:
+        with psycopg.connect(scene.url) as connection:
+            connection.execute("SELECT * FROM dials FOR UPDATE")
+            async with scene.engine():
+                await asyncio.to_thread(stand_in_the_way, connection)
+                connection.rollback()
+                await scene.told("ended")
+
+    asyncio.run(story())
+    assert [state for state, _, _ in scene.runs()] == ["SUCCESS"]
+    assert len(scene.jobs()) == 1
+    assert whole(scene)
+
+
 class Turning(RecordingExecutor):
     """Cannot begin; and meanwhile somebody deploys the workflow for another executor."""
 
@@ -403,54 +439,3 @@ def test_a_secret_in_a_payload_is_in_no_error_event_or_log(scene: Scene, caplog:
     assert "InvalidTextRepresentation (22P02)" in scene.errors()[0]
     said = [*scene.errors(), *map(repr, scene.events), caplog.text, repr(scene.ask(runs.runs, "report"))]
     assert CANARY not in " ".join(said)
-
-
-def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, configured: bool) -> Counter[str]:
-    """The statements of the transaction that fires a tick."""
-    names: Counter[str] = Counter()
-    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Ended()))
-    executors: dict[str, Executor] = {"recorder": recorder, "function": recorder}
-    if configured:
-        executors["postgres"] = PostgresExecutor(DECLARED, Site())
-    engine = Engine(scene.store, executors, clock=scene.clock)
-    scene.schedule(f"configured-{configured}", **document)
-
-    async def story() -> None:
-        await engine._membership.join()
-        scene.clock.advance(86_400)
-        with monkeypatch.context() as patching:
-            for name in ("rows", "many", "many_rows"):
-                patching.setattr(PostgresTransaction, name, _counted(getattr(PostgresTransaction, name), names))
-            fired = await engine._membership.lead(lambda t: engine._firing.catch_up(t, 10, 10))
-            assert len(fired.launches) == 1
-
-    asyncio.run(story())
-    scene.ask(schedules.delete, f"configured-{configured}")
-    return names
-
-
-def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any]:
-    def counted(transaction: Any, name: str, given: Any) -> Any:
-        names[name] += 1
-        return send(transaction, name, given)
-
-    return counted
-
-
-@pytest.mark.parametrize(
-    ("document", "more"),
-    [
-        ({"workflow_id": None, "function": "tasks:work"}, {}),
-        ({"workflow_version": 1}, {"workflow_version": 1}),
-        ({}, {"newest_workflows": 1, "workflow_version": 1}),
-    ],
-    ids=["a function", "a version of a workflow", "the newest of a workflow"],
-)
-def test_what_it_costs_runs_of_other_executors_that_this_one_is_there(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any], more: dict[str, int]
-) -> None:
-    """A function pays nothing; of workflows it has to be known whose they are, once for a batch, or once for ever."""
-    scene.workflow(executor="recorder")
-    given = {"catchup_policy": "fire_immediately", **document}
-    without = statements(scene, monkeypatch, given, configured=False)
-    assert statements(scene, monkeypatch, given, configured=True) - without == Counter(more)

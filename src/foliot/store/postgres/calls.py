@@ -19,9 +19,9 @@ from foliot.model.call import Answers, Argument, Call, Called, Form
 BUDGET_MS = 5_000
 """How long the calls of one transaction take together, give or take what is under way."""
 MOST_TOGETHER = 256
-STATEMENT_TIMEOUT = "30s"
 
 _LIMIT = b"SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true)"
+_USUAL = b"SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
 _NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _SAVE = b"SAVEPOINT foliot_call"
 _KEEP = b"RELEASE foliot_call"
@@ -53,12 +53,16 @@ class Calls:
     def carry_out(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
         """Carry out as many calls as there is time for; one that fails has no effect, and no other is touched."""
         answers: Answers = []
-        self._limit(f"{timeout_ms}ms")
+        usual = self._cursor.execute(_USUAL, prepare=True).fetchall()[0]
+        self._limit(f"{timeout_ms}ms", f"{timeout_ms}ms")
         for some in _portions(calls):
             if self._is_over():
                 break
-            answers += self._together(some) or self._one_by_one(some)
-        self._limit(STATEMENT_TIMEOUT, "0")
+            found = self._together(some) or self._one_by_one(some)
+            answers += found
+            if len(found) < len(some):
+                break
+        self._limit(*usual)
         return answers
 
     def _together(self, calls: Sequence[Call]) -> Answers:
@@ -121,8 +125,8 @@ class Calls:
         self._cursor.execute(_UNDO, prepare=False)
         self._cursor.execute(_KEEP, prepare=False)
 
-    def _limit(self, timeout: str, lock_timeout: str | None = None) -> None:
-        self._cursor.execute(_LIMIT, [timeout, lock_timeout or timeout], prepare=True)
+    def _limit(self, timeout: str, lock_timeout: str) -> None:
+        self._cursor.execute(_LIMIT, [timeout, lock_timeout], prepare=True)
 
     def _is_over(self) -> bool:
         now_ms = int(self._cursor.execute(_NOW, prepare=True).fetchall()[0][0])
