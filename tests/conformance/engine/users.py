@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ class Tapped(Store):
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(given: list[Call], timeout_ms: int) -> Answers:
+            def noticed(given: Sequence[Call], timeout_ms: int) -> Answers:
                 calls.append(len(given))
                 return call(given, timeout_ms)
 
