@@ -45,23 +45,23 @@ class Tapped(Store):
 
     def write(self, work: Work[T]) -> Future[T]:
         """Run work, and let somebody look if it makes calls."""
-        calls: list[int] = []
+        made: list[int] = []
 
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(given: Sequence[Call], timeout_ms: int) -> Answers:
-                calls.append(len(given))
-                return call(given, timeout_ms)
+            def noticed(calls: Sequence[Call], timeout_ms: int) -> Answers:
+                made.append(len(calls))
+                return call(calls, timeout_ms)
 
             transaction.call = noticed  # type: ignore[method-assign]  # the same, and says so
             answer = work(transaction)
-            if calls:
+            if made:
                 self.before_commit()
             return answer
 
         answer: Future[T] = Future()
-        self._store.write(tapped).add_done_callback(lambda done: self._answer(done, answer, made=bool(calls)))
+        self._store.write(tapped).add_done_callback(lambda done: self._answer(done, answer, made=bool(made)))
         return answer
 
     def _answer(self, done: Future[T], answer: Future[T], *, made: bool) -> None:
