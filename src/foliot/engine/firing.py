@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.instance import Instance, Worlds
+from foliot.engine.step import Carried, Launches
 from foliot.model.dial import Dial, DialRow, StepRow
 from foliot.model.policy import Overlap
 from foliot.model.run import RunChange, RunId, RunRow, RunState, StartRow
@@ -29,13 +30,18 @@ class Fired(NamedTuple):
     """What a step has written: what to launch, whom to end, and how much of the batch and the budget was used."""
 
     claimed: int
-    launches: list[tuple[RunRow, Rule]]
+    launches: Launches
     to_end: list[RunRow]
     now_ms: int
     catchups: int = 0
     runs: int = 0
     forsaken: Sequence[tuple[RunRow, Rule]] = ()
     """Runs that were picked up and that nobody wants any more: cancelled, or of a schedule that was deleted."""
+    carried: Sequence[Carried] = ()
+
+    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Fired:
+        """Return the same after some launches were carried out already: what is left, and what was done."""
+        return self._replace(launches=launches, carried=carried)
 
 
 NOTHING = Fired(0, [], [], 0)

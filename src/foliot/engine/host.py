@@ -28,13 +28,15 @@ from foliot.engine.releasing import Releasing
 from foliot.engine.replanning import Replanning
 from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
-from foliot.engine.settling import Settled, Settling
+from foliot.engine.settling import Settling
 from foliot.engine.shelf import Shelf
+from foliot.engine.step import Carried, Settled
 from foliot.engine.telling import tell_launches, tell_outcomes
+from foliot.engine.transacting import Transacting
 from foliot.errors import FoliotError
 from foliot.launch.base import Executor
 from foliot.model.rows import DueNow, HeldRun
-from foliot.model.run import RunId
+from foliot.model.run import Reason, RunId, RunRow
 from foliot.plan.settle import Outcome
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction, Work
@@ -76,12 +78,19 @@ class Engine:
         self._store = store
         self._executors = executors
         self._clock = clock
-        self._membership = Membership(store, self.instance, name, release, self.launching.lose_all)
+        self._settling = Settling(self.instance)
+        self._membership = Membership(
+            store,
+            self.instance,
+            name,
+            release,
+            self.launching.lose_all,
+            Transacting(self.instance, executors, self._settling),
+        )
         self._firing = Firing(self.instance)
         self._releasing = Releasing(self.instance)
         self._rescuing = Rescuing(self.instance)
         self._backfilling = Backfilling(self.instance)
-        self._settling = Settling(self.instance)
         self._reporting = Reporting(self.instance, self._settling)
         self._replanning = Replanning(self.instance)
         self._budget = Budget(self.settings.catchup_rate_per_s)
@@ -282,9 +291,8 @@ class Engine:
         """Write down how runs ended that are executed elsewhere."""
         answered = await self._membership.lead(partial(self._reporting.due, limit=limit))
         if answered.found:
-            self.probe.count("runs_settled", len(answered.settled.accepted))
-            tell_outcomes(self.instance, answered.outcomes, answered.settled)
-            self._begin(Fired(0, answered.settled.launches, answered.too_late, answered.settled.now_ms))
+            self._tell_settled(answered.outcomes, answered.settled)
+            self._begin_settled(answered.settled, answered.too_late)
         return answered.found
 
     async def _take(self, step: Work[Fired]) -> int:
@@ -334,11 +342,28 @@ class Engine:
         if fired.to_end:
             self.launching.end(fired.to_end)
         self.launching.forsake(fired.forsaken, fired.now_ms)
+        self._tell_carried(fired.carried)
         if fired.launches:
             self.launching.start(fired.launches, fired.now_ms)
             self.probe.count("runs_emitted", len(fired.launches))
-            tell_launches(self.instance, fired)
+            tell_launches(self.instance, fired.launches)
         return fired.claimed
+
+    def _begin_settled(self, settled: Settled, to_end: list[RunRow] | None = None) -> None:
+        """Launch what outcomes have set free."""
+        self._begin(Fired(0, settled.launches, to_end or [], settled.now_ms, carried=settled.carried))
+
+    def _tell_carried(self, carried: Iterable[Carried]) -> None:
+        """Count and tell what was carried out in the transaction itself."""
+        for launches, outcomes, settled in carried:
+            self.probe.count("runs_emitted", len(launches))
+            self.probe.count("runs_failed_launch", sum(each.reason is Reason.LAUNCH_FAILED for each in outcomes))
+            tell_launches(self.instance, launches)
+            self._tell_settled(outcomes, settled)
+
+    def _tell_settled(self, outcomes: list[Outcome], settled: Settled) -> None:
+        self.probe.count("runs_settled", len(settled.accepted))
+        tell_outcomes(self.instance, outcomes, settled)
 
     def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
         now_ms = transaction.now_ms()
@@ -418,13 +443,13 @@ class Engine:
 
     async def _settle_these(self, outcomes: list[Outcome]) -> None:
         settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
-        self.probe.count("runs_settled", len(settled.accepted))
+        self._tell_settled(outcomes, settled)
         self.probe.count("stale_writes_rejected", settled.stale)
-        tell_outcomes(self.instance, outcomes, settled)
         if self._stopping.is_set():
             await self._hand_back([(*row.id, row.attempt) for row, _ in settled.launches])
+            self._tell_carried(settled.carried)
         else:
-            self._begin(Fired(0, settled.launches, [], settled.now_ms))
+            self._begin_settled(settled)
         if (
             settled.launches
             or settled.retried
@@ -441,7 +466,7 @@ class Engine:
         """Begin what zombies have left room for; whatever else went wrong unseen is found at the latest now."""
         self._unsure = True
         if settled is not None:
-            self._begin(Fired(0, settled.launches, [], settled.now_ms))
+            self._begin_settled(settled)
 
     def _failed(self, what: str, error: Exception) -> None:
         """Count and say what went wrong; a mistake of our own comes with its traceback."""

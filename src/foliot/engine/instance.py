@@ -23,6 +23,7 @@ class Instance:
         self.queues = queues
         self.rules = Rules()
         self.number = 0
+        self.can_call = False
         self.sign: Callable[[str], str] = unsigned
         self.limits = Limits(
             settings.misfire_grace_ms,

@@ -12,7 +12,8 @@ from foliot.engine.attempt import Attempt
 from foliot.engine.instance import Instance
 from foliot.engine.launching import Launching
 from foliot.engine.membership import Membership, answer_of
-from foliot.engine.settling import Settled, Settling
+from foliot.engine.settling import Settling
+from foliot.engine.step import Settled
 from foliot.engine.sweeping import Sweeping
 from foliot.model.run import RunId, RunRow, RunState
 from foliot.store.base import Store, Transaction, Work

@@ -16,7 +16,7 @@ from foliot.engine.instance import Instance
 from foliot.engine.room import Room
 from foliot.engine.shelf import Shelf
 from foliot.errors import LaunchError
-from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch
+from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch, TransactionalExecutor, nobody_asks
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
 from foliot.model.run import Reason, RunId, RunRow, RunState, lost_text
@@ -63,7 +63,7 @@ class Launching:
         for row, rule in launches:
             attempt = Attempt(row, rule, now_ms)
             if row.pickups and rule.policy.gives_up(row.pickups, pickups):
-                self._end(attempt, *_lost(row))
+                self._end(attempt, *lost_too_often(row))
                 continue
             active[attempt.held] = attempt
             attempt.task = create_task(execute(attempt), name=TASK)
@@ -137,6 +137,10 @@ class Launching:
         if rule.action.function is None:
             kind, options, attempt.dag = workflow_parts(await self._shelf.document(rule))
         attempt.executor = executor = self._executor(kind)
+        if self._instance.can_call and isinstance(executor, TransactionalExecutor):
+            return Ended(
+                RunState.ENQUEUED
+            )  # it became one since the run was taken: whoever takes it now has a transaction
         attempt.launch = launch = self._launch(row, rule, options, attempt.waits, attempt)
         if executor.wants_previous:
             launch.previous = await self._shelf.previous(row)
@@ -149,14 +153,15 @@ class Launching:
     def _launch(
         self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None], link: Attempt | None = None
     ) -> Launch:
-        payload = row.payload if row.payload is not None else rule.payload
-        sign = self._instance.sign
-        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, sign, link)
+        return launch_of(self._instance, row, rule, options, waits, link)
 
     def _executor(self, kind: str) -> Executor:
         executor = self._executors.get(kind)
         if executor is None:
-            raise LaunchError(f"no executor {kind!r} here; there is {', '.join(sorted(self._executors))}")
+            raise LaunchError(
+                f"no executor {kind!r} here; there is {', '.join(sorted(self._executors))}. "
+                f"Configure it where the engine is (executors={{{kind!r}: …}})"
+            )
         return executor
 
     # --- ends -----------------------------------------------------------------------------------------------------
@@ -175,9 +180,9 @@ class Launching:
             reason,
             row.failures,
             attempt.started_ms,
-            None if ended.error is None else _storable(ended.error),
-            None if ended.result is None else _storable(ended.result),
-            None if ended.execution_id is None else _storable(ended.execution_id),
+            None if ended.error is None else storable(ended.error),
+            None if ended.result is None else storable(ended.result),
+            None if ended.execution_id is None else storable(ended.execution_id),
             lease_ms,
         )
         self.outcomes.append(outcome)
@@ -327,6 +332,19 @@ def _task_maker(loop: asyncio.AbstractEventLoop) -> Callable[..., asyncio.Task[N
     return partial(asyncio.Task, loop=loop) if loop.get_task_factory() is None else loop.create_task
 
 
+def launch_of(  # noqa: PLR0913 - what a launch is made of
+    instance: Instance,
+    row: RunRow,
+    rule: Rule,
+    options: Any,
+    waits: Callable[[bool], None] = nobody_asks,
+    link: Attempt | None = None,
+) -> Launch:
+    """Return an attempt as its executor sees it."""
+    payload = row.payload if row.payload is not None else rule.payload
+    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link)
+
+
 def workflow_parts(document: Any) -> tuple[str, Any, Any]:
     """Return the executor of a workflow, its options, and what it is given."""
     return document.get("executor", "function"), document.get("options") or NO_OPTIONS, document.get("dag")
@@ -343,12 +361,13 @@ def _described(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
     if text.isascii() and "\x00" not in text:
         return text
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 
 
-def _lost(row: RunRow) -> tuple[Ended, Reason]:
+def lost_too_often(row: RunRow) -> tuple[Ended, Reason]:
+    """Return the end of a run that nobody should pick up once more."""
     return Ended(RunState.FAILED, error=lost_text(row.pickups)), Reason.WORKER_LOST

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from foliot import clock as time
 from foliot.engine.instance import Instance
+from foliot.engine.step import CarryOut, StepT
 from foliot.model.token import CALLBACKS, signer
 from foliot.store.base import Store, Transaction, Work
 
@@ -27,13 +28,25 @@ MISSED_BEATS = 3
 class Membership:
     """The lease of one engine."""
 
-    def __init__(self, store: Store, instance: Instance, name: str, release: str, lose: Callable[[], int]) -> None:
-        """Take the store, and how to end whatever is executed here, which says how much that was."""
+    def __init__(  # noqa: PLR0913 - what an instance says of itself, and what depends on its lease
+        self,
+        store: Store,
+        instance: Instance,
+        name: str,
+        release: str,
+        lose: Callable[[], int],
+        carry_out: CarryOut,
+    ) -> None:
+        """Take the store, how to end whatever is executed here, which says how much that was, and what else to do.
+
+        ``carry_out`` is called in each transaction that takes runs, once it has done so.
+        """
         self._store = store
         self._instance = instance
         self._name = name
         self._release = release
         self._lose = lose
+        self._carry_out = carry_out
         self._joining = asyncio.Lock()
         self._open = asyncio.Event()
         self._open.set()
@@ -45,14 +58,14 @@ class Membership:
         """Become an instance."""
         ttl_ms = self._instance.settings.lock_ttl_ms
 
-        def join(transaction: Transaction) -> tuple[int, str]:
+        def join(transaction: Transaction) -> tuple[int, str, bool]:
             now_ms = transaction.now_ms()
             number = transaction.insert_instance(
                 self._name, self._release, now_ms, now_ms + ttl_ms, self._instance.queues
             )
-            return number, transaction.secret(CALLBACKS, token_hex(32))
+            return number, transaction.secret(CALLBACKS, token_hex(32)), transaction.can_call
 
-        self._instance.number, secret = await answer_of(self._store.write(join))
+        self._instance.number, secret, self._instance.can_call = await answer_of(self._store.write(join))
         self._instance.sign = signer(secret)
 
     async def beat(self, skew_ms: int) -> int:
@@ -69,7 +82,7 @@ class Membership:
             await self._join_again(number)
         return live
 
-    async def lead(self, work: Work[T]) -> T:
+    async def lead(self, work: Work[StepT]) -> StepT:
         """Run work that takes runs, which needs a lease in force."""
         await self._open.wait()
         self._leading += 1
@@ -91,7 +104,7 @@ class Membership:
         finally:
             self._open.set()
 
-    async def led(self, work: Work[T]) -> T:
+    async def led(self, work: Work[StepT]) -> StepT:
         """Run work that takes runs, by whoever is :meth:`alone`."""
         while True:
             number = self._instance.number
@@ -100,9 +113,15 @@ class Membership:
                 return answer
             await self._join_again(number)
 
-    def leading(self, work: Work[T]) -> Work[T | None]:
+    def leading(self, work: Work[StepT]) -> Work[StepT | None]:
         """Return work that says nothing, and does nothing, without a lease."""
-        return lambda transaction: work(transaction) if transaction.hold_lease(self._instance.number) else None
+
+        def led(transaction: Transaction) -> StepT | None:
+            if not transaction.hold_lease(self._instance.number):
+                return None
+            return self._carry_out(transaction, work(transaction))
+
+        return led
 
     async def _join_again(self, number: int) -> None:
         async with self._joining:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from foliot.engine.instance import Instance
-from foliot.engine.settling import Settled, Settling
+from foliot.engine.settling import Settling
+from foliot.engine.step import Carried, Launches, Settled
 from foliot.model.policy import Policy
 from foliot.model.run import Reason, RunRow, RunState
 from foliot.plan.rule import Rule
@@ -21,6 +23,20 @@ class Answered(NamedTuple):
     settled: Settled
     too_late: list[RunRow]
     found: int
+
+    @property
+    def launches(self) -> Launches:
+        """Return what the outcomes set free."""
+        return self.settled.launches
+
+    @property
+    def now_ms(self) -> int:
+        """Return when that was."""
+        return self.settled.now_ms
+
+    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Answered:
+        """Return the same after some launches were carried out already: what is left, and what was done."""
+        return self._replace(settled=self.settled.carrying(launches, carried))
 
 
 class Reporting:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.firing import release_waiting
 from foliot.engine.instance import Instance
+from foliot.engine.step import Launches, Settled
 from foliot.model.dial import Dial, DialRow
 from foliot.model.policy import Policy
-from foliot.model.run import FINAL, RunChange, RunId, RunRow, RunState
+from foliot.model.run import FINAL, RunChange, RunId, RunState
 from foliot.plan.edit import paused
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome, freed, pauses, settle
 from foliot.store.base import Transaction
 
 IN_FLIGHT, WAITING, SUCCESSES = map(Dial._fields.index, ("in_flight", "waiting", "successes"))
-
-
-class Settled(NamedTuple):
-    """What settling has written: what counted, what may start or be tried again, what came too late."""
-
-    accepted: set[RunId]
-    launches: list[tuple[RunRow, Rule]]
-    retried: set[RunId]
-    paused: list[tuple[str, str]]
-    stale: int
-    now_ms: int
 
 
 class Settling:
@@ -102,7 +91,7 @@ class Settling:
         rules: dict[int, Rule],
         touched: set[int],
         now_ms: int,
-    ) -> list[tuple[RunRow, Rule]]:
+    ) -> Launches:
         waiting = {key: dials[key] for key in touched if dials[key].waiting}
         if not waiting:
             return []

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foliot.engine.firing import Fired
 from foliot.engine.instance import Instance
-from foliot.engine.settling import Settled
+from foliot.engine.step import Launches, Settled
 from foliot.model.run import RunId
 from foliot.plan.settle import Outcome
 
 
-def tell_launches(instance: Instance, fired: Fired) -> None:
+def tell_launches(instance: Instance, launches: Launches) -> None:
     """Say what is launched, and why if there is a reason."""
     if instance.probe.listener is None:
         return
-    for row, rule in fired.launches:
+    for row, rule in launches:
         instance.probe.tell("launched", rule.schedule_id, row.reason or row.source, row.nominal_s)
 
 

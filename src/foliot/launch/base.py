@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from foliot.errors import LaunchRefused
+from foliot.model.call import Call
 from foliot.model.kept import as_json
 from foliot.model.run import RunRow, RunState, idempotency_key
 from foliot.model.schedule import Action
@@ -231,3 +233,29 @@ class Executor(ABC):
 
     async def aclose(self) -> None:  # noqa: B027 - most need not
         """Let go of threads and connections."""
+
+
+class TransactionalExecutor(Executor):
+    """Something that takes a run in the very transaction that records it: both are there, or neither is.
+
+    So nothing is sent, and nobody is waited for.  It says what the database is to call, and what the answer means; an
+    engine whose store is such a database does the rest.
+    """
+
+    timeout_ms = 1_000
+    """The longest that one call may take: meanwhile the transaction keeps others waiting."""
+
+    @abstractmethod
+    def call(self, dag: Any, meta: Launch) -> Call:
+        """Return the call that a run is.  Raises :class:`~foliot.errors.LaunchRefused` if it can be none."""
+
+    @abstractmethod
+    def called(self, meta: Launch, answer: str | None) -> Ended | Accepted:
+        """Return what it means that the call was made."""
+
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        """Refuse: whoever asks has no transaction."""
+        raise LaunchRefused(
+            "its runs are part of a PostgreSQL transaction, and this engine has none: "
+            "open its store by postgresql://…, or let the workflow name another executor"
+        )

@@ -19,7 +19,8 @@ MAX_BACKOFF_DOUBLINGS = 10
 class Outcome(NamedTuple):
     """How an attempt ended, as its executor reports it.
 
-    STARTED is the end of our part of it: it is executed elsewhere, and somebody worries after ``lease_ms``.
+    STARTED is the end of our part of it: it is executed elsewhere, and somebody worries after ``lease_ms``.  ENQUEUED
+    is no end at all: it has not begun, and is anybody's after ``lease_ms``.
     """
 
     schedule_key: int
@@ -50,8 +51,8 @@ class Outcome(NamedTuple):
 
 
 def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> RunChange:
-    """Return the guarded write for one outcome: final, another try, or left to its target."""
-    if outcome.state is RunState.STARTED:
+    """Return the guarded write for one outcome: final, another try, left to its target, or to whoever takes it."""
+    if outcome.state in (RunState.STARTED, RunState.ENQUEUED):
         return _left(outcome, now_ms)
     failed = outcome.state in (RunState.FAILED, RunState.TIMED_OUT)
     failures = outcome.failures + failed
@@ -82,15 +83,15 @@ def _left(outcome: Outcome, now_ms: int) -> RunChange:
         outcome.nominal_s,
         outcome.origin,
         outcome.fence,
-        RunState.STARTED,
-        None,
+        outcome.state,
+        outcome.reason,
         outcome.fence,
         outcome.failures,
         now_ms + outcome.lease_ms,
         None,
         outcome.started_ms,
         None,
-        None,
+        outcome.error,
         None,
         outcome.execution_id,
     )

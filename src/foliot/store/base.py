@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
 from foliot.errors import StoreError
+from foliot.model.call import Answers, Call
 from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
@@ -29,7 +30,20 @@ T = TypeVar("T")
 
 
 class Transaction(Statements):
-    """One transaction: the statements, and the one order in which the rows of a decision are written."""
+    """One transaction: the statements, and the one order in which the rows of a decision are written.
+
+    ``can_call`` says that users' tables and functions are where ours are, so that a call can be part of it.
+    """
+
+    can_call = False
+
+    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+        """Carry out calls, each within a time limit, as part of this transaction.
+
+        One that fails has no effect, says why, and spoils nothing.  There may be time for some of them only: then the
+        answers are those of the first.
+        """
+        raise StoreError("this store has no place for users' tables and functions; use postgresql://…")
 
     def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
         """Return the named calendars of a version, each as it was when the version was written.

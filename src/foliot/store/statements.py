@@ -206,6 +206,10 @@ class Statements(LedgerStatements):
         )
         return None if found is None else WorkflowRow._make(found)
 
+    def newest_workflows(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """Return the newest versions of workflows, by namespace and id."""
+        return {(row[0], row[1]): row[2] for row in self.many_rows("newest_workflows", names)} if names else {}
+
     def workflows_page(self, namespace: str, after_id: str, limit: int) -> list[WorkflowRow]:
         """Return the newest version of each workflow of a namespace, by id."""
         params = {"namespace": namespace, "after_id": after_id, "limit": limit}

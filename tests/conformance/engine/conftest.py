@@ -9,6 +9,7 @@ import pytest
 from foliot.store.postgres.driver import PostgresStore
 from foliot.testing.clock import ManualClock
 from tests.conformance.engine.kit import BEGIN
+from tests.conformance.engine.users import Scene
 
 
 @pytest.fixture
@@ -21,3 +22,8 @@ def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
     made = PostgresStore(migrated_url, clock=clock)
     yield made
     made.close()
+
+
+@pytest.fixture
+def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Scene:
+    return Scene(migrated_url, postgres, clock)

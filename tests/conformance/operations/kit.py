@@ -14,7 +14,8 @@ from foliot.engine.instance import Instance
 from foliot.engine.probe import Probe
 from foliot.engine.releasing import Releasing
 from foliot.engine.rescuing import Rescuing
-from foliot.engine.settling import Settled, Settling
+from foliot.engine.settling import Settling
+from foliot.engine.step import Settled
 from foliot.engine.sweeping import Sweeping
 from foliot.launch.base import Launch
 from foliot.model.dial import Dial

@@ -77,6 +77,9 @@ def test_workflows_have_versions(write: Write) -> None:
     assert write(lambda t: t.workflow("default", "w")) == rows[1]
     assert write(lambda t: t.workflow("default", "w", 1)) == rows[0]
     assert write(lambda t: t.workflow("default", "x")) is None
+    names = [("default", "w"), ("default", "x"), ("other", "w")]
+    assert write(lambda t: t.newest_workflows(names)) == {("default", "w"): 2}
+    assert write(lambda t: t.newest_workflows([])) == {}
 
 
 def test_targets_are_paused_and_resumed(write: Write) -> None:

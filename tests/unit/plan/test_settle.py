@@ -74,6 +74,16 @@ def test_outcome(
     assert change.state in TRANSITIONS[RunState.STARTED]
 
 
+@pytest.mark.parametrize("state", [RunState.STARTED, RunState.ENQUEUED])
+@pytest.mark.parametrize("closed", [False, True])
+def test_what_is_no_end_is_left_to_somebody_else(state: RunState, closed: bool) -> None:
+    outcome = Outcome(KEY, NOON, 4, 7, state, None, 2, NOON_MS + 1, "not now", lease_ms=300)
+    change = settle(outcome, Policy(max_attempts=3), NOW, closed=closed)
+    assert (change.fence, change.attempt, change.failures) == (7, 7, 2)
+    assert (change.state, change.owner, change.due_ms, change.finished_ms) == (state, None, NOW + 300, None)
+    assert change.error == "not now"
+
+
 @pytest.mark.parametrize(("failures", "doublings"), [(0, 0), (1, 1), (2, 2), (10, 10), (11, 10), (500, 10)])
 def test_retries_wait_twice_as_long_each_time_up_to_a_limit(failures: int, doublings: int) -> None:
     assert MAX_BACKOFF_DOUBLINGS == 10

@@ -17,9 +17,11 @@ import psycopg
 
 from foliot.clock import Clock
 from foliot.errors import StoreError
+from foliot.model.call import Answers, Call
 from foliot.model.run import RunId, RunRow, StartRow
 from foliot.store.base import Params, Store, Transaction, Work
 from foliot.store.migrate import Migrator
+from foliot.store.postgres.calls import Calls
 from foliot.store.postgres.listener import CHANNEL, Listener
 from foliot.store.postgres.session import Connection, Watchdog, connect, translated
 from foliot.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
@@ -49,10 +51,13 @@ AGAIN = (
 class PostgresTransaction(Transaction):
     """One transaction on one connection."""
 
+    can_call = True
+
     def __init__(self, connection: Connection, clock: Clock | None, *, again: bool = False) -> None:
         """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
         self._again = again
         self._cursor = connection.cursor(binary=True)
+        self._calls = Calls(self._cursor)
         self._clock = clock
         self._statements = load_statements()
         self._now_ms: int | None = None
@@ -90,6 +95,9 @@ class PostgresTransaction(Transaction):
 
     def all_in_flight(self) -> list[RunRow]:
         return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
+
+    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+        return self._calls.carry_out(calls, timeout_ms)
 
     def finish(self) -> None:
         """Send the notice, if there is one, and commit."""

@@ -79,6 +79,14 @@ WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s ORDER BY versi
 SELECT namespace, workflow_id, version, document, created_ms FROM workflows
 WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s AND version = %(version)s;
 
+-- name: newest_workflows
+-- The primary key, backwards: one step for each.
+SELECT n.namespace, n.workflow_id, newest.version FROM unnest(%s::text[], %s::text[]) AS n (namespace, workflow_id)
+CROSS JOIN LATERAL (
+    SELECT w.version FROM workflows w
+    WHERE w.namespace = n.namespace AND w.workflow_id = n.workflow_id ORDER BY w.version DESC LIMIT 1
+) AS newest;
+
 -- name: workflows_page
 SELECT w.namespace, w.workflow_id, w.version, w.document, w.created_ms FROM workflows w
 WHERE w.namespace = %(namespace)s AND w.workflow_id > %(after_id)s

@@ -71,6 +71,10 @@ WHERE namespace = :namespace AND workflow_id = :workflow_id ORDER BY version DES
 SELECT namespace, workflow_id, version, document, created_ms FROM workflows
 WHERE namespace = :namespace AND workflow_id = :workflow_id AND version = :version;
 
+-- name: newest_workflows
+SELECT namespace, workflow_id, version FROM workflows
+WHERE namespace = ? AND workflow_id = ? ORDER BY version DESC LIMIT 1;
+
 -- name: workflows_page
 SELECT w.namespace, w.workflow_id, w.version, w.document, w.created_ms FROM workflows w
 WHERE w.namespace = :namespace AND w.workflow_id > :after_id

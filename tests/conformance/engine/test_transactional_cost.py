@@ -1,0 +1,72 @@
+"""What it costs other runs that an engine has a transactional executor: counted in statements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from foliot.engine.host import Engine
+from foliot.launch.base import Ended, Executor
+from foliot.launch.postgres import PostgresExecutor
+from foliot.launch.site import Site
+from foliot.operations import schedules
+from foliot.store.postgres.driver import PostgresTransaction
+from foliot.testing.executor import RecordingExecutor
+from tests.conformance.engine.users import DECLARED, Scene
+
+pytestmark = pytest.mark.server
+
+
+def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, configured: bool) -> Counter[str]:
+    """The statements of the transaction that fires a tick."""
+    names: Counter[str] = Counter()
+    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Ended()))
+    executors: dict[str, Executor] = {"recorder": recorder, "function": recorder}
+    if configured:
+        executors["postgres"] = PostgresExecutor(DECLARED, Site())
+    engine = Engine(scene.store, executors, clock=scene.clock)
+    scene.schedule(f"configured-{configured}", **document)
+
+    async def story() -> None:
+        await engine._membership.join()
+        scene.clock.advance(86_400)
+        with monkeypatch.context() as patching:
+            for name in ("rows", "many", "many_rows"):
+                patching.setattr(PostgresTransaction, name, _counted(getattr(PostgresTransaction, name), names))
+            fired = await engine._membership.lead(lambda t: engine._firing.catch_up(t, 10, 10))
+            assert len(fired.launches) == 1
+
+    asyncio.run(story())
+    scene.ask(schedules.delete, f"configured-{configured}")
+    return names
+
+
+def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any]:
+    def counted(transaction: Any, name: str, given: Any) -> Any:
+        names[name] += 1
+        return send(transaction, name, given)
+
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("document", "more"),
+    [
+        ({"workflow_id": None, "function": "tasks:work"}, {}),
+        ({"workflow_version": 1}, {"workflow_version": 1}),
+        ({}, {"newest_workflows": 1, "workflow_version": 1}),
+    ],
+    ids=["a function", "a version of a workflow", "the newest of a workflow"],
+)
+def test_what_it_costs_runs_of_other_executors_that_this_one_is_there(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any], more: dict[str, int]
+) -> None:
+    """A function pays nothing; of workflows it has to be known whose they are, once for a batch, or once for ever."""
+    scene.workflow(executor="recorder")
+    given = {"catchup_policy": "fire_immediately", **document}
+    without = statements(scene, monkeypatch, given, configured=False)
+    assert statements(scene, monkeypatch, given, configured=True) - without == Counter(more)

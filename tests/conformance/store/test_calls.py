@@ -1,0 +1,305 @@
+"""Calls inside a transaction: users' functions and tables, none of which can spoil what is ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot.errors import StoreError, StoreUnavailable
+from foliot.model.call import Argument, Call, Called, Form
+from foliot.store.base import Store, Transaction
+from foliot.store.postgres import calls
+from foliot.store.postgres.driver import PostgresStore
+from tests.conformance.store.conftest import SECONDS
+from tests.conformance.store.samples import workflow
+
+pytestmark = pytest.mark.server
+
+CANARY = "canary-4711-hunter2"
+SLOW_MS = 100
+USERS_SIDE = """
+CREATE SCHEMA app;
+CREATE TABLE app.jobs (id bigint GENERATED ALWAYS AS IDENTITY, number integer UNIQUE, body jsonb, "50% ""of"" it" text);
+CREATE TABLE app.parents (id integer PRIMARY KEY);
+CREATE TABLE app.children (
+    parent integer CONSTRAINT needs_parent REFERENCES app.parents DEFERRABLE INITIALLY DEFERRED
+);
+CREATE TYPE app.job AS (kind text, priority integer, args jsonb, at timestamptz);
+CREATE FUNCTION app.add(number integer) RETURNS bigint LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (number) VALUES (number) RETURNING id $$;
+CREATE FUNCTION app.nothing() RETURNS void LANGUAGE sql AS $$ INSERT INTO app.jobs (number) VALUES (7) $$;
+CREATE FUNCTION app.some() RETURNS SETOF bigint LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (number) VALUES (1), (2) RETURNING id $$;
+CREATE FUNCTION app.uuid() RETURNS uuid LANGUAGE sql AS $$ SELECT '7d444840-9dc0-11d1-b245-5ffdce74fad2'::uuid $$;
+CREATE FUNCTION app.echo(said text) RETURNS text LANGUAGE sql AS $$ SELECT said $$;
+CREATE FUNCTION app.two(OUT a integer, OUT b text) LANGUAGE sql AS $$ SELECT 1, 'two' $$;
+CREATE FUNCTION app.slow() RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (number) VALUES (8); SELECT pg_sleep(30) $$;
+CREATE FUNCTION app.sluggish() RETURNS void LANGUAGE sql AS $$ SELECT pg_sleep(0.05) $$;
+CREATE FUNCTION app.derived(said text) RETURNS void LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no %', upper(said); END $$;
+CREATE FUNCTION app.deadly() RETURNS void LANGUAGE sql AS $$ SELECT pg_terminate_backend(pg_backend_pid()) $$;
+CREATE FUNCTION app.angry(said text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no %', said; END $$;
+CREATE FUNCTION app.unnamed(said text) RETURNS void LANGUAGE plpgsql AS
+    $$ BEGIN EXECUTE 'SELECT ' || quote_ident(left(said, 9)); END $$;
+CREATE FUNCTION app.many(jobs app.job[]) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO app.jobs (number, body) SELECT (job).priority, to_jsonb(job) FROM unnest(jobs) AS job;
+    RETURN cardinality(jobs);
+END $$;
+CREATE FUNCTION app.one(job app.job) RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (number, body) VALUES ((job).priority, to_jsonb(job)) $$;
+CREATE FUNCTION app.texts(given text[]) RETURNS integer LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (body) SELECT to_jsonb(each) FROM unnest(given) AS each; SELECT 1 $$;
+CREATE FUNCTION app.documents(given jsonb[]) RETURNS integer LANGUAGE sql AS
+    $$ INSERT INTO app.jobs (body) SELECT each FROM unnest(given) AS each; SELECT 1 $$;
+CREATE FUNCTION app.late(parent integer) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO app.children VALUES (parent);
+    INSERT INTO app.parents VALUES (parent);
+END $$;
+"""
+
+
+@pytest.fixture
+def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """The user's own connection, and what is there of his."""
+    with psycopg.connect(migrated_url, autocommit=True) as connection:
+        connection.execute(USERS_SIDE.encode())
+        yield connection
+
+
+def function(name: str, *arguments: Argument | str | None) -> Call:
+    given = [each if isinstance(each, Argument) else Argument(each) for each in arguments]
+    return Call(("app", name), tuple(given))
+
+
+def row(table: str = "jobs", **columns: str | None) -> Call:
+    return Call(("app", table), tuple(map(Argument, columns.values())), tuple(columns))
+
+
+def made(postgres: PostgresStore, *given: Call, timeout_ms: int = 5_000) -> list[Called]:
+    """Carry out calls in a transaction that writes something of ours before and after."""
+
+    def work(transaction: Transaction) -> list[Called]:
+        transaction.insert_workflow(workflow("before"))
+        answers = transaction.call(given, timeout_ms)
+        transaction.insert_workflow(workflow("after"))
+        return answers
+
+    answers = postgres.write(work).result(SECONDS)
+    assert postgres.read(lambda t: t.workflow("default", "before")).result(SECONDS) is not None
+    assert postgres.read(lambda t: t.workflow("default", "after")).result(SECONDS) is not None
+    return answers
+
+
+def numbers(users: psycopg.Connection[Any]) -> list[int]:
+    return [found[0] for found in users.execute("SELECT number FROM app.jobs ORDER BY id").fetchall()]
+
+
+def bodies(users: psycopg.Connection[Any]) -> list[Any]:
+    return [found[0] for found in users.execute("SELECT body FROM app.jobs ORDER BY id").fetchall()]
+
+
+def test_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    document = json.dumps({"a": [1, None]})
+    assert made(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [Called()]
+    found = users.execute("""SELECT number, body, "50% ""of"" it" FROM app.jobs""").fetchall()
+    assert found == [(5, {"a": [1, None]}, "100 %s")]
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (function("add", "5"), "1"),
+        (function("nothing"), None),
+        (function("some"), "1"),
+        (function("uuid"), "7d444840-9dc0-11d1-b245-5ffdce74fad2"),
+        (function("echo", CANARY), None),
+        (function("two"), None),
+        (function("add", Argument("5", "integer")), "1"),
+        (function("add", Argument(None, "integer")), "1"),
+    ],
+)
+def test_a_function_and_what_is_kept_of_its_answer(
+    postgres: PostgresStore, users: psycopg.Connection[Any], call: Call, answer: str | None
+) -> None:
+    """A number or a UUID tells which job it was; anything else may be what nobody should see in a list."""
+    assert made(postgres, call) == [Called(answer)]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            function("many", Argument('[{"kind": "a", "priority": 1}, {"args": {"x": 1}}]', "app.job", Form.RECORDS)),
+            [{"kind": "a", "priority": 1, "args": None, "at": None},
+             {"kind": None, "priority": None, "args": {"x": 1}, "at": None}],
+        ),
+        (
+            function("one", Argument('{"kind": "a", "priority": 1}', "app.job", Form.RECORD)),
+            [{"kind": "a", "priority": 1, "args": None, "at": None}],
+        ),
+        (function("texts", Argument(("a", None, '{"b",'), "text", Form.ARRAY)), ["a", None, '{"b",']),
+        (function("documents", Argument(('{"a": 1}', '"b"'), "jsonb", Form.ARRAY)), [{"a": 1}, "b"]),
+        (function("documents", Argument((), "jsonb", Form.ARRAY)), []),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_more_than_a_value(
+    postgres: PostgresStore, users: psycopg.Connection[Any], call: Call, expected: list[Any]
+) -> None:
+    assert [called.error for called in made(postgres, call)] == [None]
+    assert bodies(users) == expected
+
+
+def test_many_calls_keep_their_order_and_their_answers(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    given = [function("add", str(each)) if each % 3 else row(number=str(each)) for each in range(600)]
+    answers = made(postgres, *given)
+    ids = dict(users.execute("SELECT number, id FROM app.jobs").fetchall())
+    assert answers == [Called(str(ids[each])) if each % 3 else Called() for each in range(600)]
+
+
+@pytest.mark.parametrize("bad", [0, 1, 5, 9])
+def test_a_call_that_fails_has_no_effect_and_spoils_nothing(
+    postgres: PostgresStore, users: psycopg.Connection[Any], bad: int
+) -> None:
+    given = [row(number=str(each)) for each in range(10)]
+    given[bad] = row("missing", number="1")
+    answers = made(postgres, *given)
+    assert [index for index, called in enumerate(answers) if called.error is not None] == [bad]
+    assert answers[bad].error == 'PostgreSQL: relation "app.missing" does not exist (UndefinedTable (42P01))'
+    assert numbers(users) == [each for each in range(10) if each != bad]
+
+
+def test_two_rows_that_exclude_each_other(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    """A unique constraint of the user's is his affair: our transaction is not tried again because of it."""
+    first, second, third = made(postgres, row(number="1"), row(number="1"), row(number="2"))
+    assert (first.error, third.error) == (None, None)
+    assert second.error == (
+        'PostgreSQL: duplicate key value violates unique constraint "jobs_number_key" (UniqueViolation (23505))'
+    )
+    assert numbers(users) == [1, 2]
+
+
+def test_a_constraint_that_is_deferred_to_the_commit(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    """It would fail the commit, and with it everything else, again and again."""
+    users.execute("INSERT INTO app.parents VALUES (1)")
+    answers = made(postgres, row("children", parent="1"), row("children", parent="2"), row("children", parent="1"))
+    assert [called.error is None for called in answers] == [True, False, True]
+    assert "needs_parent" in str(answers[1].error)
+    assert users.execute("SELECT parent FROM app.children").fetchall() == [(1,), (1,)]
+
+
+def test_a_function_may_rely_on_deferred_constraints(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    given = [function("late", str(each)) for each in range(5)]
+    assert made(postgres, *given, row("children", parent="9")) == [
+        *[Called()] * 5, Called(error='PostgreSQL: insert or update on table "children" violates foreign key '
+        'constraint "needs_parent" (ForeignKeyViolation (23503))')
+    ]  # fmt: skip
+
+
+def test_a_slow_call_is_ended_and_the_limit_is_gone_with_it(
+    postgres: PostgresStore, users: psycopg.Connection[Any]
+) -> None:
+    def work(transaction: Transaction) -> tuple[list[Called], Any]:
+        answers = transaction.call([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
+        assert transaction.can_call
+        shown = transaction._cursor.execute(  # type: ignore[attr-defined]  # what only this driver has
+            "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
+        )
+        return answers, shown.fetchall()
+
+    answers, limits = postgres.write(work).result(SECONDS)
+    assert [called.error for called in answers] == [
+        None, "PostgreSQL: canceling statement due to statement timeout (QueryCanceled (57014))", None
+    ]  # fmt: skip
+    assert numbers(users) == [1, 2]
+    assert limits == [("30s", "0")]
+
+
+def test_a_table_that_somebody_has_locked(
+    postgres: PostgresStore, users: psycopg.Connection[Any], migrated_url: str
+) -> None:
+    with psycopg.connect(migrated_url) as other:
+        other.execute("LOCK TABLE app.jobs")
+        (called,) = made(postgres, row(number="1"), timeout_ms=SLOW_MS)
+    assert "timeout" in str(called.error)
+
+
+def test_there_is_time_for_some_of_many_slow_calls(
+    postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
+    assert 1 <= len(answers) <= 3
+    assert all(called.error is not None for called in answers)
+
+
+def test_calls_that_are_slow_without_failing_have_a_budget_too(
+    postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    answers = made(postgres, *[function("sluggish")] * 40)
+    assert 2 <= len(answers) <= 16
+    assert answers == [Called()] * len(answers)
+
+
+@pytest.mark.parametrize("given", ["a\x00b", "\ud800"])
+def test_a_value_that_no_database_can_hold(postgres: PostgresStore, users: psycopg.Connection[Any], given: str) -> None:
+    before, bad, after = made(postgres, row(number="1"), function("echo", given), row(number="2"))
+    assert (before, after) == (Called(), Called())
+    assert bad.error is not None
+    assert numbers(users) == [1, 2]
+
+
+def test_a_connection_that_ends_is_the_end_of_the_transaction(
+    postgres: PostgresStore, users: psycopg.Connection[Any]
+) -> None:
+    with pytest.raises(StoreUnavailable):
+        made(postgres, row(number="1"), function("deadly"))
+    assert numbers(users) == []
+
+
+def test_a_transaction_that_is_rolled_back(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+    def work(transaction: Transaction) -> None:
+        assert transaction.call([row(number="1")], SLOW_MS) == [Called()]
+        raise StoreError("no")
+
+    with pytest.raises(StoreError, match="no"):
+        postgres.write(work).result(SECONDS)
+    assert numbers(users) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        row(number=CANARY),
+        row(body="{" + CANARY),
+        row(number=CANARY, body="{}"),
+        function("angry", CANARY),
+        function("derived", CANARY),
+        function("add", CANARY),
+        function("unnamed", CANARY),
+        function("echo", Argument(json.dumps({"secret": CANARY}), "integer")),
+        row(**{CANARY[:10]: "1"}, body=json.dumps({"secret": CANARY})),
+    ],
+)
+def test_what_was_sent_is_in_no_message(postgres: PostgresStore, users: psycopg.Connection[Any], call: Call) -> None:
+    (called,) = made(postgres, call)
+    assert called.error is not None
+    said = called.error.replace(f'column "{CANARY[:10]}"', "")  # that one is a name
+    assert CANARY[:6] not in said.lower()
+
+
+def test_a_store_that_cannot(store: Store) -> None:
+    if isinstance(store, PostgresStore):
+        return
+
+    def work(transaction: Transaction) -> None:
+        assert not transaction.can_call
+        transaction.call([row(number="1")], SLOW_MS)
+
+    with pytest.raises(StoreError, match="postgresql://"):
+        store.write(work).result(SECONDS)

@@ -1,0 +1,48 @@
+"""Transactional executors where there is no such transaction: said clearly, and at no cost for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot.clock import pause
+from foliot.launch.postgres import PostgresExecutor
+from foliot.launch.site import Site
+from foliot.operations import runs, workflows
+from tests.unit.engine.kit import World
+
+DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"key": "$key"}}}
+
+
+@pytest.mark.parametrize(
+    ("configured", "way_out"),
+    [(True, "open its store by postgresql://"), (False, "Configure it where the engine is (executors={'postgres'")],
+)
+def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured: bool, way_out: str) -> None:
+    if configured:
+        world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+    world.ask(workflows.put_workflow, "flow", DOCUMENT)
+    world.create(workflow_id="flow", function=None)
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+
+    world.run(story)
+    assert world.states() == ["08:01 FAILED launch_failed"]
+    assert way_out in world.ask(runs.runs, "report").items[0].error
+
+
+def test_other_runs_cost_what_they_did(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a store that cannot, nobody even asks whose a workflow is."""
+    world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+    world.executors["recorder"] = world.executor
+    world.ask(workflows.put_workflow, "flow", {"executor": "recorder"})
+    world.create(workflow_id="flow", function=None)
+    monkeypatch.setattr("foliot.store.statements.Statements.newest_workflows", None)
+
+    async def story() -> None:
+        await world.engine().start()
+        await pause(40)
+
+    world.run(story)
+    assert world.states() == ["08:01 SUCCESS"]
