@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +27,7 @@ CLOSING = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "workflow_execution_terminated_event_attributes",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW: "workflow_execution_continued_as_new_event_attributes",
 }
-KINDS = {
+KINDS: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
     "Text": SearchAttributeKey.for_text,
     "Keyword": SearchAttributeKey.for_keyword,
     "Int": SearchAttributeKey.for_int,

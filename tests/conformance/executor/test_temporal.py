@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,7 +22,6 @@ from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import free_port
-from tests.servers.temporal import temporal_server
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -31,10 +30,9 @@ Story = Callable[[TemporalExecutor, Client], Awaitable[Any]]
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with temporal_server() as found:
-        yield found
+@pytest.fixture
+def address(temporal_address: str) -> str:
+    return temporal_address
 
 
 @pytest.fixture
@@ -221,7 +219,7 @@ def test_the_same_key_is_one_workflow_whoever_starts_it(address: str, name: str,
         before = await executor.run(None, of(name, "hold", done="taken", **options))
         other = TemporalExecutor({"address": address}, Site())
         following = asyncio.create_task(other.run(None, of(name, "hold", attempt=2, **options)))
-        workflow_id = before.execution_id.split("/")[0]
+        workflow_id = str(before.execution_id).split("/")[0]
         await client.get_workflow_handle(workflow_id).signal("release", "free")
         running = await following
         ended = await executor.run(None, of(name, "hold", attempt=3, **options))
@@ -288,7 +286,7 @@ def test_what_was_left_is_handed_on(address: str, name: str) -> None:
         other = TemporalExecutor({"address": address}, Site())
         read = await other.run(None, trigger(3, first.execution_id, failed.execution_id))
         forgotten = await other.run(None, trigger(4, "no-such-workflow/no-such-run", "pid 7"))
-        return [json.loads(each.result) for each in (first, remembered, read, forgotten)]
+        return [json.loads(str(each.result)) for each in (first, remembered, read, forgotten)]
 
     first, remembered, read, forgotten = told(address, story)
     for said in (remembered, read):

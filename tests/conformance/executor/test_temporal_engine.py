@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,13 @@ from foliot.launch.temporal import TemporalExecutor
 from foliot.model.run import RunState
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers.temporal import temporal_server
 
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with temporal_server() as found:
-        yield found
+@pytest.fixture
+def address(temporal_address: str) -> str:
+    return temporal_address
 
 
 def told(address: str, tmp_path: Path, story: Callable[[Home, Client], Awaitable[Any]]) -> Any:
