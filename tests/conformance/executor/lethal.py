@@ -1,6 +1,7 @@
 """A worker process that can be made to die at the worst moment: its target has the run, and the ledger does not know.
 
-``python -m tests.conformance.executor.lethal STORE EXECUTOR CONFIGURATION dies|lives``
+``python -m tests.conformance.executor.lethal STORE EXECUTOR CONFIGURATION dies|lives``, and with ``tells`` for one that
+says what it has counted as soon as some of its words came too late.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from foliot.clock import pause
 from foliot.launch.base import Executor, Launch
 from foliot.launch.site import Site
 from foliot.settings import Settings
@@ -42,6 +44,13 @@ def note(run: Launch) -> None:
     """Leave a note of the key."""
     with Path(os.environ[NOTES]).open("a") as notes:
         notes.write(f"{run.key}\n")
+
+
+async def freeze(run: Launch) -> str:
+    """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens."""
+    if run.attempt == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return f"attempt {run.attempt}"
 
 
 def made(name: str, configured: dict[str, Any]) -> Executor:
@@ -72,7 +81,11 @@ async def work(store: str, name: str, configured: str, fate: str) -> None:
     executor = made(name, json.loads(configured))
     if fate == "dies":
         deadly(executor, name)
-    async with Home(store, {name: executor}, SETTINGS):
+    async with Home(store, {name: executor}, SETTINGS) as home:
+        while fate == "tells" and not home.counts.get("stale_writes_rejected"):
+            await pause(0.02)
+        sys.stdout.write(json.dumps(home.counts) + "\n")
+        sys.stdout.flush()
         await asyncio.Event().wait()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import nats
 import pytest
+from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client, WorkflowFailureError
 
@@ -265,8 +266,15 @@ def celery(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     url: str = request.getfixturevalue("celery_url")
     tasks = "tests.conformance.executor.celery_tasks"
 
+    def at_rest() -> bool:
+        """Whether the worker has taken all there is, and does nothing."""
+        asked = Celery(broker=url, set_as_current=False).control.inspect(limit=1)
+        return not any(tasks for looked in (asked.reserved, asked.active) for tasks in (looked() or {"": [1]}).values())
+
     async def effects(launch: Launch) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
+            while await client.exists("celery") or not await asyncio.to_thread(at_rest):
+                await pause(LOOK_S)
             found: Any = await client.lrange(f"ids:{launch.key}", 0, -1)
             return [each.decode() for each in found]
 
