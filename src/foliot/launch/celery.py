@@ -32,6 +32,12 @@ CONFIGURED = ("app", "broker", "backend", "poll_ms", "max_active")
 OPTIONS = ("task", "queue", "done")
 UNKNOWN = "PENDING"
 ENDED = {"SUCCESS": RunState.SUCCESS, "FAILURE": RunState.FAILED, "REVOKED": RunState.CANCELLED}
+IMPATIENT = {
+    "broker_transport_options": {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0},
+    "redis_socket_connect_timeout": 5,
+    "result_backend_transport_options": {"retry_policy": {"max_retries": 1}},
+}
+"""Of an app of our own: who waits for a server that is away keeps all others waiting, and the engine tries again."""
 
 
 class CeleryExecutor(Executor):
@@ -51,6 +57,7 @@ class CeleryExecutor(Executor):
         self._thread = ThreadPoolExecutor(1, "foliot-celery")
         self._followed: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
         self._polling: asyncio.Task[None] | None = None
+        self._closed = False
 
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Send the task, unless the backend knows it, and wait for its end, if that can be known."""
@@ -78,6 +85,9 @@ class CeleryExecutor(Executor):
 
     async def aclose(self) -> None:
         """Follow nothing more, and close the connections."""
+        if self._closed:
+            return
+        self._closed = True
         if self._polling is not None:
             self._polling.cancel()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._app.close)
@@ -87,18 +97,19 @@ class CeleryExecutor(Executor):
         if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.delivery_id).state != UNKNOWN:
             return
         queue = meta.options.get("queue")
-        self._app.send_task(
+        sent = self._app.send_task(
             task,
             kwargs={"dag": dag, "meta": meta.meta, "callback": callback_of(meta, self._site)},
             task_id=meta.delivery_id,
             retry=False,
             **({} if queue is None else {"queue": queue}),
         )
+        self._app.backend.remove_pending_result(sent)  # it is asked for, not listened to
 
     async def _call(self, call: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        except (CeleryError, KombuError, OSError) as error:
+        except (CeleryError, KombuError, OSError, RuntimeError) as error:  # a backend that gives up raises the last
             raise LaunchError(f"Celery cannot be reached: {type(error).__name__}") from None
 
     # --- how tasks end --------------------------------------------------------------------------------------------
@@ -146,7 +157,9 @@ def _app_of(configured: Mapping[str, Any]) -> Celery:
     if (path is None) == (broker is None):
         raise InvalidField("executors.celery.app", "expected either app, an import path, or broker, a URL")
     if path is None:
-        return Celery("foliot", broker=broker, backend=configured.get("backend"), set_as_current=False)
+        app = Celery("foliot", broker=broker, backend=configured.get("backend"), set_as_current=False)
+        app.conf.update(IMPATIENT)
+        return app
     module, _, name = str(path).partition(":")
     try:
         app = getattr(import_module(module), name or "app")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 from foliot.errors import LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch, nobody_asks
 from foliot.launch.outcome import raised, returned
-from foliot.launch.site import Site, only, whole
+from foliot.launch.site import Site, known_options, only, whole
 from foliot.model.kept import said
 from foliot.threads import Threads
 
@@ -46,6 +46,7 @@ class FunctionExecutor(Executor):
         path = meta.action.function or meta.options.get("function")
         if not isinstance(path, str):
             raise LaunchRefused(f"the workflow {meta.action.workflow_id!r} names no function")
+        known_options(meta.options, "function")
         function, takes_run, is_coroutine = self._resolved.get(path) or await self._resolve(path)
         arguments = (meta,) if takes_run else ()
         try:

@@ -29,6 +29,8 @@ ACCEPTED = 202
 RETRIED = frozenset({408, 425, 429})
 SERVER_ERROR = 500
 CONNECT_S = 10.0
+LEAST_SECRET = 8
+"""Shorter values of headers are words, not secrets."""
 CONFIGURED = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
 OPTIONS = ("url", "headers", "secret", "timeout_ms", "cancel_url")
 FORBIDDEN_HEADERS = frozenset(
@@ -45,7 +47,7 @@ class HttpExecutor(Executor):
         """Take what the operator allows, the secrets to sign with by name, and the bounds."""
         only(configured, "http", *CONFIGURED)
         self._guard = Guard(configured.get("allow", ()))
-        self._secrets = {name: _keys(name, texts) for name, texts in configured.get("secrets", {}).items()}
+        self._secrets = _secrets(configured.get("secrets", {}))
         self._timeout_ms = whole(configured, "http", "timeout_ms", 30_000)
         self.max_active = whole(configured, "http", "max_active", 5_000)
         self.max_per_target = whole(configured, "http", "max_per_target", 1_000)
@@ -67,7 +69,7 @@ class HttpExecutor(Executor):
         headers = {**_headers(options), **self._signature(meta, body)}
         try:
             async with asyncio.timeout(self._limit_s(options)):
-                return await self._posted(found, body, headers)
+                return await self._posted(found, body, headers, _secret_parts(options))
         except TimeoutError:
             return Ended(RunState.TIMED_OUT, error=f"no answer within timeout_ms ({self._limit_s(options) * 1000:.0f})")
 
@@ -92,10 +94,12 @@ class HttpExecutor(Executor):
         if session is not None:
             await session.close()
 
-    async def _posted(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Ended | Accepted:
+    async def _posted(
+        self, target: Target, body: bytes, headers: Mapping[str, str], secrets: Sequence[str] = ()
+    ) -> Ended | Accepted:
         try:
             async with self._opened().post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
-                text = await _beginning(answer, self._site.max_result_bytes)
+                text = _masked(await _beginning(answer, self._site.max_result_bytes), secrets)
                 return self._read(answer.status, answer.headers.get("Location"), text)
         except LaunchError:
             raise
@@ -178,9 +182,15 @@ class _Resolver(AbstractResolver):
         """Nothing is kept."""
 
 
-def _keys(name: str, texts: str | Sequence[str]) -> tuple[bytes, ...]:
-    listed = (texts,) if isinstance(texts, str) else tuple(texts)
-    if not 1 <= len(listed) <= 2:
+def _secrets(given: Any) -> dict[str, tuple[bytes, ...]]:
+    if not isinstance(given, Mapping):
+        raise InvalidField("executors.http.secrets", "expected a table of secrets by name")
+    return {name: _keys(name, texts) for name, texts in given.items()}
+
+
+def _keys(name: str, texts: Any) -> tuple[bytes, ...]:
+    listed = tuple(texts) if isinstance(texts, list | tuple) else (texts,)
+    if not 1 <= len(listed) <= 2 or not all(isinstance(text, str) for text in listed):
         raise InvalidField(f"executors.http.secrets.{name}", "expected one secret, or two while it is being replaced")
     return tuple(read_secret(text) for text in listed)
 
@@ -197,6 +207,20 @@ def _headers(options: Mapping[str, Any]) -> dict[str, str]:
         if not value.isprintable():
             raise LaunchRefused(f"the header {name!r} has a value that cannot be sent")
     return dict(given)
+
+
+def _secret_parts(options: Mapping[str, Any]) -> list[str]:
+    """Return what of a workflow's headers nobody else may read: ``Bearer …`` without the first word, too."""
+    return [
+        part for value in options.get("headers", {}).values() for part in value.split() if len(part) >= LEAST_SECRET
+    ]
+
+
+def _masked(text: str, secrets: Sequence[str]) -> str:
+    """Return an answer without the secrets that were sent: some targets repeat what they were asked."""
+    for secret in secrets:
+        text = text.replace(secret, "…")
+    return text
 
 
 async def _beginning(answer: aiohttp.ClientResponse, limit: int) -> str:

@@ -18,7 +18,7 @@ from temporalio.api.enums.v1 import EventType, WorkflowIdConflictPolicy, Workflo
 from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailure
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflowservice.v1 import StartWorkflowExecutionRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from foliot.clock import pause
@@ -35,6 +35,8 @@ OPTIONS = (
     "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done",
     "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
 )  # fmt: skip
+MEMO = "foliot"
+"""The field of a workflow's memo that says which run it is."""
 CALL_S = timedelta(seconds=10)
 POLL_S = timedelta(seconds=70)
 """How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
@@ -42,6 +44,7 @@ AGAIN_S = 1.0
 """The pause after a question that could not be answered."""
 REMEMBERED = 1_000
 """Of how many ended workflows the end is remembered, for the runs after them."""
+UNREACHABLE = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 HOPELESS = (
     RPCStatusCode.INVALID_ARGUMENT,
     RPCStatusCode.NOT_FOUND,
@@ -60,6 +63,12 @@ class Execution(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.workflow_id}/{self.run_id}"
+
+    @classmethod
+    def read(cls, text: str) -> Execution:
+        """Return the execution that the ledger knows."""
+        workflow_id, _, run_id = text.rpartition("/")
+        return cls(workflow_id, run_id)
 
 
 class End(NamedTuple):
@@ -82,12 +91,13 @@ class TemporalExecutor(Executor):
         only(configured, "temporal", *CONFIGURED)
         self._address = _text(configured, "address", "127.0.0.1:7233")
         self._namespace = _text(configured, "namespace", "default")
-        self._api_key = configured.get("api_key")
+        self._api_key = _text(configured, "api_key", "") if "api_key" in configured else None
         self._tls = _tls_of(configured.get("tls"))
         self.max_active = whole(configured, "temporal", "max_active", 1_000)
         self._site = site
         self._connected: Client | None = None
         self._connecting = asyncio.Lock()
+        self._begun: OrderedDict[str, asyncio.Future[Execution]] = OrderedDict()
         self._ends: OrderedDict[str, End] = OrderedDict()
 
     async def run(self, dag: Any, meta: Launch) -> Ended:
@@ -97,7 +107,7 @@ class TemporalExecutor(Executor):
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
         client = await self._client()
-        execution = await self._start(client, await self._request(client, dag, meta))
+        execution = await self._begin(client, await self._request(client, dag, meta))
         if done == "taken":
             return Ended(execution_id=str(execution))
         end = await self._end_of(client, execution)
@@ -105,15 +115,41 @@ class TemporalExecutor(Executor):
 
     async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
         """Ask the workflow to end; whoever follows it will see how it does."""
-        client = await self._client()
-        await _told(client.get_workflow_handle(workflow_id_of(meta)).cancel(rpc_timeout=CALL_S))
+        handle = await self._handle(meta, execution_id)
+        if handle is None:
+            return False
+        await _told(handle.cancel(rpc_timeout=CALL_S))
         return bool(meta.options.get("done", "followed") == "followed")
 
     async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
         """End the workflow by force."""
+        handle = await self._handle(meta, execution_id)
+        if handle is not None:
+            await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=CALL_S))
+
+    async def _handle(self, meta: Launch, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
+        """Return the workflow of a run and whatever continues it; never another one under the same id."""
         client = await self._client()
-        handle = client.get_workflow_handle(workflow_id_of(meta))
-        await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=CALL_S))
+        execution = await self._execution(client, meta) if execution_id is None else Execution.read(execution_id)
+        if execution is None:
+            return None
+        return client.get_workflow_handle(execution.workflow_id, first_execution_run_id=execution.run_id)
+
+    async def _execution(self, client: Client, meta: Launch) -> Execution | None:
+        """Return what was started for a run: here, perhaps this very moment, or by a worker that was lost."""
+        begun = self._begun.get(meta.delivery_id)
+        if begun is not None:
+            await asyncio.wait({begun})
+            return None if begun.exception() else begun.result()
+        try:
+            known = await client.get_workflow_handle(workflow_id_of(meta)).describe(rpc_timeout=CALL_S)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+        about = await known.memo_value(MEMO, {})
+        mine = isinstance(about, Mapping) and about.get("idempotency_key") == meta.key
+        return Execution(known.id, known.raw_info.first_run_id) if mine else None
 
     # --- beginning ------------------------------------------------------------------------------------------------
 
@@ -141,7 +177,7 @@ class TemporalExecutor(Executor):
         request.workflow_type.name = text_option(meta, "workflow")
         request.task_queue.name = text_option(meta, "task_queue")
         request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
-        for name, value in {"foliot": _about(meta), **_mapping(options, "memo")}.items():
+        for name, value in {MEMO: _about(meta), **_mapping(options, "memo")}.items():
             request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
         search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
         for name in ("execution", "run", "task"):
@@ -160,15 +196,22 @@ class TemporalExecutor(Executor):
     async def _known_end(self, client: Client, execution_id: str) -> End | None:
         """Return how an earlier run ended, from memory or from the server, which may have forgotten it."""
         if execution_id not in self._ends:
-            workflow_id, _, run_id = execution_id.rpartition("/")
             try:
-                end = await self._look(client, Execution(workflow_id, run_id), wait=False)
+                end = await self._look(client, Execution.read(execution_id), wait=False)
             except RPCError:
                 return None
             if not isinstance(end, End):
                 return None
             self._remember(execution_id, end)
         return self._ends[execution_id]
+
+    async def _begin(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
+        """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
+        self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request))
+        begun.add_done_callback(asyncio.Future.exception)
+        while len(self._begun) > self.max_active + REMEMBERED:
+            self._begun.popitem(last=False)
+        return await asyncio.shield(begun)
 
     async def _start(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
         try:
@@ -177,6 +220,8 @@ class TemporalExecutor(Executor):
             if error.status is RPCStatusCode.ALREADY_EXISTS:
                 return Execution(request.workflow_id, _begun_before(error, request))
             raise _launch_error(error) from None
+        except RuntimeError:  # the first call connects
+            raise LaunchError(f"cannot reach Temporal at {self._address}") from None
         return Execution(request.workflow_id, answer.run_id)
 
     # --- the end --------------------------------------------------------------------------------------------------
@@ -217,8 +262,7 @@ class TemporalExecutor(Executor):
         name, most = str(execution), self._site.max_result_bytes
         self._remember(name, end)
         if end.state is RunState.SUCCESS:
-            values = [] if end.result is None else await client.data_converter.decode(end.result.payloads)
-            value = values[0] if len(values) == 1 else values or None
+            value = await _read_result(client, end.result)
             return Ended(result=None if value is None else as_json(value, most), execution_id=name)
         said = end.said if end.failure is None else failure_text(end.failure)
         return Ended(end.state, error=None if said is None else cut(said, most), execution_id=name)
@@ -262,6 +306,8 @@ def _begun_before(error: RPCError, request: StartWorkflowExecutionRequest) -> st
 
 
 def _launch_error(error: RPCError) -> LaunchError:
+    if error.status in UNREACHABLE:
+        return LaunchError(f"cannot reach Temporal: {error.status.name}")
     kind = LaunchRefused if error.status in HOPELESS else LaunchError
     return kind(f"Temporal does not start it: {error.status.name}: {error.message}")
 
@@ -282,6 +328,15 @@ def _arguments(dag: Any, meta: Launch) -> list[Any]:
     if not isinstance(given, list):
         raise LaunchRefused("the workflow's option args is no list")
     return given
+
+
+async def _read_result(client: Client, result: Payloads | None) -> Any:
+    """Return what a workflow has returned; nothing, if only those who have the key can read it."""
+    try:
+        values = [] if result is None else await client.data_converter.decode(result.payloads)
+    except (KeyError, RuntimeError):
+        return None
+    return values[0] if len(values) == 1 else values or None
 
 
 def _about(meta: Launch) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from temporalio.api.common.v1 import SearchAttributes
+from temporalio.api.common.v1 import Payload, SearchAttributes
 from temporalio.api.enums.v1 import EventType, HistoryEventFilterType
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflowservice.v1 import (
@@ -27,7 +27,7 @@ CLOSING = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "workflow_execution_terminated_event_attributes",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW: "workflow_execution_continued_as_new_event_attributes",
 }
-KINDS = {
+KINDS: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
     "Text": SearchAttributeKey.for_text,
     "Keyword": SearchAttributeKey.for_keyword,
     "Int": SearchAttributeKey.for_int,
@@ -82,17 +82,17 @@ def search_attributes(into: SearchAttributes, meta: Launch, wanted: Mapping[str,
         **wanted,
     }
     for name, value in given.items():
-        key, typed = _typed(name, value)
-        into.indexed_fields[name].CopyFrom(encode_typed_search_attribute_value(key, typed))
+        into.indexed_fields[name].CopyFrom(_encoded(name, value))
 
 
-def _typed(name: str, value: Any) -> tuple[Any, Any]:
+def _encoded(name: str, value: Any) -> Payload:
     kind = value.get("type") if isinstance(value, Mapping) else INFERRED.get(type(value))
     plain: Any = value.get("value") if isinstance(value, Mapping) else value
     if kind not in KINDS:
         expected = ", ".join(KINDS)
         raise LaunchRefused(f"the search attribute {name!r} is of no known type; expected one of {expected}")
     try:
-        return KINDS[kind](name), datetime.fromisoformat(plain) if kind == "Datetime" else plain
+        typed = datetime.fromisoformat(plain) if kind == "Datetime" else plain
+        return encode_typed_search_attribute_value(KINDS[kind](name), typed)
     except (TypeError, ValueError):
         raise LaunchRefused(f"the search attribute {name!r} is no {kind}") from None

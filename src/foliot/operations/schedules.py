@@ -126,7 +126,8 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
 ) -> Page[Schedule]:
     """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``.
 
-    One that is damaged is in the state ``damaged``, and ``degraded`` says why.
+    One that is damaged is in the state ``damaged``, and ``degraded`` says why.  A list shows no payloads, because they
+    may hold secrets: ``get`` does.
     """
     if state is not None and state not in STORED_STATES:
         raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(STORED_STATES)}")
@@ -141,8 +142,12 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
     shown_rows = rows[:limit]
     dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
-    items = tuple(_listed(session, row, dials.get(row.schedule_key)) for row in shown_rows)
+    items = tuple(_without_payload(_listed(session, row, dials.get(row.schedule_key))) for row in shown_rows)
     return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def _without_payload(schedule: Schedule) -> Schedule:
+    return replace(schedule, definition=replace(schedule.definition, payload=None))
 
 
 def _listed(session: Session, row: ScheduleRow, dial: Dial | None) -> Schedule:
@@ -261,7 +266,7 @@ def insert_draft(session: Session, schedule_id: str, drafted: Draft, note: Note)
     transaction.insert_dial(dial)
     if drafted.definition.spec.exclude.named:
         transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
-    audit(session, row, note._replace(after=to_plain(drafted.definition)))
+    audit(session, row, note._replace(after=_audited(drafted.definition, version)))
     transaction.notify()
     return view_of(session, Opened(row, dial, version, rule))
 
@@ -270,7 +275,7 @@ def replace_draft(session: Session, opened: Opened, drafted: Draft, note: Note) 
     """Write another definition of a schedule that is there, or was."""
     transaction, now_ms = session.transaction, session.now_ms
     was_closed = opened.row.state == "closed"
-    before = None if was_closed else to_plain(stored_definition(opened.version))
+    before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
     row = described(opened.row, drafted.definition)._replace(purge=False)
     version, rule, dial = opened.version, opened.rule, opened.dial
     spans: list[Span] = []
@@ -293,7 +298,14 @@ def replace_draft(session: Session, opened: Opened, drafted: Draft, note: Note) 
         dial, spans = edited.dial, spans + edited.spans
     row, dial = _paused_as_named(session, row, dial, rule, drafted)
     changed = Opened(row, dial, version, rule)
-    return save(session, changed, note._replace(before=before, after=to_plain(drafted.definition)), spans)
+    return save(session, changed, note._replace(before=before, after=_audited(drafted.definition, version)), spans)
+
+
+def _audited(definition: Definition, version: VersionRow) -> dict[str, Any]:
+    """Return what the audit keeps of a definition: of a payload, which may hold secrets, only where it is."""
+    payload = None if definition.payload is None else f"that of version {version.version}"
+    kept: dict[str, Any] = to_plain(replace(definition, payload=payload))
+    return kept
 
 
 def _paused_as_named(

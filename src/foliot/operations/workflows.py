@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from foliot.errors import InvalidField, NotFound, shown
@@ -56,17 +57,25 @@ def get_workflow(session: Session, workflow_id: str, *, version: int | None = No
 
 
 def list_workflows(session: Session, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
-    """Return the newest version of each workflow, by id."""
+    """Return the newest version of each workflow, by id.
+
+    A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
+    it.
+    """
     limit = page_limit(session, limit)
     rows = session.transaction.workflows_page(session.namespace, page_name(after), limit + 1)
-    items = tuple(_view(session, row) for row in rows[:limit])
+    items = tuple(_listed(_view(session, row)) for row in rows[:limit])
     return Page(items, rows[limit - 1].workflow_id if len(rows) > limit else None)
+
+
+def _listed(workflow: Workflow) -> Workflow:
+    return replace(workflow, document={"executor": workflow.document.get("executor", "function")})
 
 
 def read_document(document: Any) -> dict[str, Any]:
     """Return a document as it is stored."""
     if not isinstance(document, Mapping):
-        raise InvalidField("document", f"{shown(document)} is not an object")
+        raise InvalidField("document", f"a {type(document).__name__} is not an object")
     given = dict(document)
     if "function" in given:
         given = {"executor": "function", "options": {"function": given.pop("function")}, **given}
@@ -76,7 +85,7 @@ def read_document(document: Any) -> dict[str, Any]:
     if not isinstance(given.get("executor", "function"), str):
         raise InvalidField("document.executor", f"{shown(given['executor'])} is not a name")
     if not isinstance(given.get("options", {}), Mapping):
-        raise InvalidField("document.options", f"{shown(given['options'])} is not an object")
+        raise InvalidField("document.options", f"a {type(given['options']).__name__} is not an object")
     triggers = given.get("triggers", [])
     if not isinstance(triggers, list | tuple) or not all(isinstance(each, Mapping) for each in triggers):
         raise InvalidField("document.triggers", "expected a list of objects, one for each schedule")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from celery import Celery
+from celery import Celery, current_task
 from redis import Redis
 
 URL = os.environ.get("FOLIOT_TEST_REDIS", "redis://127.0.0.1:1/0")
@@ -14,8 +14,10 @@ app.conf.update(task_track_started=True, worker_hijack_root_logger=False, broker
 
 
 def mark(key: str, what: str) -> None:
-    """Leave a mark."""
-    Redis.from_url(URL).rpush(f"marks:{key}", what)
+    """Leave a mark, and the id of the task that leaves it."""
+    redis = Redis.from_url(URL)
+    redis.rpush(f"ids:{key}", current_task.request.id)
+    redis.rpush(f"marks:{key}", what)
 
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
@@ -28,6 +30,7 @@ def work(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> Any:
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
 def fail(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> None:
     """Fail."""
+    mark(meta["idempotency_key"], "failed")
     raise ValueError("no luck today")
 
 

@@ -23,12 +23,20 @@ CANARY = "canary-4711-hunter2"
 """Stands for a secret: it must turn up nowhere but at the target."""
 
 
-def launch_of(options: dict[str, Any], *, payload: Any = None, attempt: int = 1) -> Launch:
+def launch_of(
+    options: dict[str, Any],
+    *,
+    payload: Any = None,
+    attempt: int = 1,
+    failures: int = 0,
+    schedule_id: str = "report",
+    **row: Any,
+) -> Launch:
     """One attempt at a run of a workflow."""
     text = None if payload is None else json.dumps(payload)
     action = Action(workflow_id="flow", user_id="u1")
-    row = RUN._replace(attempt=attempt)
-    return Launch(row, "default", "report", action, text, options, sign=lambda subject: f"{subject}.signed")
+    run = RUN._replace(attempt=attempt, failures=failures, **row)
+    return Launch(run, "default", schedule_id, action, text, options, sign=lambda subject: f"{subject}.signed")
 
 
 def python(code: str) -> list[str]:

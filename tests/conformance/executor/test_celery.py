@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,28 +17,16 @@ from foliot.launch.site import Site
 from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
-from tests.servers.small import dying_with_us, valkey_server
 
 SECONDS = 60
 """After which a test gives up waiting."""
 TASKS = "tests.conformance.executor.celery_tasks"
-ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker and a worker that serves it."""
-    with valkey_server(tmp_path_factory.mktemp("valkey")) as broker:
-        argv = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-c", "2", "--loglevel", "ERROR",
-                "--without-gossip", "--without-mingle", "--without-heartbeat"]  # fmt: skip
-        environment = {**os.environ, "FOLIOT_TEST_REDIS": broker, "PYTHONPATH": os.pathsep.join(sys.path)}
-        with subprocess.Popen(dying_with_us(argv), cwd=ROOT, env=environment) as worker:
-            try:
-                yield broker
-            finally:
-                worker.terminate()
-                worker.wait(SECONDS)
+@pytest.fixture
+def url(celery_url: str) -> str:
+    return celery_url
 
 
 def unique(task: str, name: str, **options: Any) -> Callable[..., Launch]:
@@ -93,6 +77,17 @@ def test_a_task_that_ran_is_not_sent_again(url: str) -> None:
     first, again = told(url, story)
     assert first.result == again.result
     assert marks(url, make()) == [b"worked"]
+
+
+def test_nobody_listens_for_results_that_are_asked_for(url: str) -> None:
+    """A channel for each task, never left, would grow for as long as the process lives."""
+    launch = unique("work", "channels", done="taken")()
+
+    async def story(executor: CeleryExecutor) -> None:
+        await executor.run(None, launch)
+        assert executor._app.backend.result_consumer.subscribed_to == set()
+
+    told(url, story)
 
 
 def test_a_task_that_is_cancelled_is_revoked(url: str) -> None:

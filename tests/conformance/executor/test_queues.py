@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from foliot.launch.redis import RedisExecutor
 from foliot.launch.site import Site
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
-from tests.servers.small import nats_server, valkey_server
 
 SITE = Site(public_url="https://foliot.example")
 pytestmark = pytest.mark.server
@@ -36,18 +35,6 @@ class Queue:
     options: dict[str, Any]
     prepare: Callable[[], Awaitable[None]]
     messages: Callable[[], Awaitable[list[dict[str, Any]]]]
-
-
-@pytest.fixture(scope="module")
-def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with nats_server(tmp_path_factory.mktemp("nats")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with valkey_server(tmp_path_factory.mktemp("valkey")) as url:
-        yield url
 
 
 @asynccontextmanager
@@ -102,7 +89,7 @@ def queue(request: pytest.FixtureRequest, tmp_path: Path) -> Queue:
     name = f"q{abs(hash(tmp_path)) % 10**9}"
     if request.param == "nats":
         return jetstream(request.getfixturevalue("nats_url"), name)
-    return stream(request.getfixturevalue("redis_url"), name)
+    return stream(request.getfixturevalue("valkey_url"), name)
 
 
 def told(queue: Queue, story: Callable[[Executor], Awaitable[Any]]) -> Any:

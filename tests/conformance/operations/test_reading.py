@@ -318,3 +318,21 @@ def test_backfills_are_listed_and_belong_to_a_namespace(bench: Bench) -> None:
     assert bench.ask(control.cancel_backfill, made[0].backfill_id, request_id="r") == once
     change = bench.ask(schedules.history, "report").items[0]
     assert (change.operation, change.actor) == ("cancel_backfill", "bob")
+
+
+def test_lists_keep_to_themselves_what_may_be_secret(bench: Bench) -> None:
+    """Payloads and documents are shown to whoever asks for that one; of a change, in which version to look."""
+    document = {"executor": "http", "options": {"headers": {"X": "s3cret"}}, "dag": "s3cret"}
+    bench.ask(workflows.put_workflow, "flow", document)
+    bench.ask(schedules.create, "job", cron="* * * * *", workflow_id="flow", payload="s3cret")
+    bench.ask(schedules.patch, "job", payload="s3cret too")
+    (listed,) = bench.ask(schedules.list_schedules).items
+    assert listed.definition.payload is None
+    assert bench.ask(schedules.get, "job").definition.payload == "s3cret too"
+    (flow,) = bench.ask(workflows.list_workflows).items
+    assert flow.document == {"executor": "http"}
+    assert bench.ask(workflows.get_workflow, "flow").document == document
+    patched, created = bench.ask(schedules.history, "job").items
+    assert (created.before, created.after["payload"]) == (None, "that of version 1")
+    assert (patched.before["payload"], patched.after["payload"]) == ("that of version 1", "that of version 2")
+    assert [each.definition.payload for each in bench.ask(schedules.versions, "job")] == ["s3cret too", "s3cret"]

