@@ -136,7 +136,7 @@ def _plain(
     rest: list[Outcome] = []
     for outcome in outcomes:
         row, rule = rows.get(outcome.schedule_key), rules.get(outcome.schedule_key)
-        simple = row is not None and rule is not None and not row[WAITING] and not rule.fixed_delay
+        simple = row is not None and rule is not None and not row[WAITING] and not rule.follows
         (plain if simple and outcome.says_nothing else rest).append(outcome)
     if rest:
         others = {outcome.schedule_key for outcome in rest}

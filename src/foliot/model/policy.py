@@ -63,3 +63,6 @@ class Policy:
     pause_on_failure: bool = False
     min_interval_ms: int = 0
     shadow: bool = False
+    adaptive: bool = False
+    max_interval_ms: int | None = None
+    failure_backoff: bool = True

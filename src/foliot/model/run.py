@@ -61,6 +61,10 @@ class Source(StrEnum):
     HINT = "hint"
 
 
+AUTOMATIC = frozenset({Source.SCHEDULE, Source.HINT})
+"""The sources of runs that nobody asked for one by one: pause, limits and skips are about these."""
+
+
 class Reason(StrEnum):
     """Why a run did not simply start, or ended as it did."""
 
