@@ -50,7 +50,10 @@ def read_hints(text: str | None) -> HintRows:
     """Return the hints that a stored text holds.  Raises :class:`ValueError` or :class:`TypeError` if it makes none."""
     if text is None:
         return NO_HINTS
-    return HintRows(*(None if row is None else HintRow(*row) for row in json.loads(text)))
+    rows = HintRows(*(None if row is None else HintRow(*row) for row in json.loads(text)))
+    if any(type(number) is not int for row in rows if row is not None for number in row[:3]):
+        raise ValueError(f"{text!r} has no numbers where they belong")
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

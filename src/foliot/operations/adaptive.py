@@ -5,7 +5,7 @@ from __future__ import annotations
 from foliot.errors import InvalidField
 from foliot.model.hint import HintRow, Outlook
 from foliot.model.schedule import Schedule
-from foliot.operations.drafting import check_text, check_whole
+from foliot.operations.drafting import check_name, check_text, check_whole
 from foliot.operations.editing import Note, Opened, find, loaded, open_schedule, save
 from foliot.operations.moments import When, epoch_ms
 from foliot.operations.session import Session, once
@@ -40,7 +40,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "what is the hint? give interval_ms, at, or both")
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
-    who = session.actor if author is None else check_text("author", author, session.settings.max_name_chars)
+    who = session.actor if author is None else check_name("author", author, session.settings)
     why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     about = (session.now_ms, who, why)
     rows = govern.hints_of(opened.dial)

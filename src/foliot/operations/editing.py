@@ -83,7 +83,8 @@ def _check_dial(row: ScheduleRow, dial: Dial) -> None:
     """Raise if a dial holds what cannot be read, or cannot be shown."""
     try:
         edit.skips_of(dial)
-        read_hints(dial.hints)
+        for hint in read_hints(dial.hints):
+            at_ms(0 if hint is None else max(hint.value, hint.expires_ms))
         for seconds in (dial.cursor_s, dial.next_nominal_s or 0):
             at_s(seconds)
         for milliseconds in (dial.next_fire_ms or 0, dial.pause_until_ms or 0):
