@@ -42,19 +42,17 @@ def hint(  # noqa: PLR0913 - the parts of the request
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
     who = session.actor if author is None else check_name("author", author, session.settings)
     why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
-    about = (session.now_ms, who, why)
+    moment = None if at is None else epoch_ms("at", at)
     rows = govern.hints_of(opened.dial)
     if interval_ms is not None:
         every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=HintRow(every, session.now_ms + ttl, *about))
-    if at is not None:
-        moment = epoch_ms("at", at)
+        rows = rows._replace(interval=HintRow(every, session.now_ms + ttl, session.now_ms, who, why))
+    if moment is not None:
         expires = (session.now_ms if ttl_ms is not None else max(moment, session.now_ms)) + ttl
         if moment >= expires:
             raise InvalidField("ttl_ms", f"{ttl} ms from now, the hint expires before the time that it is about")
-        rows = rows._replace(once=HintRow(moment, expires, *about))
-    after = {"interval_ms": interval_ms, "at": None if at is None else epoch_ms("at", at), "ttl_ms": ttl}
-    after |= {"reason": why, "author": who}
+        rows = rows._replace(once=HintRow(moment, expires, session.now_ms, who, why))
+    after = {"interval_ms": interval_ms, "at": moment, "ttl_ms": ttl, "reason": why, "author": who}
     changed = opened._replace(dial=opened.dial._replace(hints=rows.text()))
     return _governed(session, changed, Note("hint", request_id, None, after))
 

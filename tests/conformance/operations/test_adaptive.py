@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -163,11 +164,11 @@ def test_run_at_once(minutely: Bench) -> None:
     assert minutely.get().next_fire_at == when("08:01:21")
 
 
-def test_both_hints(minutely: Bench) -> None:
+def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier wins, and whoever gives the second is told; so is whoever reads the engine's log."""
     worker = minutely.worker()
     told: list[str] = []
-    worker.probe.warn = told.append  # type: ignore[method-assign]
+    monkeypatch.setattr(worker.probe, "warn", told.append)
     run_for(minutely, worker, "08:01:01")
     assert hint(minutely, interval_ms=40_000).warning is None
     both = hint(minutely, at=when("08:01:20"))
@@ -318,11 +319,9 @@ def test_the_same_request_is_done_once(minutely: Bench) -> None:
 def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
     token = hint(minutely, interval_ms=10_000).token
     before = minutely.dump()
-    for operation, given in (
-        (adaptive.hint, {"interval_ms": 5_000}), (adaptive.clear_hints, {}), (adaptive.reset_failures, {}),
-    ):  # fmt: skip
+    for change in (partial(adaptive.hint, interval_ms=5_000), adaptive.clear_hints, adaptive.reset_failures):
         with pytest.raises(StaleToken):
-            minutely.ask(operation, "report", token=token - 1, **given)
+            minutely.ask(change, "report", token=token - 1)
     assert minutely.dump() == before
 
 

@@ -92,7 +92,7 @@ def test_a_hint_that_waits_for_a_settle(race: Race) -> None:
 
 def test_a_settle_that_waits_for_a_hint(race: Race) -> None:
     outcome = outcome_of(race.worker, RunState.FAILED)
-    given = {"interval_ms": 10_000, "at": when("08:01:07")}
+    given: dict[str, Any] = {"interval_ms": 10_000, "at": when("08:01:07")}
     with open_transaction(race.bench.store, lambda t: adaptive.hint(race.bench.session(t), "report", **given)):
         settling = race.beside.write(lambda t: race.worker.settling.settle(t, [outcome]))
         assert not settling.done()
