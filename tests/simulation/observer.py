@@ -203,6 +203,9 @@ class Observer:
                 self._say("nothing starts once deleted", f"{run.id}")
             if run.fire_ms > look.now_ms and not self.clock_stepped:
                 self._say("nothing early", f"{run.id} started {run.fire_ms - look.now_ms} ms before its time")
+            rested_ms = look.now_ms - ((before and before.last_start_ms) or 0)
+            if automatic and policy.adaptive and rested_ms < policy.min_interval_ms and not self.clock_stepped:
+                self._say("not sooner than the shortest", f"{run.id} started after {rested_ms} ms")
             if automatic and before is not None and before.remaining == 0 and dial.remaining == 0:
                 self._say("limit", f"{run.id} started with no actions remaining")
         free = [run for run in runs if (run.overlap or policy.overlap_policy) == "allow"]
@@ -219,13 +222,13 @@ class Observer:
         nominal = dial.next_nominal_s
         if nominal is None or self.clock_stepped or (nominal, dial.version) == (before.next_nominal_s, before.version):
             return
-        if nominal * 1000 < (dial.last_start_ms or 0) + policy.min_interval_ms:
+        if (nominal + 1) * 1000 <= (dial.last_start_ms or 0) + policy.min_interval_ms:
             self._say("not sooner than the shortest", f"schedule {key}: {nominal} after {dial.last_start_ms}")
-        if nominal * 1000 < look.now_ms and before.skips is None:
+        if (nominal + 1) * 1000 <= look.now_ms and before.skips is None:
             self._say("not planned for the past", f"schedule {key}: {nominal} at {look.now_ms}")
         idle_ms = max(dial.last_start_ms or 0, dial.last_end_ms or 0, (dial.cursor_s + 1) * 1000)
         latest_ms = max(idle_ms + (policy.max_interval_ms or nominal * 1000), look.now_ms)
-        if nominal * 1000 >= latest_ms + 1_000:
+        if nominal * 1000 > latest_ms:
             self._say("not later than the longest", f"schedule {key}: {nominal} after {idle_ms}")
 
     def _hints(self, look: Look, before: Dial, dial: Dial) -> None:

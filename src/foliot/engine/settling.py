@@ -79,6 +79,8 @@ class Settling:
                 touched.add(key)
         launches = self._released(transaction, dials, rules, touched, now_ms)
         transaction.save_dials([dials[key] for key in sorted(touched)])
+        if any(key in rules and rules[key].gate is not None for key in touched):
+            transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & accepted
         return Settled(accepted, launches, retried, notes, 0, now_ms)

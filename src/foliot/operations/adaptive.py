@@ -46,12 +46,12 @@ def hint(  # noqa: PLR0913 - the parts of the request
     rows = govern.hints_of(opened.dial)
     if interval_ms is not None:
         every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=HintRow(every, session.now_ms + ttl, session.now_ms, who, why))
+        rows = rows._replace(interval=HintRow(every, _end_of(session.now_ms + ttl), session.now_ms, who, why))
     if moment is not None:
         expires = (session.now_ms if ttl_ms is not None else max(moment, session.now_ms)) + ttl
         if moment >= expires:
             raise InvalidField("ttl_ms", f"{ttl} ms from now, the hint expires before the time that it is about")
-        rows = rows._replace(once=HintRow(moment, expires, session.now_ms, who, why))
+        rows = rows._replace(once=HintRow(moment, _end_of(expires), session.now_ms, who, why))
     after = {"interval_ms": interval_ms, "at": moment, "ttl_ms": ttl, "reason": why, "author": who}
     changed = opened._replace(dial=opened.dial._replace(hints=rows.text()))
     return _governed(session, changed, Note("hint", request_id, None, after))
@@ -97,6 +97,11 @@ def reset_failures(
         dial = edit.governed(dial, opened.rule, session.now_ms)
     note = Note("reset_failures", request_id, {"failures": opened.dial.failures}, {"failures": 0})
     return save(session, opened._replace(dial=dial), note)
+
+
+def _end_of(expires_ms: int) -> int:
+    """The end of the second in which a hint expires: in the middle of one, it would be live and not live."""
+    return -(-expires_ms // 1000) * 1000
 
 
 def _adaptive(opened: Opened) -> Opened:

@@ -89,7 +89,9 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
     tick = edit.next_unskipped(dial, rule)
     if tick == dial.next_nominal_s:
         return tick, dial.next_fire_ms
-    return tick, None if tick is None or dial.next_fire_ms is None else rule.fire_ms(tick)
+    if tick is None or dial.next_fire_ms is None:
+        return tick, None
+    return tick, rule.fire_ms(tick) if rule.gate is None else tick * 1000
 
 
 def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:

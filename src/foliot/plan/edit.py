@@ -81,15 +81,20 @@ def governed(dial: Dial, rule: Rule, now_ms: int) -> Dial:
 
 def after_run(dial: Dial, rule: Rule, now_ms: int) -> Dial:
     """Return a dial whose next tick follows a run, when that run has ended, or was not to be."""
-    if dial.closed:
-        following = None
-    elif rule.gate is not None:
+    if rule.gate is not None and not dial.closed:
         dial = govern.unexpired(dial, now_ms)
         found = govern.plan(dial, rule, now_ms)
-        following = None if found is None else found.nominal_s
-    else:
-        following = rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
+        nominal, fire_ms = (None, None) if found is None else (found.nominal_s, found.fire_ms)
+        return silenced(dial._replace(next_nominal_s=nominal), fire_ms)
+    following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
     return silenced(dial._replace(next_nominal_s=following), None if following is None else following * 1000)
+
+
+def fire_ms_of(dial: Dial, rule: Rule) -> int | None:
+    """Return the fire time of the tick that a dial is aimed at."""
+    if dial.next_nominal_s is None:
+        return None
+    return rule.fire_ms(dial.next_nominal_s) if rule.gate is None else govern.waited_for(dial, rule).fire_ms
 
 
 def silenced(dial: Dial, fire_ms: int | None) -> Dial:
@@ -117,8 +122,7 @@ def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:
     if new.gate is not None and _same_ticks(old, new) and not dial.closed:
         return Edited(governed(dial._replace(version=new.version), new, now_ms), [])
     if _same_ticks(old, new) and not dial.closed:
-        fire = None if dial.next_nominal_s is None else new.fire_ms(dial.next_nominal_s)
-        return Edited(silenced(dial._replace(version=new.version), fire), [])
+        return Edited(silenced(dial._replace(version=new.version), fire_ms_of(dial, new)), [])
     spans = [] if dial.closed else passed_over(dial, old, before(now_ms), Reason.EDITED, now_ms)
     cursor = max(dial.cursor_s, before(now_ms))
     hints = None if new.gate is None else dial.hints
@@ -156,13 +160,14 @@ def resumed(dial: Dial, rule: Rule, now_ms: int, on_resume: OnResume) -> Dial:
     dial = dial._replace(paused=False, pause_until_ms=None)
     if on_resume != OnResume.POLICY:
         dial = dial._replace(carry=on_resume, carry_until_s=_last_due(rule, dial, now_ms))
-    fire = None if dial.next_nominal_s is None else rule.fire_ms(dial.next_nominal_s)
-    return woken(silenced(dial, fire), now_ms)
+    return woken(silenced(dial, fire_ms_of(dial, rule)), now_ms)
 
 
 def _last_due(rule: Rule, dial: Dial, now_ms: int) -> int:
     """Return the last second whose ticks have all had their fire time, which jitter may have put before them."""
     now_s = now_ms // 1000
+    if rule.gate is not None:
+        return now_s
     ahead = None if rule.follows else rule.ticks.next_epoch(now_s)
     if ahead is not None and rule.fire_ms(ahead) <= now_ms:
         return ahead
@@ -178,8 +183,7 @@ def limited(dial: Dial, rule: Rule, remaining: int | None, now_ms: int) -> Edite
     was_out = dial.remaining == 0
     dial = dial._replace(remaining=remaining)
     if not was_out or remaining == 0:
-        fire = None if dial.next_nominal_s is None else rule.fire_ms(dial.next_nominal_s)
-        return Edited(silenced(dial, fire), [])
+        return Edited(silenced(dial, fire_ms_of(dial, rule)), [])
     spans = passed_over(dial, rule, before(now_ms), Reason.LIMIT_REACHED, now_ms)
     return Edited(aimed(dial, rule, max(dial.cursor_s, before(now_ms))), spans)
 

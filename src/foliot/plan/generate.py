@@ -106,24 +106,24 @@ def _fixed_delay(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated
 
 def _governed(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
     """An adaptive schedule has one pending tick, too; it may be another by now, if a hint has expired."""
-    carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s and nominal * 1000 <= now_ms
-    if carried and dial.carry == OnResume.SKIP:
+    waited_for = govern.waited_for(dial, rule)
+    if waited_for.fire_ms > now_ms:
+        return _rested(waited_for, dial.cursor_s, [])
+    if dial.carry == OnResume.SKIP and dial.carry_until_s is not None and nominal <= dial.carry_until_s:
         until = max(nominal, now_ms // 1000)
         dropped = [Dropped(dial.cursor_s, until, 1, Reason.RESUMED)]
-        return _until(govern.plan(govern.passed(dial, until), rule, now_ms), until, dropped)
-    if nominal * 1000 > now_ms:
-        return Generated([], [], dial.cursor_s, nominal, nominal * 1000)
+        return _rested(govern.plan(govern.passed(dial, until), rule, now_ms), until, dropped)
     found = govern.pending(dial, rule, now_ms)
-    if found is None or found.nominal_s * 1000 > now_ms:
-        return _until(found, dial.cursor_s, [])
-    due = Due(found.nominal_s, found.nominal_s * 1000, source=found.source)
-    return Generated([due], [], found.nominal_s, None, None)
+    if found is None or found.fire_ms > now_ms:
+        return _rested(found, dial.cursor_s, [])
+    return Generated([Due(found.nominal_s, found.fire_ms, source=found.source)], [], found.nominal_s, None, None)
 
 
-def _until(found: govern.Plan | None, cursor: int, dropped: list[Dropped]) -> Generated:
+def _rested(found: govern.Plan | None, cursor: int, dropped: list[Dropped]) -> Generated:
+    """Nothing is due; what comes next, comes later."""
     if found is None:
         return Generated([], dropped, cursor, None, None)
-    return Generated([], dropped, cursor, found.nominal_s, found.nominal_s * 1000)
+    return Generated([], dropped, cursor, found.nominal_s, found.fire_ms)
 
 
 class _Pass:

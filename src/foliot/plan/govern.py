@@ -6,6 +6,10 @@
 3. The time is moved to the shortest interval after the last run, then to the longest, and never lies in the past.
 
 Whatever the spec excludes, and its bounds, hold for all of that.  A pause is not looked at here: it silences the dial.
+
+Delays are counted in whole seconds, or each run would come a little later in its second than the one before.  Only
+the shortest interval, a one-shot and the present are exact, so a run has a nominal second, and a fire time within it.
+Hints expire with a second: which ones are live is the same throughout it.
 """
 
 from __future__ import annotations
@@ -22,12 +26,17 @@ MIN, MAX = "min", "max"
 
 
 class Plan(NamedTuple):
-    """The next run of an adaptive schedule: its nominal time, why it is then, and which bound moved it."""
+    """The next run of an adaptive schedule: when, why it is then, and which bound moved it."""
 
-    nominal_s: int
+    fire_ms: int
     source: Source = Source.SCHEDULE
     hint: HintRow | None = None
     bound: str | None = None
+
+    @property
+    def nominal_s(self) -> int:
+        """Return the nominal time of the run: the second of its fire time."""
+        return self.fire_ms // 1000
 
 
 class _Wish(NamedTuple):
@@ -48,7 +57,7 @@ def plan(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
     moment_ms = now_ms
     for until_ms in sorted({hint.expires_ms for hint in hints if hint is not None and hint.expires_ms > now_ms}):
         found = _plan_at(dial, rule, hints, moment_ms)
-        if found is not None and found.nominal_s * 1000 < until_ms:
+        if found is not None and found.fire_ms < until_ms:
             return found
         moment_ms = until_ms
     return _plan_at(dial, rule, hints, moment_ms)
@@ -56,12 +65,18 @@ def plan(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
 
 def pending(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
     """Return the run that the dial waits for, with its cause; another one if that was a hint which has expired."""
-    assert dial.next_nominal_s is not None
-    moment_ms = dial.next_nominal_s * 1000
-    known = _plan_at(dial, rule, hints_of(dial), moment_ms) or Plan(dial.next_nominal_s)
+    known = waited_for(dial, rule)
     if known.hint is not None and known.hint.expires_ms <= now_ms:
         return plan(dial, rule, now_ms)
-    return known._replace(nominal_s=dial.next_nominal_s)
+    return known
+
+
+def waited_for(dial: Dial, rule: Rule) -> Plan:
+    """Return what was planned when the dial was aimed at its nominal time."""
+    assert dial.next_nominal_s is not None
+    begins_ms = dial.next_nominal_s * 1000
+    found = _plan_at(dial, rule, hints_of(dial), begins_ms)
+    return found if found is not None and found.nominal_s == dial.next_nominal_s else Plan(begins_ms)
 
 
 def passed(dial: Dial, nominal_s: int) -> Dial:
@@ -104,13 +119,13 @@ def _plan_at(dial: Dial, rule: Rule, hints: HintRows, moment_ms: int) -> Plan | 
         return None
     at_ms, bound = _clamped(dial, rule, wish.at_ms)
     at_ms = max(at_ms, moment_ms, (dial.cursor_s + 1) * 1000)
-    nominal: int | None = _second(at_ms)
     if not wish.on_grid or at_ms != wish.at_ms:
         assert rule.gate is not None
-        nominal = rule.gate.next_epoch(_second(at_ms) - 1)
-    if nominal is None:
-        return None
-    return Plan(nominal, Source.SCHEDULE if wish.hint is None else Source.HINT, wish.hint, bound)
+        allowed_s = rule.gate.next_epoch(at_ms // 1000 - 1)
+        if allowed_s is None:
+            return None
+        at_ms = max(at_ms, allowed_s * 1000)
+    return Plan(at_ms, Source.SCHEDULE if wish.hint is None else Source.HINT, wish.hint, bound)
 
 
 def _wish(dial: Dial, rule: Rule, live: HintRows) -> _Wish | None:
@@ -132,11 +147,11 @@ def _baseline(dial: Dial, rule: Rule) -> _Wish | None:
         return _Wish(_after(dial, delay_ms << doublings, from_end=_counts_from_end(rule)))
     if _counts_from_end(rule):
         return _Wish(dial.cursor_s * 1000)
-    done_ms = max(dial.last_start_ms or 0, dial.cursor_s * 1000)
+    done_ms = max(dial.last_start_ms or 0, dial.cursor_s * 1000 + 999)
     tick = rule.next_after(done_ms // 1000)
-    while tick is not None and rule.jittered_ms(tick) <= done_ms:
+    while tick is not None and rule.fire_ms(tick) <= done_ms:
         tick = rule.next_after(tick)
-    return None if tick is None else _Wish(rule.jittered_ms(tick), on_grid=True)
+    return None if tick is None else _Wish(rule.fire_ms(tick), on_grid=True)
 
 
 def _counts_from_end(rule: Rule) -> bool:
@@ -148,12 +163,12 @@ def _after(dial: Dial, delay_ms: int, *, from_end: bool = False) -> int:
 
     What was decided since and did not start is counted from its own time.
     """
-    start_ms, end_ms = dial.last_start_ms, dial.last_end_ms or 0
-    if start_ms is None:
-        return max(end_ms, (dial.cursor_s + 1) * 1000) + delay_ms
-    at_ms = max(start_ms, end_ms if from_end else 0) + delay_ms
-    if at_ms < end_ms or _second(at_ms) <= dial.cursor_s:
-        return max(end_ms, dial.cursor_s * 1000) + delay_ms
+    ended_ms = _begin_of_second(dial.last_end_ms or 0)
+    if dial.last_start_ms is None:
+        return max(ended_ms, (dial.cursor_s + 1) * 1000) + delay_ms
+    at_ms = max(_begin_of_second(dial.last_start_ms), ended_ms if from_end else 0) + delay_ms
+    if at_ms < ended_ms or at_ms // 1000 <= dial.cursor_s:
+        return max(ended_ms, dial.cursor_s * 1000) + delay_ms
     return at_ms
 
 
@@ -167,6 +182,5 @@ def _clamped(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
     return at_ms, bound
 
 
-def _second(at_ms: int) -> int:
-    """The first whole second that is not before an instant: ticks have no fractions."""
-    return -(-at_ms // 1000)
+def _begin_of_second(at_ms: int) -> int:
+    return at_ms // 1000 * 1000

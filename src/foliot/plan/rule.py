@@ -50,14 +50,10 @@ class Rule(NamedTuple):
         return next_tick(self.ticks, cursor_s)
 
     def fire_ms(self, nominal_s: int) -> int:
-        """Return when a tick is to be launched; that of an adaptive schedule is where jitter has put it already."""
-        if self.spec.jitter_ms <= 0 or self.gate is not None:
-            return nominal_s * 1000
-        return self.jittered_ms(nominal_s)
-
-    def jittered_ms(self, nominal_s: int) -> int:
-        """Return where jitter puts a tick of the spec."""
+        """Return when a tick of the spec is to be launched."""
         spec = self.spec
+        if spec.jitter_ms <= 0:
+            return nominal_s * 1000
         return fire_time_ms(
             self.ticks,
             nominal_s,

@@ -160,8 +160,9 @@ def test_run_at_once(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
     minutely.go("08:01:20.5")
-    assert next_run(hint(minutely, at=when("08:01:20"))) == "08:01:21"
-    assert minutely.get().next_fire_at == when("08:01:21")
+    assert next_run(hint(minutely, at=when("08:01:20"))) == "08:01:20"
+    assert minutely.get().next_fire_at == when("08:01:20.5")
+    assert len(worker.tick()) == 1
 
 
 def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

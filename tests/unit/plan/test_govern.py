@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from foliot.model.dial import Dial
@@ -9,6 +11,7 @@ from foliot.model.hint import HintRows
 from foliot.model.run import Source
 from foliot.model.schedule import Action
 from foliot.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
+from foliot.plan import edit
 from foliot.plan.govern import Plan, contested, hints_of, plan
 from foliot.plan.rule import Rule, compile_rule
 from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
@@ -30,14 +33,15 @@ def planned(dial: Dial, rule: Rule, now_s: float) -> int | None:
         (every(60), 10, 60),  # from start to start
         (every(60), 60, 60),  # just in time
         (every(60), 90, 150),  # it took too long: the interval begins with its end
-        (every(60), 60.5, 121),
+        (every(60), 60.5, 60),  # seconds count
+        (every(60), 61.5, 121),
         (SpecDocument(cron=("@every 1m",)), 90, 150),
         (DELAY, 10, 70),  # a fixed delay always begins with the end
         (DELAY, 90, 150),
         (FIVE_MINUTES, 10, 300),
         (FIVE_MINUTES, 600, 600),  # it has missed one and meets the next: it runs once, at once
         (FIVE_MINUTES, 700, 700),
-        (FIVE_MINUTES, 700.2, 701),
+        (FIVE_MINUTES, 700.2, 700),
     ],
 )
 def test_the_next_run_follows_the_last_one(spec: SpecDocument, took_s: float, expected: int) -> None:
@@ -112,7 +116,7 @@ def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[i
 def test_a_tie_is_the_baselines() -> None:
     rule = governed()
     found = plan(ran(rule, hints=hints(once=60)), rule, NOON_MS + 10_000)
-    assert found == Plan(NOON + 60)
+    assert found == Plan(NOON_MS + 60_000)
 
 
 def test_failures_do_not_stretch_a_hint() -> None:
@@ -214,7 +218,23 @@ def test_before_the_first_run_the_longest_interval_counts_from_the_creation() ->
 @pytest.mark.parametrize("given", [{}, {"interval": 20}, {"once": 30}])
 def test_never_in_the_past(given: dict[str, int]) -> None:
     rule = governed(min_interval_ms=10_000, max_interval_ms=100_000)
-    assert planned(ran(rule, hints=hints(**given)), rule, 500.5) == 501
+    found = plan(ran(rule, hints=hints(**given)), rule, NOON_MS + 500_500)
+    assert found is not None
+    assert (found.fire_ms, found.nominal_s) == (NOON_MS + 500_500, NOON + 500)
+
+
+def test_an_interval_does_not_slip() -> None:
+    """Whoever fires is always a little late; counted to the millisecond, every run would be later than the last."""
+    rule = governed()
+    late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_000)
+
+
+def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
+    rule = governed(min_interval_ms=60_000)
+    late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_025, bound="min")
+    assert edit.governed(late, rule, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
 
 def test_two_runs_never_share_a_second() -> None:
@@ -267,6 +287,7 @@ def test_jitter_moves_a_grid() -> None:
     dial = ran(rule)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
-    assert planned(dial, rule, 10) == -(-fire_ms // 1000) - NOON
-    early = dial._replace(last_start_ms=fire_ms, cursor_s=-(-fire_ms // 1000), last_end_ms=fire_ms)
-    assert planned(early, rule, fire_ms / 1000 - NOON) == -(-plain.fire_ms(NOON + 600) // 1000) - NOON
+    assert plan(dial, rule, NOON_MS + 10_000) == Plan(fire_ms)
+    for started_ms in (fire_ms, NOON_MS):  # the second one was skipped
+        done = dial._replace(last_start_ms=started_ms, cursor_s=fire_ms // 1000)
+        assert plan(done, rule, fire_ms + 1) == Plan(plain.fire_ms(NOON + 600))

@@ -211,7 +211,7 @@ def test_the_cause_of_what_is_pending_is_known() -> None:
     rule = governed(min_interval_ms=40_000)
     dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
     found = pending(dial, rule, NOON_MS + 15_000)
-    assert found == Plan(NOON + 40, Source.HINT, hint(NOON_MS + 30_000), "min")
+    assert found == Plan(NOON_MS + 40_000, Source.HINT, hint(NOON_MS + 30_000), "min")
 
 
 def test_admission_is_as_for_any_other_tick() -> None:
