@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from foliot.operations import control, launches, reports, schedules, targets, work, workflows
+from foliot.operations import adaptive, control, launches, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -78,6 +78,10 @@ class AsyncMethods(ABC):
     backfill = _Async(control.backfill)
     backfills = _Async(control.backfills, writes=False)
     cancel_backfill = _Async(control.cancel_backfill)
+    hint = _Async(adaptive.hint)
+    hints = _Async(adaptive.hints, writes=False)
+    clear_hints = _Async(adaptive.clear_hints)
+    reset_failures = _Async(adaptive.reset_failures)
     runs = _Async(ledger.runs, writes=False)
     get_run = _Async(ledger.run, writes=False)
     spans = _Async(ledger.spans, writes=False)
@@ -121,6 +125,10 @@ class SyncMethods(ABC):
     backfill = _Sync(control.backfill)
     backfills = _Sync(control.backfills, writes=False)
     cancel_backfill = _Sync(control.cancel_backfill)
+    hint = _Sync(adaptive.hint)
+    hints = _Sync(adaptive.hints, writes=False)
+    clear_hints = _Sync(adaptive.clear_hints)
+    reset_failures = _Sync(adaptive.reset_failures)
     runs = _Sync(ledger.runs, writes=False)
     get_run = _Sync(ledger.run, writes=False)
     spans = _Sync(ledger.spans, writes=False)

@@ -91,7 +91,7 @@ class Decided(NamedTuple):
     policy: Policy
     ticks: Ticks
     expected: list[int]
-    fixed_delay: bool
+    follows: bool
 
     def fire_ms(self, tick: int) -> int:
         spec = stored_spec(self.version.spec)
@@ -107,9 +107,10 @@ def decided(ledger: Ledger) -> Iterator[Decided]:
             spec = stored_spec(version.spec)
             ticks = compile_spec(spec, schedule_id=schedule.schedule_id)
             until = ledger.dials[schedule.schedule_key].cursor_s if version.until_s is None else version.until_s
-            delayed = any(interval.anchor == "completion" for interval in spec.intervals)
-            expected = [] if delayed else list(ticks.between_epochs(version.after_s + 1, until))
-            yield Decided(schedule, version, stored_policy(version.policy), ticks, expected, delayed)
+            policy = stored_policy(version.policy)
+            follows = policy.adaptive or any(interval.anchor == "completion" for interval in spec.intervals)
+            expected = [] if follows else list(ticks.between_epochs(version.after_s + 1, until))
+            yield Decided(schedule, version, policy, ticks, expected, follows)
 
 
 def each_tick_once(ledger: Ledger) -> Iterator[str]:
@@ -123,7 +124,7 @@ def each_tick_once(ledger: Ledger) -> Iterator[str]:
             if run.origin == 0 and version.after_s < run.nominal_s <= until
         )
         spans = [span for span in ledger.spans.get(key, []) if span.version == version.version]
-        if each.fixed_delay:
+        if each.follows:
             yield from (f"{key}: {tick} ran {count} times" for tick, count in runs.items() if count > 1)
             continue
         for tick in each.expected:
@@ -141,7 +142,7 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
     """A tick is dropped only for a reason that holds: missed means later than the grace, under that policy."""
     for each in decided(ledger):
         for span in ledger.spans.get(each.schedule.schedule_key, []):
-            if span.version != each.version.version or each.fixed_delay:
+            if span.version != each.version.version or each.follows:
                 continue
             ticks = [tick for tick in each.expected if span.after_s < tick <= span.until_s]
             late = [span.decided_ms - each.fire_ms(tick) for tick in ticks]
@@ -270,7 +271,11 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
         waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]
         if waiting and dial.in_flight == 0 and not dial.paused:
             yield f"schedule {schedule.schedule_key}: {len(waiting)} wait and nothing runs"
-        if dial.paused or dial.closed or dial.remaining == 0 or dial.next_nominal_s is None:
+        if dial.paused or dial.closed or dial.remaining == 0:
+            continue
+        if dial.next_nominal_s is None:
+            if dial.in_flight == 0 and not waiting:
+                yield f"schedule {schedule.schedule_key} has no next tick, and nothing runs that one could follow"
             continue
         if dial.next_fire_ms is None:
             yield f"schedule {schedule.schedule_key} has a next tick and will never look at it"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from foliot.model.dial import Dial
+from foliot.model.hint import read_hints
 from foliot.model.policy import Policy
-from foliot.model.run import FINAL, IN_FLIGHT, RunRow
+from foliot.model.run import AUTOMATIC, FINAL, IN_FLIGHT, RunRow
 from foliot.plan.definition import stored_policy
 from foliot.settings import Settings
 from foliot.store.sqlite.driver import SqliteStore
@@ -56,6 +57,8 @@ class Observer:
         for schedule_key, runs in started.items():
             self._check_starts(look, schedule_key, runs)
         self._endings(look, started)
+        for schedule_key in look.dials:
+            self._adaptive(look, schedule_key)
         self.last = look
 
     def _look(self) -> Look:
@@ -193,18 +196,53 @@ class Observer:
             return
         policy = self._policy(key, dial.version)
         for run in runs:
-            automatic = run.source == "schedule"
+            automatic = run.source in AUTOMATIC
             if automatic and dial.paused and before is not None and before.paused:
                 self._say("nothing starts while paused", f"{run.id}")
             if dial.closed and before is not None and before.closed:
                 self._say("nothing starts once deleted", f"{run.id}")
             if run.fire_ms > look.now_ms and not self.clock_stepped:
                 self._say("nothing early", f"{run.id} started {run.fire_ms - look.now_ms} ms before its time")
+            rested_ms = look.now_ms - ((before and before.last_start_ms) or 0)
+            if automatic and policy.adaptive and rested_ms < policy.min_interval_ms and not self.clock_stepped:
+                self._say("not sooner than the shortest", f"{run.id} started after {rested_ms} ms")
             if automatic and before is not None and before.remaining == 0 and dial.remaining == 0:
                 self._say("limit", f"{run.id} started with no actions remaining")
         free = [run for run in runs if (run.overlap or policy.overlap_policy) == "allow"]
         if len(free) < len(runs) and dial.in_flight > policy.max_concurrent + len(free):
             self._say("overlap", f"schedule {key}: {dial.in_flight} in flight under {policy.overlap_policy}")
+
+    def _adaptive(self, look: Look, key: int) -> None:
+        """The bounds of adaptive schedules hold for whatever is planned, and no hint is lost, or used twice."""
+        dial, before = look.dials[key], self.last.dials.get(key)
+        policy = self._policy(key, dial.version)
+        if before is None or not policy.adaptive:
+            return
+        self._hints(look, before, dial)
+        nominal = dial.next_nominal_s
+        if nominal is None or self.clock_stepped or (nominal, dial.version) == (before.next_nominal_s, before.version):
+            return
+        if (nominal + 1) * 1000 <= (dial.last_start_ms or 0) + policy.min_interval_ms:
+            self._say("not sooner than the shortest", f"schedule {key}: {nominal} after {dial.last_start_ms}")
+        if (nominal + 1) * 1000 <= look.now_ms and before.skips is None:
+            self._say("not planned for the past", f"schedule {key}: {nominal} at {look.now_ms}")
+        idle_ms = max(dial.last_start_ms or 0, dial.last_end_ms or 0, (dial.cursor_s + 1) * 1000)
+        latest_ms = max(idle_ms + (policy.max_interval_ms or nominal * 1000), look.now_ms)
+        if nominal * 1000 > latest_ms:
+            self._say("not later than the longest", f"schedule {key}: {nominal} after {idle_ms}")
+
+    def _hints(self, look: Look, before: Dial, dial: Dial) -> None:
+        """Nobody but a person takes a live hint back; a one-shot is used up by the first run that is not before it."""
+        key = dial.schedule_key
+        if self.clock_stepped or self.last.tokens.get(key) != look.tokens.get(key):
+            return
+        was, now = read_hints(before.hints).live_at(look.now_ms), read_hints(dial.hints)
+        moved = dial.cursor_s > before.cursor_s
+        used = moved and was.once is not None and was.once.value <= dial.cursor_s * 1000
+        if was.interval is not None and now.interval != was.interval:
+            self._say("no hint is lost", f"schedule {key}: {was.interval} became {now.interval}")
+        if was.once is not None and now.once != (None if used else was.once):
+            self._say("a one-shot hint is used once", f"schedule {key}: {was.once} became {now.once}")
 
     def _policy(self, key: int, version: int) -> Policy:
         if (key, version) not in self._policies:

@@ -297,6 +297,7 @@ class Story:
         violations = self.observer.violations + check(ledger)
         ended = {(run.id, name) for runs in ledger.runs.values() for run in runs for name in (run.state, run.reason)}
         reached = Counter(str(name) for _, name in ended | self.observer.met)
+        reached.update(f"source:{run.source}" for runs in ledger.runs.values() for run in runs)
         reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
         everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))
         digest = sha256(everything.encode()).hexdigest()

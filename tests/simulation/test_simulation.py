@@ -20,6 +20,7 @@ EXPECTED = (
     "overlap", "superseded", "buffer_full", "min_interval", "retry", "catch_up", "cancel_requested", "shadow",
     "skip_requested", "target_paused", "limit_reached", "worker_lost", "zombie",
     "SUCCESS", "FAILED", "CANCELLED", "TERMINATED", "TIMED_OUT",
+    "source:schedule", "source:trigger", "source:backfill", "source:hint",
     "span:missed", "span:coalesced", "span:outside_window", "span:edited", "span:deleted", "span:resumed",
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from foliot.errors import FoliotError
-from foliot.operations import control, schedules, targets
+from foliot.operations import adaptive, control, schedules, targets
 from foliot.operations.session import Session
 
 SPECS: tuple[dict[str, Any], ...] = (
@@ -18,6 +18,13 @@ SPECS: tuple[dict[str, Any], ...] = (
     {"cron": ["* * * * *"], "jitter_ms": 15_000, "jitter_mode": "delay"},
     {"cron": ["0 */2 * * * *", "30 1-59/2 * * * *"]},
     {"intervals": [{"every": "25s", "anchor": "completion"}]},
+)
+GOVERNORS: tuple[dict[str, Any], ...] = (
+    {"adaptive": True},
+    {"adaptive": True, "failure_backoff": False},
+    {"adaptive": True, "max_interval_ms": 50_000},
+    {"adaptive": True, "min_interval_ms": 12_500, "max_interval_ms": 60_000},
+    {"adaptive": True, "min_interval_ms": 33_000, "max_interval_ms": 33_000},
 )
 OVERLAPS = ("skip", "allow", "queue", "buffer_one", "cancel_other", "terminate_other")
 CATCHUPS = ("none", "coalesce", "fire_immediately", "spread")
@@ -64,15 +71,17 @@ def fields_of(random: Random) -> dict[str, Any]:
         given["shadow"] = True
     if random.random() < 0.2:
         given["queue"] = SERVED_BY_ONE
+    if random.random() < 0.3:
+        given |= random.choice(GOVERNORS)
     return given
 
 
 def requests_of(random: Random, names: list[str], seconds: float) -> list[Request]:
     """Return what people ask for during a story, in order."""
     asked = []
-    for number in range(random.randint(4, 14)):
+    operations = [*random.choices(tuple(_ARGUMENTS), k=random.randint(4, 14)), *["hint"] * random.randint(0, 4)]
+    for number, operation in enumerate(operations):
         name = random.choice(names)
-        operation = random.choice(tuple(_ARGUMENTS))
         asked.append(
             Request(random.uniform(5, seconds), operation, name, _ARGUMENTS[operation](random), f"request-{number}")
         )
@@ -92,6 +101,10 @@ def perform(session: Session, request: Request, now_s: float) -> Any:
         given["ranges"] = [(now_s - end - given.pop("length"), now_s - end)]
     if operation == "pause" and "until_in" in given:
         given["until"] = now_s + given.pop("until_in")
+    if operation == "hint" and "at_in" in given:
+        given["at"] = now_s + given.pop("at_in")
+    if operation == "calm":
+        operation = given.pop("how")
     return _OPERATIONS[operation](session, request.schedule_id, request_id=request.request_id, **given)
 
 
@@ -111,6 +124,9 @@ _OPERATIONS: dict[str, Any] = {
     "backfill": control.backfill,
     "skip": control.skip,
     "patch": schedules.patch,
+    "hint": adaptive.hint,
+    "clear_hints": adaptive.clear_hints,
+    "reset_failures": adaptive.reset_failures,
     "upsert": schedules.upsert,
     "delete": schedules.delete,
 }
@@ -132,8 +148,21 @@ _ARGUMENTS: dict[str, Any] = {
             {"remaining_actions": random.choice((None, 0, 5))},
             {"cron": ["*/30 * * * * *"], "intervals": [], "jitter_ms": 0},
             {"description": "changed"},
+            {"adaptive": True, "min_interval_ms": 0},
+            {"adaptive": False, "max_interval_ms": None, "failure_backoff": True},
         )
     ),
+    "hint": lambda random: {
+        **random.choice(
+            (
+                {"interval_ms": random.choice((3_000, 10_000, 90_000, 150_000))},
+                {"at_in": random.uniform(-5, 90)},
+                {"interval_ms": 20_000, "at_in": random.uniform(0, 40)},
+            )
+        ),
+        **random.choice(({}, {"ttl_ms": random.choice((15_000, 100_000))})),
+    },
+    "calm": lambda random: {"how": random.choice(("clear_hints", "reset_failures"))},
     "upsert": fields_of,
     "delete": lambda random: {"purge": random.random() < 0.3},
     "target": lambda random: {"pause": random.random() < 0.5},

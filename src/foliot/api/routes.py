@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.api.roles import Role
+from foliot.model.hint import Outlook
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
 from foliot.model.verification import Verification
 from foliot.model.work import Assignment, Beaten, Queue, Worker
-from foliot.operations import control, declared, launches, reports, schedules, targets, work, workflows
+from foliot.operations import adaptive, control, declared, launches, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.declared import Declared
@@ -85,6 +86,10 @@ ROUTES = (
     Route("GET", f"{_ONE}/backfills", Role.READER, control.backfills, tuple[Backfill, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/backfills", Role.OPERATOR, control.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
     Route("POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, control.cancel_backfill, Backfill, _SCHEDULE),
+    Route("GET", f"{_ONE}/hints", Role.READER, adaptive.hints, Outlook, _SCHEDULE),
+    Route("POST", f"{_ONE}/hints", Role.OPERATOR, adaptive.hint, Outlook, _SCHEDULE, 201),
+    Route("DELETE", f"{_ONE}/hints", Role.OPERATOR, adaptive.clear_hints, Outlook, _SCHEDULE),
+    Route("POST", f"{_ONE}/reset-failures", Role.OPERATOR, adaptive.reset_failures, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/history", Role.READER, schedules.history, Page[Change], _SCHEDULE),
     Route("GET", f"{_ONE}/versions", Role.READER, schedules.versions, tuple[Version, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, schedules.restore, Schedule, _SCHEDULE),

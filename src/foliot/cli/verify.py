@@ -115,8 +115,8 @@ def summary(total: Total) -> str:
     else:
         text = f"{_counted(total.schedules, 'schedule')}, no ticks to account for"
     if total.unchecked:
-        text += f"; not wholly checked: {_counted(total.unchecked, 'schedule')} with a fixed delay or decided with "
-        text += "older time zone data, whose ticks cannot be computed anew"
+        text += f"; not wholly checked: {_counted(total.unchecked, 'schedule')} with a fixed delay, adaptive, or "
+        text += "decided with older time zone data, whose ticks cannot be computed anew"
     return text
 
 

@@ -16,6 +16,7 @@ from foliot.model.policy import Overlap
 from foliot.model.run import RunChange, RunId, RunRow, RunState, StartRow
 from foliot.plan.decide import Decision, decide, record_of
 from foliot.plan.edit import resumed
+from foliot.plan.govern import contested
 from foliot.plan.rule import Rule
 from foliot.plan.settle import release
 from foliot.plan.start import start
@@ -104,6 +105,8 @@ class Firing:
                     continue
                 decisions.append(decision)
                 written.append(moved)
+                if decision.runs and contested(dial, now_ms):
+                    instance.probe.warn(f"{rule.schedule_id}: two hints are live, the earlier wins")
                 catchups += used
         record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
         recorded = transaction.record(record)

@@ -7,7 +7,7 @@ from foliot.engine.instance import Instance
 from foliot.model.dial import Dial
 from foliot.model.rows import ScheduleRow
 from foliot.plan.definition import is_outdated, zones_text
-from foliot.plan.edit import aimed
+from foliot.plan.edit import aimed, governed
 from foliot.plan.rule import Rule
 from foliot.store.base import Transaction
 
@@ -43,7 +43,11 @@ class Replanning:
         return moved
 
     def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
-        after = dial if dial.closed or rule.fixed_delay else aimed(dial, rule, dial.cursor_s)
+        after = dial
+        if not dial.closed and rule.gate is not None:
+            after = governed(dial, rule, transaction.now_ms())
+        elif not dial.closed and not rule.follows:
+            after = aimed(dial, rule, dial.cursor_s)
         transaction.save_dials([after])
         note = {"cursor_s": dial.cursor_s, "next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
         journal.zones_changed(transaction, row.schedule_key, zones_text(rule.spec), note, transaction.now_ms())

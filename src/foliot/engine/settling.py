@@ -68,6 +68,8 @@ class Settling:
                 touched.add(key)
         launches = self._released(transaction, dials, rules, touched, now_ms)
         transaction.save_dials([dials[key] for key in sorted(touched)])
+        if any(key in rules and rules[key].gate is not None for key in touched):
+            transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & accepted
         return Settled(accepted, launches, retried, notes, 0, now_ms)
@@ -125,7 +127,7 @@ def _plain(
     rest: list[Outcome] = []
     for outcome in outcomes:
         row, rule = rows.get(outcome.schedule_key), rules.get(outcome.schedule_key)
-        simple = row is not None and rule is not None and not row[WAITING] and not rule.fixed_delay
+        simple = row is not None and rule is not None and not row[WAITING] and not rule.follows
         (plain if simple and outcome.says_nothing else rest).append(outcome)
     if rest:
         others = {outcome.schedule_key for outcome in rest}

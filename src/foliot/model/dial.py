@@ -15,7 +15,8 @@ class Dial(NamedTuple):
     All ticks up to ``cursor_s`` have been decided.  ``next_fire_ms`` is when the engine must look at the schedule
     again, ``None`` for never (paused, closed, exhausted).  ``carry`` is how the ticks up to ``carry_until_s`` are to
     be caught up instead of by policy (after a resume).  ``skips`` holds the nominal times that are to be skipped,
-    separated by commas.
+    separated by commas.  ``last_end_ms`` and ``hints`` are an adaptive schedule's: when its last run ended, and what
+    people suggest (:mod:`foliot.model.hint`).
     """
 
     schedule_key: int
@@ -39,6 +40,8 @@ class Dial(NamedTuple):
     failed: int
     skipped: int
     missed: int
+    last_end_ms: int | None = None
+    hints: str | None = None
 
 
 DialRow: TypeAlias = tuple[Any, ...]

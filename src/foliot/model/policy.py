@@ -73,6 +73,9 @@ class Policy:
     min_interval_ms: int = 0
     shadow: bool = False
     on_worker_lost: OnWorkerLost = OnWorkerLost.RELAUNCH
+    adaptive: bool = False
+    max_interval_ms: int | None = None
+    failure_backoff: bool = True
 
     def gives_up(self, pickups: int, most: int) -> bool:
         """Return whether a run has failed because workers were lost while they held it."""

@@ -62,6 +62,10 @@ class Source(StrEnum):
     LAUNCH = "launch"
 
 
+AUTOMATIC = frozenset({Source.SCHEDULE, Source.HINT})
+"""The sources of runs that nobody asked for one by one: pause, limits and skips are about these."""
+
+
 class Reason(StrEnum):
     """Why a run did not simply start, or ended as it did."""
 

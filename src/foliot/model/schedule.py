@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from foliot.model.hint import Outlook
 from foliot.model.policy import Policy
 from foliot.model.run import RunState
 from foliot.model.spec import SpecDocument
@@ -174,7 +175,8 @@ class Backfill:
 class Description:
     """Everything about one schedule on one page.
 
-    ``skipped_ticks`` are those to come that somebody asked to skip; they are not among ``next_ticks``.
+    ``skipped_ticks`` are those to come that somebody asked to skip; they are not among ``next_ticks``.  ``outlook`` is
+    there if the schedule is adaptive.
     """
 
     schedule: Schedule
@@ -187,6 +189,7 @@ class Description:
     would_run_count: int
     backfills: tuple[Backfill, ...]
     spans: tuple[SpanRecord, ...]
+    outlook: Outlook | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ class Problem:
 class Verification:
     """What was checked of one schedule, and what was found.
 
-    ``unchecked`` counts the versions whose ticks cannot be computed anew: with a fixed delay they follow the ends of
-    runs, and some were decided with time zone data that are others now.
+    ``unchecked`` counts the versions whose ticks cannot be computed anew: with a fixed delay, or if the schedule was
+    adaptive, they follow the ends of runs, and some were decided with time zone data that are others now.
     """
 
     schedule_id: str

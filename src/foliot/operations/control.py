@@ -206,7 +206,7 @@ def _audit_request(session: Session, opened: Opened, note: Note) -> None:
 
 def _tick_at(opened: Opened, when: When) -> int:
     moment = epoch_s("at", when)
-    if opened.rule.fixed_delay:
+    if opened.rule.follows:
         return _pending_tick(opened, moment)
     if opened.rule.ticks.next_epoch(moment - 1) != moment:
         following = opened.rule.ticks.next_epoch(moment)
@@ -218,11 +218,12 @@ def _tick_at(opened: Opened, when: When) -> int:
 
 
 def _pending_tick(opened: Opened, moment: int) -> int:
-    """The tick of a fixed delay that is to come, or that is to be skipped already: no other is known."""
+    """The tick after a run that is to come, or that is to be skipped already: no other is known."""
     pending = edit.next_unskipped(opened.dial, opened.rule)
     if moment != pending and moment not in edit.skips_of(opened.dial):
         hint = "none before its run has ended" if pending is None else f"the one at {at_s(pending).isoformat()}"
-        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; of a fixed delay is known {hint}")
+        kind = "a fixed delay" if opened.rule.gate is None else "an adaptive schedule"
+        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; of {kind} is known {hint}")
     return moment
 
 
@@ -251,8 +252,9 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
         raise InvalidField("end", f"{at_s(last).isoformat()} is before start {at_s(first).isoformat()}")
     if last * 1000 > session.now_ms:
         raise InvalidField("end", f"{at_s(last).isoformat()} is still to come; a backfill is about the past")
-    if opened.rule.fixed_delay:
-        raise InvalidField("start", "a fixed delay has no ticks in the past; trigger it instead")
+    if opened.rule.follows:
+        kind = "a fixed delay" if opened.rule.gate is None else "an adaptive schedule"
+        raise InvalidField("start", f"{kind} has no ticks in the past; trigger it instead")
     most = session.settings.max_backfill_ticks
     ticks = opened.rule.ticks_between(first - 1, last, most + 1)
     if ticks > most:

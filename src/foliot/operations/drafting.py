@@ -45,8 +45,8 @@ _NUMBERS = {
     "retry_delay_ms": (0, 86_400_000),
     "min_interval_ms": (0, 366 * 86_400_000),
 }
-_NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000)}
-_FLAGS = ("pause_on_failure", "shadow")
+_NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
+_FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff")
 POLICY_FIELDS = (*_CHOICES, *_NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 MAX_LABELS = 64
@@ -129,6 +129,13 @@ def check_note(note: object) -> str | None:
 def check_version(version: object) -> int | None:
     """Return the number of a version, ``None`` for the newest."""
     return _whole("version", version, 1, 1 << 31, nullable=True)
+
+
+def check_whole(field: str, value: object, least: int, most: int) -> int:
+    """Return a whole number within bounds."""
+    number = _whole(field, value, least, most)
+    assert number is not None
+    return number
 
 
 def check_flag(field: str, value: object) -> bool:
@@ -217,7 +224,23 @@ def _policy(given: Mapping[str, Any], base: Definition | None) -> Policy:
             changes[name] = _flag(name, given[name])
     if "catchup_window" in given:
         changes["catchup_window_s"] = _window(given["catchup_window"])
-    return replace(base.policy if base else Policy(), **changes)
+    policy = replace(base.policy if base else Policy(), **changes)
+    _check_governor(policy, given)
+    return policy
+
+
+def _check_governor(policy: Policy, given: Mapping[str, Any]) -> None:
+    """Raise if the bounds of an adaptive schedule contradict each other, or belong to one that is not."""
+    longest = policy.max_interval_ms
+    if not policy.adaptive:
+        for field, alone in (("max_interval_ms", longest is not None), ("failure_backoff", not policy.failure_backoff)):
+            if alone:
+                raise InvalidField(field, "only an adaptive schedule has this; set adaptive to true as well")
+    if longest is not None and policy.min_interval_ms > longest:
+        field = "max_interval_ms" if "max_interval_ms" in given else "min_interval_ms"
+        raise InvalidField(
+            field, f"min_interval_ms ({policy.min_interval_ms}) is more than max_interval_ms ({longest})"
+        )
 
 
 def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str, Any] | None = None) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from foliot.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
 from foliot.model.dial import Dial, Span
+from foliot.model.hint import read_hints
 from foliot.model.record import Record
 from foliot.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
 from foliot.model.schedule import Schedule, ScheduleState
@@ -82,6 +83,8 @@ def _check_dial(row: ScheduleRow, dial: Dial) -> None:
     """Raise if a dial holds what cannot be read, or cannot be shown."""
     try:
         edit.skips_of(dial)
+        for hint in read_hints(dial.hints):
+            at_ms(0 if hint is None else max(hint.value, hint.expires_ms))
         for seconds in (dial.cursor_s, dial.next_nominal_s or 0):
             at_s(seconds)
         for milliseconds in (dial.next_fire_ms or 0, dial.pause_until_ms or 0):

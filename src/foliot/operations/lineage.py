@@ -106,6 +106,11 @@ def retabled_s(session: Session, row: ScheduleRow) -> int:
     return cursor_s if isinstance(cursor_s, int) else before(newest.at_ms)
 
 
+def first_hint_ms(session: Session, row: ScheduleRow) -> int:
+    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did."""
+    return min((change.at_ms for change in _changes(session, row) if change.operation == "hint"), default=_NEWEST)
+
+
 def _missing(known: int, following: int, after_s: int, until_s: int) -> Fault:
     """Versions between two numbers are gone."""
     first, last = known + 1, following - 1

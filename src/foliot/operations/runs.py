@@ -12,7 +12,7 @@ from foliot.model.schedule import Description, Run, SpanRecord
 from foliot.operations.editing import find, loaded, view_of
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
-from foliot.operations.views import at_s, backfill_view, run_view, span_view
+from foliot.operations.views import at_s, backfill_view, outlook_view, run_view, span_view
 from foliot.plan import edit
 from foliot.plan.ahead import upcoming
 from foliot.plan.decide import decide
@@ -22,8 +22,7 @@ from foliot.plan.settle import release
 from foliot.plan.world import World, is_target_paused
 from foliot.store.base import FAR_S
 
-SOURCES = (Source.SCHEDULE, Source.TRIGGER, Source.BACKFILL, Source.LAUNCH)
-"""Where runs come from so far."""
+SOURCES = tuple(Source)
 RECENT = 10
 NEXT_TICKS = 10
 WOULD_RUN = 100
@@ -104,6 +103,7 @@ def describe(session: Session, schedule_id: str) -> Description:
         would_run_count=len(held_up),
         backfills=tuple(backfill_view(each, schedule_id) for each in transaction.backfills_of(key, RECENT)),
         spans=tuple(span_view(span) for span in transaction.spans_of(key, 0, FAR_S, RECENT)),
+        outlook=None if rule.gate is None else outlook_view(row, dial, rule, session.now_ms),
     )
 
 

@@ -20,7 +20,7 @@ def refuse_silent(rule: Rule, dial: Dial) -> None:
     A schedule never catches up on time before its creation, so that what is over then is over for good.  One without
     any ticks is meant: it runs when it is asked to.
     """
-    waits_for_run = rule.fixed_delay and dial.in_flight > 0  # of an earlier life; its end is followed by a tick
+    waits_for_run = rule.follows and dial.in_flight > 0  # of an earlier life; its end is followed by a tick
     if dial.next_nominal_s is not None or waits_for_run or not any(getattr(rule.spec, name) for name in SOURCES):
         return
     spec = rule.spec

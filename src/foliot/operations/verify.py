@@ -14,7 +14,7 @@ from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import RunRow, RunState, Source
 from foliot.model.verification import Problem, Verification
 from foliot.operations.editing import UNREADABLE, find, one_line, rule_for
-from foliot.operations.lineage import Fault, Stretch, lineage, retabled_s, shown_at
+from foliot.operations.lineage import Fault, Stretch, first_hint_ms, lineage, retabled_s, shown_at
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
 from foliot.plan.definition import stored_definition
@@ -62,6 +62,7 @@ class _Check:
         self._end = end
         self._retabled = 0
         self._decided: dict[int, int] = {}  # the schedule's own runs that no version has claimed yet, and when decided
+        self._hinted: set[int] = set()
         self._ticks = self._runs = self._dropped = self._unchecked = 0
         self._problems: list[Problem] = []
 
@@ -122,6 +123,8 @@ class _Check:
             self.problem("beyond", run.nominal_s, f"a run beyond the cursor, which is at {_moment(cursor_s)}")
             return
         self._runs += 1
+        if run.source == Source.HINT:
+            self._hinted.add(run.nominal_s)
         self._decided[run.nominal_s] = ALWAYS if run.state == RunState.PLANNED else run.decided_ms
 
     def _spans(self, after: int, until: int) -> list[Span]:
@@ -148,11 +151,25 @@ class _Check:
             self._unchecked += 1
             self._claim(after, min(self._retabled, until))
             after = self._retabled
-        if rule is None or rule.fixed_delay:
+        if rule is None or rule.follows:
             self._unchecked += rule is not None
+            if rule is not None and rule.gate is not None:
+                self._governed(after, until)
             self._claim(after, until)
         elif after < until:
             self._compare(rule, after, self._not_ahead(rule, until))
+
+    def _governed(self, after: int, until: int) -> None:
+        """Runs of an adaptive schedule are no ticks of its spec: each had its time, and somebody gave the hints."""
+        own = {at: decided_ms for at, decided_ms in self._decided.items() if after < at <= until}
+        for nominal, decided_ms in sorted(own.items()):
+            if decided_ms < nominal * 1000:
+                self.problem("early", nominal, f"decided {nominal * 1000 - decided_ms} ms before its time")
+        hinted = sorted(self._hinted & own.keys())
+        hints_ms = first_hint_ms(self._session, self._row) if hinted else 0
+        for nominal in hinted:
+            if own[nominal] < hints_ms:
+                self.problem("invented", nominal, "a run that a hint has caused, and nobody had given one")
 
     def _older_tables(self) -> int:
         try:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.model.backfill import BackfillRow
 from foliot.model.dial import Dial, Span
+from foliot.model.hint import Hint, Outlook
 from foliot.model.rows import AuditRow, ScheduleRow, VersionRow
 from foliot.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from foliot.model.schedule import (
@@ -20,13 +21,14 @@ from foliot.model.schedule import (
     SpanRecord,
     Version,
 )
-from foliot.plan import edit
+from foliot.plan import edit, govern
 from foliot.plan.ahead import upcoming
 from foliot.plan.definition import stored_definition
 from foliot.plan.rule import Rule
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states; the others are true for ever."""
+BOTH_HINTS = "an interval hint and a one-shot hint are both live: whichever is earlier wins"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
 
@@ -87,7 +89,36 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
     tick = edit.next_unskipped(dial, rule)
     if tick == dial.next_nominal_s:
         return tick, dial.next_fire_ms
-    return tick, None if tick is None or dial.next_fire_ms is None else rule.fire_ms(tick)
+    if tick is None or dial.next_fire_ms is None:
+        return tick, None
+    return tick, rule.fire_ms(tick) if rule.gate is None else tick * 1000
+
+
+def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
+    """Return what an adaptive schedule does next, and why."""
+    live = govern.hints_of(dial).live_at(now_ms)
+    found = None if dial.next_nominal_s is None else govern.pending(dial, rule, now_ms)
+    return Outlook(
+        schedule_id=row.schedule_id,
+        token=row.token,
+        hints=tuple(
+            Hint(
+                interval_ms=hint.value if hint is live.interval else None,
+                at=at_ms(hint.value) if hint is live.once else None,
+                expires_at=at_ms(hint.expires_ms),
+                created_at=at_ms(hint.created_ms),
+                author=hint.author,
+                reason=hint.reason,
+            )
+            for hint in live
+            if hint is not None
+        ),
+        next_run_at=None if found is None else at_s(found.nominal_s),
+        source=None if found is None else str(found.source),
+        bound=None if found is None else found.bound,
+        consecutive_failures=dial.failures,
+        warning=BOTH_HINTS if all(live) else None,
+    )
 
 
 def run_view(row: RunRow, schedule: ScheduleRow) -> Run:

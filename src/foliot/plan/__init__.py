@@ -5,6 +5,7 @@
 * :mod:`~foliot.plan.admit`: whether a due tick starts, waits or is skipped.
 * :mod:`~foliot.plan.decide`: the two together, for one schedule and one moment: what the fire transaction writes.
 * :mod:`~foliot.plan.settle`: what an outcome does to its run and to the runs that wait.
+* :mod:`~foliot.plan.govern`: when an adaptive schedule runs next.
 * :mod:`~foliot.plan.edit`: what a control operation does to a dial.
 * :mod:`~foliot.plan.ahead`: the ticks that are to come.
 * :mod:`~foliot.plan.backfill`: the next few ticks of a backfill.

@@ -13,11 +13,11 @@ def upcoming(dial: Dial, rule: Rule, now_ms: int) -> Iterator[int]:
     """Yield the ticks from now on that will run, or would if the schedule were not paused.
 
     Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of
-    a fixed delay only one is known, and it is never too late for that.
+    a fixed delay, and of an adaptive schedule, only one is known, and it is never too late for that.
     """
     if dial.closed or dial.remaining == 0:
         return
-    if rule.fixed_delay:
+    if rule.follows:
         pending = next_unskipped(dial, rule)
         yield from () if pending is None else (pending,)
         return

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from foliot.model.dial import Dial, Span
 from foliot.model.policy import Overlap
 from foliot.model.record import Record
-from foliot.model.run import OPEN, WAITING, Reason, RunRow, RunState, Source
+from foliot.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
+from foliot.plan import govern
 from foliot.plan.admit import START, Act, Verdict, admit
+from foliot.plan.edit import after_run
 from foliot.plan.generate import Due, Generated, generate
 from foliot.plan.rule import Rule
-from foliot.plan.settle import after_delay
 from foliot.plan.world import World
 
 
@@ -117,6 +118,8 @@ class Decision:
             dial.failed,
             dial.skipped + self.skipped,
             dial.missed + missed,
+            dial.last_end_ms,
+            dial.hints,
         )
 
     def standing(self) -> Dial:
@@ -199,7 +202,7 @@ class Decision:
                 self.skipped += 1
                 self.starts -= 1
                 self.in_flight -= 1
-                if self.remaining is not None and run.source == Source.SCHEDULE:
+                if self.remaining is not None and run.source in AUTOMATIC:
                     self.remaining += 1
                 taken = True
         return taken
@@ -234,7 +237,7 @@ class Decision:
         local_s, moved = rule.wall_time(due.nominal_s)
         queued_ms = now_ms if state in WAITING else None
         return RunRow(
-            rule.schedule_key, due.nominal_s, 0, Source.SCHEDULE, state, reason, rule.version, attempt, 0, due.fire_ms,
+            rule.schedule_key, due.nominal_s, 0, due.source, state, reason, rule.version, attempt, 0, due.fire_ms,
             due_ms, self.world.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
             now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
         )  # fmt: skip
@@ -255,7 +258,7 @@ def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision,
         Span(dial.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, rule.version, world.now_ms)
         for lost in generated.dropped
     ]
-    return decision, _after_delay(decision.moved(generated), decision, rule, world), generated.catchups
+    return decision, _after_skip(decision.moved(generated), decision, rule, world), generated.catchups
 
 
 def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:
@@ -274,15 +277,19 @@ def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> 
     return record
 
 
-def _after_delay(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:
-    """A fixed delay whose tick did not start has no run to wait for: it counts from now.
+def _after_skip(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:
+    """A tick that did not start is no run that the next one could follow: that counts from now.
 
     One that somebody asked to skip is followed by the tick that was shown as the next: that may be skipped, too.
     """
-    if not rule.fixed_delay or not decision.runs or any(run.state in OPEN for run in decision.runs):
+    if not rule.follows:
+        return dial
+    if rule.gate is not None and dial.cursor_s > decision.dial.cursor_s:
+        dial = dial._replace(hints=govern.spent(dial, dial.cursor_s, world.now_ms))
+    if not decision.runs or any(run.state in OPEN for run in decision.runs):
         return dial
     asked = decision.runs[-1].reason is Reason.SKIP_REQUESTED
-    return after_delay(dial, rule, dial.cursor_s * 1000 if asked else world.now_ms)
+    return after_run(dial, rule, dial.cursor_s * 1000 if asked else world.now_ms)
 
 
 def _later_skips(skips: str, cursor_s: int) -> str | None:

@@ -136,7 +136,7 @@ def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> Ru
 @lru_cache(maxsize=INTERNED_TEXTS)
 def _shared(
     spec_text: str, policy_text: str, action_text: str
-) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool] | None:
+) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool, Ticks | None, int | None] | None:
     """What equal texts have in common; ``None`` where the ticks depend on more than the texts."""
     spec = stored_spec(spec_text)
     if depends_on_id(spec) or spec.exclude.named:
@@ -145,7 +145,8 @@ def _shared(
         rule = compile_rule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
     except UnknownZone:
         return None
-    return rule.spec, rule.ticks, rule.policy, rule.action, rule.start_s, rule.fixed_delay, rule.simple
+    found = (rule.spec, rule.ticks, rule.policy, rule.action, rule.start_s, rule.follows, rule.simple)
+    return (*found, rule.gate, rule.interval_ms)
 
 
 def definition_row(namespace: str, schedule_id: str, row: VersionRow) -> DefinitionRow:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from foliot.model.dial import Dial, Span
 from foliot.model.policy import OnResume
 from foliot.model.run import Reason
+from foliot.plan import govern
 from foliot.plan.rule import Rule
 
 MAX_EDIT_COUNT = 1_000_000
@@ -55,7 +56,10 @@ def before(now_ms: int) -> int:
 
 def aimed(dial: Dial, rule: Rule, cursor_s: int) -> Dial:
     """Return the dial pointed at the first tick after a cursor."""
-    if rule.fixed_delay:
+    if rule.gate is not None:
+        dial = dial._replace(version=rule.version, cursor_s=cursor_s, next_nominal_s=None)
+        return governed(dial, rule, (cursor_s + 1) * 1000)
+    if rule.follows:
         start = max(cursor_s + 1, rule.start_s or 0)
         every_s = rule.spec.intervals[0].every_s  # as if a run had ended so long before: its delay is just over
         following = None if dial.in_flight or dial.waiting else rule.ticks.next_epoch(start - every_s)
@@ -65,6 +69,32 @@ def aimed(dial: Dial, rule: Rule, cursor_s: int) -> Dial:
         dial._replace(version=rule.version, cursor_s=cursor_s, next_nominal_s=following),
         None if following is None else rule.fire_ms(following),
     )
+
+
+def governed(dial: Dial, rule: Rule, now_ms: int) -> Dial:
+    """Return an adaptive schedule's dial aimed anew, because something has changed; a run that goes on comes first."""
+    dial = govern.unexpired(dial, now_ms)
+    if dial.next_nominal_s is None and (dial.in_flight or dial.waiting):
+        return silenced(dial, None)
+    return after_run(dial, rule, now_ms)
+
+
+def after_run(dial: Dial, rule: Rule, now_ms: int) -> Dial:
+    """Return a dial whose next tick follows a run, when that run has ended, or was not to be."""
+    if rule.gate is not None and not dial.closed:
+        dial = govern.unexpired(dial, now_ms)
+        found = govern.plan(dial, rule, now_ms)
+        nominal, fire_ms = (None, None) if found is None else (found.nominal_s, found.fire_ms)
+        return silenced(dial._replace(next_nominal_s=nominal), fire_ms)
+    following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
+    return silenced(dial._replace(next_nominal_s=following), None if following is None else following * 1000)
+
+
+def fire_ms_of(dial: Dial, rule: Rule) -> int | None:
+    """Return the fire time of the tick that a dial is aimed at."""
+    if dial.next_nominal_s is None:
+        return None
+    return rule.fire_ms(dial.next_nominal_s) if rule.gate is None else govern.waited_for(dial, rule).fire_ms
 
 
 def silenced(dial: Dial, fire_ms: int | None) -> Dial:
@@ -89,17 +119,21 @@ def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:
     With the same ticks the cursor stays, and what was missed stays missed.  With other ticks, those before the change
     are not replayed: the cursor moves on, and a span says so.
     """
+    if new.gate is not None and _same_ticks(old, new) and not dial.closed:
+        return Edited(governed(dial._replace(version=new.version), new, now_ms), [])
     if _same_ticks(old, new) and not dial.closed:
-        fire = None if dial.next_nominal_s is None else new.fire_ms(dial.next_nominal_s)
-        return Edited(silenced(dial._replace(version=new.version), fire), [])
+        return Edited(silenced(dial._replace(version=new.version), fire_ms_of(dial, new)), [])
     spans = [] if dial.closed else passed_over(dial, old, before(now_ms), Reason.EDITED, now_ms)
     cursor = max(dial.cursor_s, before(now_ms))
-    dial = dial._replace(carry=None, carry_until_s=None, closed=False)
+    hints = None if new.gate is None else dial.hints
+    dial = dial._replace(carry=None, carry_until_s=None, closed=False, hints=hints)
     return Edited(aimed(dial, new, cursor), spans)
 
 
 def _same_ticks(old: Rule, new: Rule) -> bool:
     """Whether two rules tick and fire alike; equal specs usually share one compiled form, but not for ever."""
+    if (new.gate is None) != (old.gate is None):
+        return False
     if new.ticks is old.ticks:
         return (new.spec.jitter_ms, new.spec.jitter_mode) == (old.spec.jitter_ms, old.spec.jitter_mode)
     return new.spec == old.spec and not new.spec.exclude.named
@@ -110,7 +144,7 @@ def passed_over(dial: Dial, rule: Rule, until_s: int, reason: Reason, now_ms: in
     first = dial.next_nominal_s
     if first is None or first > until_s:
         return []
-    count = 1 if rule.fixed_delay else rule.ticks_between(dial.cursor_s, until_s, MAX_EDIT_COUNT)
+    count = 1 if rule.follows else rule.ticks_between(dial.cursor_s, until_s, MAX_EDIT_COUNT)
     return [Span(dial.schedule_key, dial.cursor_s, until_s, count, reason, rule.version, now_ms)]
 
 
@@ -126,14 +160,15 @@ def resumed(dial: Dial, rule: Rule, now_ms: int, on_resume: OnResume) -> Dial:
     dial = dial._replace(paused=False, pause_until_ms=None)
     if on_resume != OnResume.POLICY:
         dial = dial._replace(carry=on_resume, carry_until_s=_last_due(rule, dial, now_ms))
-    fire = None if dial.next_nominal_s is None else rule.fire_ms(dial.next_nominal_s)
-    return woken(silenced(dial, fire), now_ms)
+    return woken(silenced(dial, fire_ms_of(dial, rule)), now_ms)
 
 
 def _last_due(rule: Rule, dial: Dial, now_ms: int) -> int:
     """Return the last second whose ticks have all had their fire time, which jitter may have put before them."""
     now_s = now_ms // 1000
-    ahead = None if rule.fixed_delay else rule.ticks.next_epoch(now_s)
+    if rule.gate is not None:
+        return now_s
+    ahead = None if rule.follows else rule.ticks.next_epoch(now_s)
     if ahead is not None and rule.fire_ms(ahead) <= now_ms:
         return ahead
     tick = rule.ticks.prev_epoch(now_s + 1)
@@ -148,8 +183,7 @@ def limited(dial: Dial, rule: Rule, remaining: int | None, now_ms: int) -> Edite
     was_out = dial.remaining == 0
     dial = dial._replace(remaining=remaining)
     if not was_out or remaining == 0:
-        fire = None if dial.next_nominal_s is None else rule.fire_ms(dial.next_nominal_s)
-        return Edited(silenced(dial, fire), [])
+        return Edited(silenced(dial, fire_ms_of(dial, rule)), [])
     spans = passed_over(dial, rule, before(now_ms), Reason.LIMIT_REACHED, now_ms)
     return Edited(aimed(dial, rule, max(dial.cursor_s, before(now_ms))), spans)
 
@@ -159,7 +193,7 @@ def closed(dial: Dial, rule: Rule, now_ms: int) -> Edited:
     spans = passed_over(dial, rule, before(now_ms), Reason.DELETED, now_ms)
     cursor = max(dial.cursor_s, before(now_ms))
     dial = dial._replace(closed=True, cursor_s=cursor, next_nominal_s=None, next_fire_ms=None, carry=None)
-    return Edited(dial._replace(carry_until_s=None, skips=None), spans)
+    return Edited(dial._replace(carry_until_s=None, skips=None, hints=None), spans)
 
 
 def skipping(dial: Dial, ticks: list[int]) -> Dial:
@@ -177,5 +211,14 @@ def next_unskipped(dial: Dial, rule: Rule) -> int | None:
     """Return the next tick that nobody asked to skip."""
     skipped, tick = skips_of(dial), dial.next_nominal_s
     while tick is not None and tick in skipped:
-        tick = rule.next_after(tick)
+        dial, tick = _skipped(dial, rule, tick)
     return tick
+
+
+def _skipped(dial: Dial, rule: Rule, tick: int) -> tuple[Dial, int | None]:
+    """The dial when a tick has been skipped at its time, and the tick after it."""
+    if rule.gate is None:
+        return dial, rule.next_after(tick)
+    dial = govern.passed(dial, tick)
+    found = govern.plan(dial, rule, tick * 1000)
+    return dial, None if found is None else found.nominal_s

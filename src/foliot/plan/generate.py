@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from foliot.model.dial import Dial
 from foliot.model.policy import CatchUp, OnResume
-from foliot.model.run import Reason
+from foliot.model.run import Reason, Source
+from foliot.plan import govern
 from foliot.plan.edit import skips_of
 from foliot.plan.rule import Rule
 
@@ -37,6 +38,7 @@ class Due(NamedTuple):
     fire_ms: int
     reason: Reason | None = None
     planned: bool = False
+    source: Source = Source.SCHEDULE
 
 
 class Dropped(NamedTuple):
@@ -67,7 +69,9 @@ def generate(dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -
     nominal = dial.next_nominal_s
     if nominal is None:
         return Generated([], [], dial.cursor_s, None, None)
-    if rule.fixed_delay:
+    if rule.gate is not None:
+        return _governed(dial, rule, nominal, now_ms)
+    if rule.follows:
         return _fixed_delay(dial, rule, nominal, now_ms)
     fire_ms = rule.fire_ms(nominal)
     carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s and fire_ms <= now_ms
@@ -98,6 +102,28 @@ def _fixed_delay(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated
     if nominal * 1000 > now_ms:
         return Generated([], [], dial.cursor_s, nominal, nominal * 1000)
     return Generated([Due(nominal, nominal * 1000)], [], nominal, None, None)
+
+
+def _governed(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
+    """An adaptive schedule has one pending tick, too; it may be another by now, if a hint has expired."""
+    waited_for = govern.waited_for(dial, rule)
+    if waited_for.fire_ms > now_ms:
+        return _rested(waited_for, dial.cursor_s, [])
+    if dial.carry == OnResume.SKIP and dial.carry_until_s is not None and nominal <= dial.carry_until_s:
+        until = max(nominal, now_ms // 1000)
+        dropped = [Dropped(dial.cursor_s, until, 1, Reason.RESUMED)]
+        return _rested(govern.plan(govern.passed(dial, until), rule, now_ms), until, dropped)
+    found = govern.pending(dial, rule, now_ms)
+    if found is None or found.fire_ms > now_ms:
+        return _rested(found, dial.cursor_s, [])
+    return Generated([Due(found.nominal_s, found.fire_ms, source=found.source)], [], found.nominal_s, None, None)
+
+
+def _rested(found: govern.Plan | None, cursor: int, dropped: list[Dropped]) -> Generated:
+    """Nothing is due; what comes next, comes later."""
+    if found is None:
+        return Generated([], dropped, cursor, None, None)
+    return Generated([], dropped, cursor, found.nominal_s, found.fire_ms)
 
 
 class _Pass:

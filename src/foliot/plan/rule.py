@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from foliot.model.policy import Policy
 from foliot.model.schedule import Action
-from foliot.model.spec import NamedCalendar, SpecDocument
-from foliot.spec.compiled import compile_spec, zone_of
+from foliot.model.spec import IntervalDocument, NamedCalendar, SpecDocument
+from foliot.spec.compiled import compile_spec, cron_rules, zone_of
 from foliot.spec.jitter import fire_time_ms
 from foliot.spec.moment import first_instant, read_moment
 from foliot.spec.ticks import Ticks
@@ -22,9 +22,11 @@ REMEMBERED_TICKS = 65_536
 
 
 class Rule(NamedTuple):
-    """What one version of one schedule says; with ``fixed_delay`` a tick follows the end of the run before it.
+    """What one version of one schedule says; where it ``follows``, a tick comes only after the run before it.
 
-    ``simple`` says that nothing but overlap can keep a tick of it from starting.
+    That is so with a fixed delay, and if the schedule is adaptive: then ``gate`` has every second in which it may run,
+    and ``interval_ms`` is its baseline, unless that is a grid.  ``simple`` says that nothing but overlap can keep a
+    tick of it from starting.
     """
 
     schedule_key: int
@@ -37,8 +39,10 @@ class Rule(NamedTuple):
     action: Action
     payload: str | None
     start_s: int | None
-    fixed_delay: bool = False
+    follows: bool = False
     simple: bool = False
+    gate: Ticks | None = None
+    interval_ms: int | None = None
     degraded: str | None = None
 
     def next_after(self, cursor_s: int) -> int | None:
@@ -46,7 +50,7 @@ class Rule(NamedTuple):
         return next_tick(self.ticks, cursor_s)
 
     def fire_ms(self, nominal_s: int) -> int:
-        """Return when a tick is to be launched."""
+        """Return when a tick of the spec is to be launched."""
         spec = self.spec
         if spec.jitter_ms <= 0:
             return nominal_s * 1000
@@ -102,7 +106,28 @@ def compile_rule(  # noqa: PLR0913 - the parts of a version
 ) -> Rule:
     """Return the rule of one version of a schedule.  Raises :class:`~foliot.errors.InvalidSpec`."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
-    delayed = bool(spec.intervals) and spec.intervals[0].anchor == "completion"
+    follows = policy.adaptive or (bool(spec.intervals) and spec.intervals[0].anchor == "completion")
     parts = (schedule_key, version, namespace, schedule_id, spec, ticks, policy, action, payload)
-    simple = not (delayed or policy.shadow or policy.min_interval_ms)
-    return Rule(*parts, start_of(spec), delayed, simple)
+    simple = not (follows or policy.shadow or policy.min_interval_ms)
+    governed = (_gate(spec, schedule_id, calendars), _interval_ms(spec)) if policy.adaptive else (None, None)
+    return Rule(*parts, start_of(spec), follows, simple, *governed)
+
+
+def _gate(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, ...]) -> Ticks:
+    """Every second within the bounds of a spec that it does not exclude."""
+    every_second = SpecDocument(
+        intervals=(IntervalDocument(1, anchor="completion"),),
+        exclude=spec.exclude,
+        timezone=zone_of(spec).name,
+        start_at=spec.start_at,
+        end_at=spec.end_at,
+        dialect=spec.dialect,
+    )
+    return compile_spec(every_second, schedule_id=schedule_id, calendars=calendars)
+
+
+def _interval_ms(spec: SpecDocument) -> int | None:
+    """The interval of a spec that is nothing else, ``None`` if it has a grid."""
+    intervals = [*spec.intervals, *(rule for _, rule in cron_rules(spec) if isinstance(rule, IntervalDocument))]
+    others = len(spec.cron) + len(spec.intervals) + len(spec.calendars) + len(spec.rrules) + len(spec.times) - 1
+    return intervals[0].every_s * 1000 if intervals and not others else None

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from foliot.model.dial import Dial
 from foliot.model.policy import Overlap, Policy
-from foliot.model.run import FINAL, Reason, RunChange, RunRow, RunState, Source
-from foliot.plan.edit import silenced
+from foliot.model.run import AUTOMATIC, FINAL, Reason, RunChange, RunRow, RunState
+from foliot.plan.edit import after_run, governed
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
 
@@ -107,16 +107,14 @@ def freed(dial: Dial, rule: Rule | None, state: str, source_origin: int, now_ms:
         failed=dial.failed + failed,
         failures=dial.failures + 1 if failed else 0 if state == RunState.SUCCESS else dial.failures,
     )
-    if rule is None or not rule.fixed_delay:
+    if rule is None or not rule.follows:
         return dial
+    if source_origin == 0:
+        return after_run(dial._replace(last_end_ms=now_ms) if rule.gate is not None else dial, rule, now_ms)
+    if rule.gate is not None:
+        return governed(dial, rule, now_ms)
     idle = dial.next_nominal_s is None and dial.in_flight == 0 and dial.waiting == 0
-    return after_delay(dial, rule, now_ms) if source_origin == 0 or idle else dial
-
-
-def after_delay(dial: Dial, rule: Rule, now_ms: int) -> Dial:
-    """Return a fixed delay's dial after the end of its run: the delay begins now, and is never cut short."""
-    following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
-    return silenced(dial._replace(next_nominal_s=following), None if following is None else following * 1000)
+    return after_run(dial, rule, now_ms) if idle else dial
 
 
 def pauses(dial: Dial, policy: Policy, state: str) -> bool:
@@ -143,7 +141,7 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
     started: list[RunRow] = []
     dropped_ms = None
     for row, world in rows:
-        automatic = row.source == Source.SCHEDULE
+        automatic = row.source in AUTOMATIC
         if dial.closed:
             dial = _dropped(dial, changes, row, Reason.DELETED, world.now_ms)
         elif world.target_paused or (dial.paused and automatic) or not _fits(dial, rule.policy, row):
@@ -153,8 +151,8 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
             dropped_ms = world.now_ms if automatic else dropped_ms
         else:
             dial = _launched(dial, changes, started, row, world)
-    if dropped_ms is not None and rule.fixed_delay and dial.next_nominal_s is None and not dial.in_flight:
-        dial = after_delay(dial, rule, dropped_ms)  # there is no run whose end begins the delay
+    if dropped_ms is not None and rule.follows and dial.next_nominal_s is None and not dial.in_flight:
+        dial = after_run(dial, rule, dropped_ms)  # there is no run whose end the next tick could follow
     return Released(dial, changes, started)
 
 
@@ -184,7 +182,7 @@ def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: 
     )
     changes.append(change_of(row, 0))
     started.append(row)
-    automatic = row.source == Source.SCHEDULE
+    automatic = row.source in AUTOMATIC
     remaining = dial.remaining
     return dial._replace(
         in_flight=dial.in_flight + 1,

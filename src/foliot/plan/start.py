@@ -29,6 +29,7 @@ def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, St
     (
         key, version, _cursor, nominal, fire_ms, paused, _until, closed, in_flight, waiting, remaining, _last_start,
         _failures, _carry, carry_until, skips, starts, _successes, _failed, _skipped, _missed,
+        _last_end, _hints,
     ) = dial  # fmt: skip
     owner, now_ms = world.owner, world.now_ms
     if (

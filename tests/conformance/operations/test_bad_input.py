@@ -99,6 +99,9 @@ WRONG_TYPES: dict[str, list[object]] = {
     "max_execution_ms": [0, -1, "1", True],
     "pause_on_failure": [1, "yes", None],
     "shadow": [0, "no", None],
+    "adaptive": [0, "no", None],
+    "failure_backoff": [0, "no", None, False],
+    "max_interval_ms": [0, 999, "1", True, HUGE, 60_000],
     "catchup_window": [-1, "soon", [], "-5m"],
     "payload": [
         object(), {1, 2}, "x" * 100, float("nan"), [float("inf")], "\ud800", b"x", {1: 2}, [{"a": ({None: 1},)}],
@@ -392,7 +395,7 @@ READS: list[tuple[str, Call, list[str]]] = [
     ("after nul", lambda b: b.ask(schedules.list_schedules, after="\x00"), ["after"]),
     ("after calendars", lambda b: b.ask(targets.list_calendars, after=5), ["after"]),
     ("run state", lambda b: b.ask(runs.runs, "there", state="LATE"), ["state", "SUCCESS"]),
-    ("run hint", lambda b: b.ask(runs.runs, "there", source="hint"), ["source", "schedule, trigger, backfill"]),
+    ("run guess", lambda b: b.ask(runs.runs, "there", source="guess"), ["source", "schedule, trigger, backfill, hint"]),
     ("run source", lambda b: b.ask(runs.runs, "there", source="me"), ["source", "trigger"]),
     *(
         (f"page {token!r}", lambda b, token=token: b.ask(runs.runs, "there", before=token), ["before"])

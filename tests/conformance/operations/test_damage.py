@@ -24,6 +24,8 @@ VERSIONS = {
 }
 DIALS = {
     "UPDATE dials SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE dials SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    'UPDATE dials SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
     "UPDATE dials SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]

@@ -24,7 +24,7 @@ def test_a_dial_is_saved_as_a_whole(write: Write) -> None:
     full = dial(
         1, 5, version=2, cursor_s=3, next_nominal_s=4, paused=True, pause_until_ms=6, closed=True, in_flight=7,
         waiting=8, remaining=9, last_start_ms=10, failures=11, carry="all", carry_until_s=12, skips="13,14", starts=15,
-        successes=16, failed=17, skipped=18, missed=19,
+        successes=16, failed=17, skipped=18, missed=19, last_end_ms=20, hints="[null,null]",
     )  # fmt: skip
     bare, huge = dial(2), dial(3, 2**60, cursor_s=-(2**40))
     write(lambda t: each(t.insert_dial, *map(dial, (1, 2, 3, 4))))

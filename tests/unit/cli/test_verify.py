@@ -122,7 +122,7 @@ def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
     result = verify()
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(
-        "2 schedules, no ticks to account for; not wholly checked: 2 schedules with a fixed delay or "
+        "2 schedules, no ticks to account for; not wholly checked: 2 schedules with a fixed delay, "
     )
 
 

@@ -72,10 +72,10 @@ def check_ticks(dial: Dial, decision: Decision, after: Dial) -> None:
         assert span.schedule_key == KEY
         assert span.version == rule.version
         assert span.decided_ms == decision.world.now_ms
-        inside = [span.until_s] if rule.fixed_delay else list(rule.ticks.between_epochs(span.after_s + 1, span.until_s))
+        inside = [span.until_s] if rule.follows else list(rule.ticks.between_epochs(span.after_s + 1, span.until_s))
         assert len(inside) == span.ticks > 0
         covered.update(inside)
-    if not rule.fixed_delay:
+    if not rule.follows:
         assert covered == Counter(rule.ticks.between_epochs(dial.cursor_s + 1, after.cursor_s))
         assert after.next_nominal_s == rule.ticks.next_epoch(after.cursor_s)
 

@@ -11,17 +11,9 @@ from foliot.model.dial import Dial
 from foliot.model.policy import Overlap, Policy
 from foliot.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunState, Source
 from foliot.model.spec import SpecDocument
+from foliot.plan.edit import after_run
 from foliot.plan.rule import Rule
-from foliot.plan.settle import (
-    MAX_BACKOFF_DOUBLINGS,
-    Outcome,
-    Released,
-    after_delay,
-    freed,
-    pauses,
-    release,
-    settle,
-)
+from foliot.plan.settle import MAX_BACKOFF_DOUBLINGS, Outcome, Released, freed, pauses, release, settle
 from foliot.plan.world import World
 from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
 
@@ -167,7 +159,7 @@ def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
 
 def test_a_fixed_delay_ends_with_its_schedule() -> None:
     rule = rule_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
-    after = after_delay(flying_delay(), rule, NOW)
+    after = after_run(flying_delay(), rule, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (None, None)
 
 

@@ -99,6 +99,13 @@ OTHER_FIELDS: dict[str, Schema] = {
     "max_execution_ms": {"type": ["integer", "null"], "minimum": 1, "description": "How long a run may take."},
     "pause_on_failure": {"type": "boolean", "description": "Pause the schedule after a run that failed for good."},
     "min_interval_ms": _number("The least time between two automatic starts."),
+    "adaptive": {"type": "boolean", "description": "Let hints, failures and bounds move its runs."},
+    "max_interval_ms": {
+        "type": ["integer", "null"],
+        "minimum": 1_000,
+        "description": "The most time between two runs of an adaptive schedule.",
+    },
+    "failure_backoff": {"type": "boolean", "description": "Whether failures stretch an adaptive interval."},
     "shadow": {"type": "boolean", "description": "Record what would be started, and start nothing."},
     "payload": {"description": "Any JSON; each run is given it."},
     "description": _text("For people."),

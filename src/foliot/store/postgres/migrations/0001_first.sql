@@ -66,7 +66,9 @@ CREATE TABLE dials (
     successes      bigint NOT NULL,
     failed         bigint NOT NULL,
     skipped        bigint NOT NULL,
-    missed         bigint NOT NULL
+    missed         bigint NOT NULL,
+    last_end_ms    bigint,
+    hints          text
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.  The key stands in

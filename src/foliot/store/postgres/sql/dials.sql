@@ -25,7 +25,7 @@ INSERT INTO dials ({dial})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
-    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
 );
 
 -- name: save_dials
@@ -34,11 +34,11 @@ UPDATE dials d SET
     paused = n.paused, pause_until_ms = n.pause_until_ms, closed = n.closed, in_flight = n.in_flight,
     waiting = n.waiting, remaining = n.remaining, last_start_ms = n.last_start_ms, failures = n.failures,
     carry = n.carry, carry_until_s = n.carry_until_s, skips = n.skips, starts = n.starts, successes = n.successes,
-    failed = n.failed, skipped = n.skipped, missed = n.missed
+    failed = n.failed, skipped = n.skipped, missed = n.missed, last_end_ms = n.last_end_ms, hints = n.hints
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
-    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
 ) AS n ({dial})
 WHERE d.schedule_key = n.schedule_key;
 

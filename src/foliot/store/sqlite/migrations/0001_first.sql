@@ -64,7 +64,9 @@ CREATE TABLE dials (
     successes      INTEGER NOT NULL,
     failed         INTEGER NOT NULL,
     skipped        INTEGER NOT NULL,
-    missed         INTEGER NOT NULL
+    missed         INTEGER NOT NULL,
+    last_end_ms    INTEGER,
+    hints          TEXT
 ) STRICT;
 
 -- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.

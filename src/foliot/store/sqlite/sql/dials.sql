@@ -19,13 +19,14 @@ SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) O
 SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
 -- name: insert_dials
-INSERT INTO dials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO dials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: save_dials
 UPDATE dials SET
     version = ?2, cursor_s = ?3, next_nominal_s = ?4, next_fire_ms = ?5, paused = ?6, pause_until_ms = ?7,
     closed = ?8, in_flight = ?9, waiting = ?10, remaining = ?11, last_start_ms = ?12, failures = ?13, carry = ?14,
-    carry_until_s = ?15, skips = ?16, starts = ?17, successes = ?18, failed = ?19, skipped = ?20, missed = ?21
+    carry_until_s = ?15, skips = ?16, starts = ?17, successes = ?18, failed = ?19, skipped = ?20, missed = ?21,
+    last_end_ms = ?22, hints = ?23
 WHERE schedule_key = ?1;
 
 -- name: step_dials

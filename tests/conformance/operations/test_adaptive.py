@@ -1,0 +1,406 @@
+"""Adaptive schedules, from the definition to the ledger: what is hinted, what runs, and what is on record."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from foliot.engine.replanning import Replanning
+from foliot.errors import FoliotError, InvalidField, ScheduleClosed, StaleToken
+from foliot.model.run import RunState
+from foliot.operations import adaptive, control, runs, schedules
+from foliot.operations.verify import verify
+from tests.conformance.operations.adapting import hint, next_run, run_for
+from tests.conformance.operations.kit import Bench, at, shown, when
+
+
+@pytest.fixture
+def minutely(bench: Bench) -> Bench:
+    """An adaptive schedule with an interval of a minute, that is about to run for the first time."""
+    bench.create(intervals="1m", adaptive=True)
+    bench.go("08:01")
+    return bench
+
+
+# --- the definition ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"min_interval_ms": 2_000, "max_interval_ms": 1_000}, "max_interval_ms"),
+        ({"min_interval_ms": 60_001}, "min_interval_ms"),
+        ({"adaptive": False}, "max_interval_ms"),
+        ({"adaptive": False, "max_interval_ms": None, "failure_backoff": False}, "failure_backoff"),
+    ],
+)
+def test_bounds_that_contradict_each_other_are_refused(bench: Bench, given: dict[str, Any], field: str) -> None:
+    bench.create(intervals="1m", adaptive=True, max_interval_ms=60_000)
+    with pytest.raises(InvalidField) as caught:
+        bench.ask(schedules.patch, "report", **given)
+    assert caught.value.field == field
+    assert bench.get().version == 1
+
+
+def test_equal_bounds_are_fine(bench: Bench) -> None:
+    made = bench.create(intervals="1m", adaptive=True, min_interval_ms=60_000, max_interval_ms=60_000)
+    assert made.definition.policy.max_interval_ms == 60_000
+
+
+def test_hints_are_for_adaptive_schedules(bench: Bench) -> None:
+    bench.create()
+    for ask in (hint, lambda b: b.ask(adaptive.hints, "report"), lambda b: b.ask(adaptive.clear_hints, "report")):
+        with pytest.raises(InvalidField, match="adaptive"):
+            ask(bench)
+    assert bench.ask(runs.describe, "report").outlook is None
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({}, "interval_ms"),
+        ({"interval_ms": 999}, "interval_ms"),
+        ({"interval_ms": "60"}, "interval_ms"),
+        ({"interval_ms": True}, "interval_ms"),
+        ({"at": "soon"}, "at"),
+        ({"at": "2027-01-15T08:00:00"}, "at"),
+        ({"interval_ms": 5_000, "ttl_ms": 0}, "ttl_ms"),
+        ({"interval_ms": 5_000, "ttl_ms": 1 << 60}, "ttl_ms"),
+        ({"at": "2027-01-15T09:00:00Z", "ttl_ms": 60_000}, "ttl_ms"),
+        ({"interval_ms": 5_000, "reason": "x" * 1_001}, "reason"),
+        ({"interval_ms": 5_000, "reason": "\x00"}, "reason"),
+        ({"interval_ms": 5_000, "author": ""}, "author"),
+    ],
+)
+def test_hints_that_make_no_sense(minutely: Bench, given: dict[str, Any], field: str) -> None:
+    before = minutely.dump()
+    with pytest.raises(InvalidField) as caught:
+        hint(minutely, **given)
+    assert caught.value.field == field
+    assert minutely.dump() == before
+
+
+# --- what runs --------------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_whose_run_takes_longer(minutely: Bench) -> None:
+    """A 60 s interval whose run takes 90 s runs next 150 s after it began."""
+    worker = minutely.worker()
+    assert run_for(minutely, worker, "08:02:30") == "08:03:30"
+    minutely.go("08:03:30")
+    assert run_for(minutely, worker, "08:03:40") == "08:04:30"
+    assert minutely.story() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
+
+
+def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
+    """A 5-minute cron whose run takes 10 minutes runs once at once, then returns to its grid."""
+    bench.create(cron="*/5 * * * *", adaptive=True)
+    worker = bench.worker()
+    bench.go("08:05")
+    assert run_for(bench, worker, "08:15:02") == "08:15:02"
+    assert run_for(bench, worker, "08:15:10") == "08:20"
+    assert bench.spans() == []
+
+
+def test_failures_and_their_reset(minutely: Bench) -> None:
+    worker = minutely.worker()
+    assert run_for(minutely, worker, "08:01:10", RunState.FAILED) == "08:03"
+    minutely.go("08:03")
+    assert run_for(minutely, worker, "08:03:10", RunState.FAILED) == "08:07"
+    reset = minutely.ask(adaptive.reset_failures, "report")
+    assert (reset.consecutive_failures, shown(reset.next_run_at or when("00:00"))) == (0, "08:04")
+    minutely.go("08:04")
+    assert run_for(minutely, worker, "08:04:10", RunState.FAILED) == "08:06"
+    minutely.go("08:06")
+    assert run_for(minutely, worker, "08:06:10") == "08:07"
+
+
+def test_failures_of_any_schedule_can_be_reset(bench: Bench) -> None:
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    run_for(bench, worker, "08:01:10", RunState.FAILED)
+    assert bench.get().consecutive_failures == 1
+    assert bench.ask(adaptive.reset_failures, "report").consecutive_failures == 0
+    assert bench.get().next_run_at == when("08:02")
+
+
+def test_an_interval_hint_holds_until_it_expires(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    given = hint(minutely, interval_ms=10_000, ttl_ms=25_000, reason="it is busy")
+    assert (next_run(given), given.source, given.bound, given.warning) == ("08:01:10", "hint", None, None)
+    minutely.go("08:01:10")
+    assert run_for(minutely, worker, "08:01:11") == "08:01:20"
+    minutely.go("08:01:20")
+    assert run_for(minutely, worker, "08:01:21") == "08:02:20"  # the next would be at 08:01:30, too late for the hint
+    minutely.go("08:01:26")
+    assert minutely.ask(adaptive.hints, "report").hints == ()
+    assert [run.source for run in minutely.runs()] == ["schedule", "hint", "hint"]
+    minutely.go("08:02:20")
+    run_for(minutely, worker, "08:02:21")
+    assert minutely.dial().hints is None
+
+
+def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    given = hint(minutely, at=when("08:01:30"))
+    assert (next_run(given), given.source) == ("08:01:30", "hint")
+    minutely.go("08:01:30")
+    assert run_for(minutely, worker, "08:01:31") == "08:02:30"
+    assert minutely.ask(adaptive.hints, "report").hints == ()
+    assert minutely.story(source="hint") == ["08:01:30 SUCCESS"]
+    assert len({run.key for run in minutely.runs()}) == 2
+
+
+def test_run_at_once(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    minutely.go("08:01:20.5")
+    assert next_run(hint(minutely, at=when("08:01:20"))) == "08:01:20"
+    assert minutely.get().next_fire_at == when("08:01:20.5")
+    assert len(worker.tick()) == 1
+
+
+def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earlier wins, and whoever gives the second is told; so is whoever reads the engine's log."""
+    worker = minutely.worker()
+    told: list[str] = []
+    monkeypatch.setattr(worker.probe, "warn", told.append)
+    run_for(minutely, worker, "08:01:01")
+    assert hint(minutely, interval_ms=40_000).warning is None
+    both = hint(minutely, at=when("08:01:20"))
+    assert (next_run(both), len(both.hints)) == ("08:01:20", 2)
+    assert "both live" in (both.warning or "")
+    minutely.go("08:01:20")
+    assert run_for(minutely, worker, "08:01:21") == "08:02"
+    assert told == ["report: two hints are live, the earlier wins"]
+
+
+def test_a_later_hint_takes_the_place_of_one_of_its_kind(minutely: Bench) -> None:
+    run_for(minutely, minutely.worker(), "08:01:01")
+    hint(minutely, interval_ms=10_000, at=when("08:05"))
+    second = hint(minutely, interval_ms=20_000)
+    assert [(each.interval_ms, each.at) for each in second.hints] == [(20_000, None), (None, when("08:05"))]
+
+
+def test_bounds_hold_against_hints(bench: Bench) -> None:
+    bench.create(intervals="1m", adaptive=True, min_interval_ms=30_000, max_interval_ms=90_000)
+    bench.go("08:01")
+    run_for(bench, bench.worker(), "08:01:01")
+    soon = hint(bench, interval_ms=5_000)
+    assert (next_run(soon), soon.bound) == ("08:01:30", "min")
+    late = hint(bench, interval_ms=600_000)
+    assert (next_run(late), late.bound) == ("08:02:30", "max")
+    assert (next_run(bench.ask(adaptive.clear_hints, "report", reason="enough"))) == "08:02"
+
+
+def test_pause_beats_everything(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    minutely.pause()
+    assert next_run(hint(minutely, at=when("08:01:10"))) == "08:01:10"
+    minutely.go("08:01:30")
+    assert worker.tick() == []
+    described = minutely.ask(runs.describe, "report")
+    assert described.schedule.next_fire_at is None
+    assert described.would_run_on_resume == (when("08:01:10"),)
+    minutely.resume()
+    assert worker.tick() == ["08:01:10"]
+
+
+def test_a_pause_until_some_time_is_over(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    minutely.pause(until=when("08:05"))
+    hint(minutely, interval_ms=5_000)
+    minutely.go("08:04:59")
+    assert worker.tick() == []
+    minutely.go("08:05")
+    assert len(worker.tick()) == 1
+
+
+def test_nothing_runs_beside_a_trigger_that_is_in_the_way(minutely: Bench) -> None:
+    """Overlap, as for any schedule: the run is skipped on record, and the next one follows an interval later."""
+    worker = minutely.worker()
+    minutely.trigger()
+    worker.tick()
+    assert minutely.story() == ["08:01 SKIPPED overlap"]
+    assert minutely.get().next_run_at == when("08:02")
+
+
+def test_the_limit_counts_hinted_runs(bench: Bench) -> None:
+    bench.create(intervals="1m", adaptive=True, remaining_actions=2)
+    worker = bench.worker()
+    bench.go("08:01")
+    run_for(bench, worker, "08:01:01")
+    hint(bench, at=when("08:01:10"))
+    bench.go("08:01:10")
+    worker.tick()
+    worker.settle()
+    assert (bench.get().remaining_actions, bench.get().state) == (0, "exhausted")
+
+
+def test_a_run_that_is_to_be_skipped(minutely: Bench) -> None:
+    worker = minutely.worker()
+    run_for(minutely, worker, "08:01:01")
+    hint(minutely, at=when("08:01:10"))
+    skipping = minutely.ask(control.skip, "report", at=[when("08:01:10")])
+    assert skipping.next_run_at == when("08:02")
+    minutely.go("08:01:10")
+    assert worker.tick() == []
+    assert minutely.story(source="hint") == ["08:01:10 SKIPPED skip_requested"]
+    assert minutely.get().next_run_at == when("08:02")
+    with pytest.raises(InvalidField, match="an adaptive schedule"):
+        minutely.ask(control.skip, "report", at=[when("08:05")])
+
+
+def test_the_past_cannot_be_filled_in(minutely: Bench) -> None:
+    with pytest.raises(InvalidField, match="adaptive"):
+        minutely.backfill("07:00", "07:30")
+
+
+def test_what_others_run_meanwhile(minutely: Bench) -> None:
+    """A queue that nobody serves here: the run is recorded, and the next one waits for its end."""
+    minutely.ask(schedules.patch, "report", queue="elsewhere")
+    here, there = minutely.worker(), minutely.worker("elsewhere")
+    assert here.tick() == []
+    minutely.go("08:03")
+    assert there.tick() == ["08:01"]
+    minutely.go("08:03:30")
+    there.settle()
+    assert minutely.get().next_run_at == when("08:04:30")
+
+
+# --- on record --------------------------------------------------------------------------------------------------------
+
+
+def test_every_word_is_on_record(minutely: Bench) -> None:
+    hint(minutely, interval_ms=10_000, ttl_ms=5_000, reason="busy", author="planner", request_id="h1")
+    minutely.ask(adaptive.clear_hints, "report", reason="calm", actor="bob")
+    minutely.ask(adaptive.reset_failures, "report")
+    reset, cleared, hinted, created = minutely.ask(schedules.history, "report").items
+    assert [each.operation for each in (reset, cleared, hinted, created)] == [
+        "reset_failures", "clear_hints", "hint", "create",
+    ]  # fmt: skip
+    assert [each.token for each in (reset, cleared, hinted)] == [4, 3, 2]
+    assert (hinted.actor, hinted.request_id) == ("ann", "h1")
+    assert hinted.after == {
+        "interval_ms": 10_000, "at": None, "ttl_ms": 5_000, "reason": "busy", "author": "planner",
+    }  # fmt: skip
+    assert (cleared.actor, cleared.before, cleared.after) == (
+        "bob", {"interval": 10_000, "once": None}, {"reason": "calm"},
+    )  # fmt: skip
+
+
+def test_a_hint_knows_its_author_and_its_end(minutely: Bench) -> None:
+    (given,) = hint(minutely, interval_ms=10_000, reason="busy").hints
+    assert (given.author, given.reason, given.created_at) == ("ann", "busy", when("08:01"))
+    assert given.expires_at == when("09:01")
+    (given,) = hint(minutely, at=when("10:00"), author="planner").hints[1:]
+    assert (given.author, given.expires_at) == ("planner", when("11:00"))
+
+
+def test_the_same_request_is_done_once(minutely: Bench) -> None:
+    first = hint(minutely, interval_ms=10_000, request_id="r1")
+    minutely.ask(adaptive.clear_hints, "report")
+    assert hint(minutely, interval_ms=10_000, request_id="r1") == first
+    assert minutely.dial().hints is None
+    with pytest.raises(FoliotError):
+        hint(minutely, interval_ms=20_000, request_id="r1")
+    for operation in (adaptive.clear_hints, adaptive.reset_failures):
+        name = operation.__name__
+        once = minutely.ask(operation, "report", request_id=name)
+        assert minutely.ask(operation, "report", request_id=name) == once
+
+
+def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
+    token = hint(minutely, interval_ms=10_000).token
+    before = minutely.dump()
+    for change in (partial(adaptive.hint, interval_ms=5_000), adaptive.clear_hints, adaptive.reset_failures):
+        with pytest.raises(StaleToken):
+            minutely.ask(change, "report", token=token - 1)
+    assert minutely.dump() == before
+
+
+def test_a_deleted_schedule_takes_no_hints_and_has_none_when_it_is_back(minutely: Bench) -> None:
+    hint(minutely, interval_ms=10_000)
+    minutely.ask(schedules.delete, "report")
+    with pytest.raises(ScheduleClosed):
+        hint(minutely, interval_ms=10_000)
+    minutely.create(intervals="1m", adaptive=True)
+    assert minutely.ask(adaptive.hints, "report").hints == ()
+
+
+def test_an_upsert_of_the_same_definition_keeps_hints(minutely: Bench) -> None:
+    hint(minutely, interval_ms=10_000)
+    again = minutely.ask(schedules.upsert, "report", intervals="1m", adaptive=True, function="tasks:work")
+    assert again.version == 1
+    changed = minutely.ask(schedules.patch, "report", max_interval_ms=60_000)
+    assert (changed.version, len(minutely.ask(adaptive.hints, "report").hints)) == (2, 1)
+
+
+def test_what_is_to_come_is_shown_with_its_cause(minutely: Bench) -> None:
+    run_for(minutely, minutely.worker(), "08:01:01")
+    hint(minutely, interval_ms=10_000)
+    described = minutely.ask(runs.describe, "report")
+    assert described.next_ticks == (when("08:01:10"),)
+    assert described.outlook == minutely.ask(adaptive.hints, "report")
+    assert described.schedule.next_run_at == described.schedule.next_fire_at == when("08:01:10")
+
+
+def test_while_it_runs_nothing_is_known(minutely: Bench) -> None:
+    minutely.worker().tick()
+    described = minutely.ask(runs.describe, "report")
+    assert described.outlook is not None
+    assert (described.outlook.next_run_at, described.outlook.source) == (None, None)
+    assert (described.next_ticks, described.schedule.state) == ((), "active")
+
+
+def test_verify_says_that_the_times_are_no_grid(minutely: Bench) -> None:
+    run_for(minutely, minutely.worker(), "08:02:30")
+    found = minutely.ask(verify, "report")
+    assert (found.ok, found.unchecked, found.runs) == (True, 1, 1)
+
+
+def test_verify_finds_a_hinted_run_that_nobody_asked_for(minutely: Bench) -> None:
+    run_for(minutely, minutely.worker(), "08:01:01")
+    minutely.execute("UPDATE schedule_runs SET source = 'hint'")
+    assert [problem.kind for problem in minutely.ask(verify, "report").problems] == ["invented"]
+
+
+def test_verify_finds_a_run_before_its_time(minutely: Bench) -> None:
+    run_for(minutely, minutely.worker(), "08:01:01")
+    minutely.execute("UPDATE schedule_runs SET decided_ms = decided_ms - 1")
+    assert [problem.kind for problem in minutely.ask(verify, "report").problems] == ["early"]
+
+
+def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench: Bench) -> None:
+    bench.create(overlap_policy="allow")
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.go("08:02:20")
+    bench.ask(schedules.patch, "report", adaptive=True)
+    assert bench.spans() == ["08:02:19 1 edited"]
+    worker.settle()
+    hint(bench, at=when("08:02:40"))
+    bench.go("08:02:40")
+    assert worker.tick() == ["08:02:40"]
+    bench.ask(schedules.patch, "report", adaptive=False)
+    worker.settle()
+    bench.go("08:03")
+    assert worker.tick() == ["08:03"]
+
+
+def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
+    bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
+    bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
+    bench.execute(f"UPDATE dials SET next_nominal_s = {int(at('10:00'))}")
+    replanning = Replanning(bench.worker().instance)
+    assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
+    ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))
+    assert (name, before, after) == ("report", int(at("10:00")), int(at("11:00")))

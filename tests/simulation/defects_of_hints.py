@@ -1,0 +1,68 @@
+"""More mistakes planted on purpose: about adaptive schedules and what is hinted to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from foliot.engine import settling
+from foliot.model.dial import Dial
+from foliot.plan import decide, govern
+from foliot.plan import settle as plan_settle
+from foliot.plan.rule import Rule
+from tests.simulation.planting import Patches, defect
+
+
+@defect
+def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
+    """Whoever writes an outcome has read the row before the run, and writes it back as a whole."""
+    freed = plan_settle.freed
+    known: dict[int, str | None] = {}
+
+    def stale(dial: Dial, *rest: Any) -> Dial:
+        before, known[dial.schedule_key] = known.get(dial.schedule_key), dial.hints
+        return freed(dial, *rest)._replace(hints=before)
+
+    patches.set(settling, "freed", stale)
+
+
+@defect
+def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
+    """Whoever hints at once gets a run every second."""
+    patches.set(govern, "spent", lambda dial, nominal_s, now_ms: dial.hints)
+
+
+@defect
+def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
+    """A hint may be later than the longest interval."""
+    wish, clamped = govern._wish, govern._clamped
+
+    def unbounded(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
+        hinted = wish(dial, rule, govern.hints_of(dial))
+        free = hinted is not None and hinted.hint is not None
+        return clamped(dial, rule._replace(policy=replace(rule.policy, max_interval_ms=None)) if free else rule, at_ms)
+
+    patches.set(govern, "_clamped", unbounded)
+
+
+@defect
+def the_shortest_interval_is_forgotten(patches: Patches) -> None:
+    """A hint may be sooner than the shortest interval."""
+    clamped = govern._clamped
+
+    def hasty(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
+        return clamped(dial, rule._replace(policy=replace(rule.policy, min_interval_ms=0)), at_ms)
+
+    patches.set(govern, "_clamped", hasty)
+
+
+@defect
+def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> None:
+    """The next run follows the end of the last one; one that never began has no end."""
+    after_skip = decide._after_skip
+
+    def waiting(dial: Dial, decision: decide.Decision, *rest: Any) -> Dial:
+        after = after_skip(dial, decision, *rest)
+        return after._replace(next_nominal_s=None, next_fire_ms=None) if decision.runs else after
+
+    patches.set(decide, "_after_skip", waiting)

@@ -1,0 +1,223 @@
+"""The governor in the planner: firing, settling, pausing, skipping and editing adaptive schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.model.policy import OnResume, Overlap
+from foliot.model.run import Reason, RunState, Source
+from foliot.model.spec import SpecDocument
+from foliot.plan import edit
+from foliot.plan.ahead import upcoming
+from foliot.plan.decide import decide
+from foliot.plan.govern import Plan, pending
+from foliot.plan.settle import freed, release
+from foliot.plan.start import start
+from tests.unit.plan.governing import FIVE_MINUTES, governed, hint, hints, ran
+from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of, run_of, world_at
+
+# --- in the planner ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_has_started_is_waited_for() -> None:
+    rule = governed()
+    dial = dial_of(rule)
+    decision, after, _ = decide(dial, rule, world_at(), 0)
+    assert [(run.nominal_s, run.source, run.state) for run in decision.runs] == [(NOON, "schedule", "ENQUEUED")]
+    assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (None, None, NOON)
+    ended = freed(after, rule, RunState.FAILED, 0, NOON_MS + 10_000)
+    assert (ended.last_end_ms, ended.failures, ended.next_nominal_s) == (NOON_MS + 10_000, 1, NOON + 120)
+    assert ended.next_fire_ms == (NOON + 120) * 1000
+
+
+def test_the_fast_path_leaves_it_alone() -> None:
+    rule = governed()
+    assert start(tuple(dial_of(rule)), rule, world_at()) is None
+
+
+def test_a_hinted_run_says_so_and_uses_a_one_shot_up() -> None:
+    rule = governed()
+    dial = edit.governed(ran(rule, hints=hints(interval=50, once=30)), rule, NOON_MS + 10_000)
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_000), 0)
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    assert after.hints == hints(interval=50)
+
+
+def test_a_run_after_its_time_uses_a_one_shot_up() -> None:
+    """It was clamped, or the baseline came first: one run, not two."""
+    rule = governed(min_interval_ms=60_000)
+    dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    assert [run.nominal_s - NOON for run in decision.runs] == [60]
+    assert after.hints is None
+
+
+def test_a_hint_that_has_expired_before_anybody_came_is_ignored() -> None:
+    rule = governed(FIVE_MINUTES)
+    dial = edit.governed(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
+    assert dial.next_nominal_s == NOON + 30
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 45_000), 0)
+    assert decision.runs == []
+    assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (NOON + 300, (NOON + 300) * 1000, NOON)
+
+
+def test_a_baseline_that_was_due_meanwhile_runs_in_its_stead() -> None:
+    rule = governed()
+    dial = edit.governed(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
+    decision, _, _ = decide(dial, rule, world_at(NOON_MS + 90_000), 0)
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(90, "schedule")]
+
+
+def test_it_is_late_but_never_missed() -> None:
+    rule = governed()
+    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)
+    decision, after, used = decide(dial, rule, world_at(NOON_MS + 10_000_000), 0)
+    assert [run.nominal_s - NOON for run in decision.runs] == [60]
+    assert (decision.spans, used, after.missed) == ([], 0, 0)
+
+
+@pytest.mark.parametrize("spec", [every(60), FIVE_MINUTES], ids=["interval", "grid"])
+def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
+    rule = governed(spec)
+    dial = edit.paused(edit.governed(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
+    now_ms = NOON_MS + 1_000_000
+    dial = edit.resumed(dial, rule, now_ms, OnResume.SKIP)
+    decision, after, _ = decide(dial, rule, world_at(now_ms), 0)
+    assert decision.runs == []
+    assert [(span.until_s - NOON, span.ticks, span.reason) for span in decision.spans] == [(1_000, 1, Reason.RESUMED)]
+    assert after.next_nominal_s == NOON + (1_060 if rule.interval_ms else 1_200)
+    assert (after.carry, after.hints) == (None, None)
+
+
+def test_a_pause_beats_everything() -> None:
+    rule = governed(max_interval_ms=60_000)
+    dial = edit.paused(edit.governed(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
+    hinted = edit.governed(dial._replace(hints=hints(once=30)), rule, NOON_MS + 20_000)
+    assert (hinted.next_nominal_s, hinted.next_fire_ms) == (NOON + 30, NOON_MS + 500_000)
+    forever = edit.governed(edit.paused(hinted, None), rule, NOON_MS + 20_000)
+    assert forever.next_fire_ms is None
+
+
+def test_a_hint_waits_for_the_run_that_goes_on() -> None:
+    rule = governed()
+    busy = ran(rule, in_flight=1)
+    hinted = edit.governed(busy._replace(hints=hints(once=30)), rule, NOON_MS + 5_000)
+    assert (hinted.next_nominal_s, hinted.next_fire_ms) == (None, None)
+    ended = freed(hinted, rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
+    assert (ended.next_nominal_s, ended.hints) == (NOON + 30, hints(once=30))
+
+
+def test_the_end_of_a_trigger_is_not_that_of_its_run() -> None:
+    rule = governed()
+    own_and_trigger = ran(rule, in_flight=2)
+    after = freed(own_and_trigger, rule, RunState.SUCCESS, 9, NOON_MS + 10_000)
+    assert (after.next_nominal_s, after.last_end_ms) == (None, own_and_trigger.last_end_ms)
+    aimed = edit.governed(ran(rule, in_flight=0), rule, NOON_MS + 10_000)._replace(in_flight=1)
+    failed = freed(aimed, rule, RunState.FAILED, 9, NOON_MS + 20_000)
+    assert (failed.next_nominal_s, failed.failures) == (NOON + 120, 1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "reason"),
+    [
+        ({"shadow": True}, {}, Reason.SHADOW),
+        ({"overlap_policy": Overlap.SKIP}, {"in_flight": 1}, Reason.OVERLAP),
+        ({}, {"skips": str(NOON + 60)}, Reason.SKIP_REQUESTED),
+    ],
+)
+@pytest.mark.parametrize("longest", [None, 60_000])
+def test_what_does_not_start_is_followed_after_its_time(
+    policy: dict[str, Any], changes: dict[str, Any], reason: Reason, longest: int | None
+) -> None:
+    rule = governed(max_interval_ms=longest, **policy)
+    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)._replace(**changes)
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    assert [(run.state, run.reason) for run in decision.runs] == [(RunState.SKIPPED, reason)]
+    assert after.next_nominal_s == NOON + 120
+
+
+def test_a_run_that_was_dropped_from_the_queue_is_followed() -> None:
+    rule = governed(shadow=True)
+    dial = ran(rule, waiting=1)
+    released = release(dial, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
+    assert released.dial.next_nominal_s == NOON + 70
+
+
+def test_a_hinted_run_that_waits_is_held_by_a_pause() -> None:
+    """It is as automatic as a tick."""
+    rule = governed()
+    dial = ran(rule, waiting=1, remaining=1, paused=True)
+    waiting = [(run_of(NOON + 60, source=Source.HINT), world_at(NOON_MS + 70_000))]
+    assert release(dial, rule, waiting).changes == []
+    resumed = release(dial._replace(paused=False), rule, waiting).dial
+    assert (resumed.remaining, resumed.last_start_ms) == (0, NOON_MS + 70_000)
+
+
+def test_what_is_shown_is_what_will_run() -> None:
+    rule = governed()
+    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)
+    assert list(upcoming(dial, rule, NOON_MS + 10_000)) == [NOON + 60]
+    skipping = edit.skipping(dial._replace(hints=hints(once=60)), [NOON + 60])
+    assert list(upcoming(skipping, rule, NOON_MS + 10_000)) == [NOON + 120]
+    _, after, _ = decide(skipping, rule, world_at(NOON_MS + 65_000), 0)
+    assert (after.next_nominal_s, after.hints) == (NOON + 120, None)
+
+
+# --- edits ------------------------------------------------------------------------------------------------------------
+
+
+def test_another_bound_moves_the_next_run_and_nothing_else() -> None:
+    old, new = governed(), governed(max_interval_ms=30_000, version=4)
+    dial = edit.governed(ran(old, hints=hints(interval=50)), old, NOON_MS + 10_000)
+    edited = edit.replaced(dial, old, new, NOON_MS + 20_000)
+    assert edited.spans == []
+    assert (edited.dial.next_nominal_s, edited.dial.version, edited.dial.hints) == (NOON + 30, 4, dial.hints)
+
+
+def test_a_schedule_that_becomes_adaptive_goes_on_from_its_last_run() -> None:
+    old, new = rule_of(every(60)), governed(every(60), version=4)
+    dial = dial_of(old, NOON, last_start_ms=NOON_MS)
+    edited = edit.replaced(dial, old, new, NOON_MS + 20_000)
+    assert (edited.dial.next_nominal_s, edited.spans) == (NOON + 60, [])
+    late = edit.replaced(dial, old, new, NOON_MS + 130_000)
+    assert [(span.ticks, span.reason) for span in late.spans] == [(2, Reason.EDITED)]
+
+
+def test_one_that_is_no_longer_adaptive_forgets_its_hints() -> None:
+    old, new = governed(every(60)), rule_of(every(60), version=4)
+    dial = edit.governed(ran(old, hints=hints(interval=20)), old, NOON_MS + 10_000)
+    edited = edit.replaced(dial, old, new, NOON_MS + 15_000)
+    assert (edited.dial.next_nominal_s, edited.dial.hints, edited.spans) == (NOON + 60, None, [])
+
+
+def test_a_deleted_one_forgets_its_hints() -> None:
+    rule = governed()
+    closed = edit.closed(ran(rule, hints=hints(interval=20)), rule, NOON_MS + 10_000)
+    assert closed.dial.hints is None
+    assert edit.governed(closed.dial, rule, NOON_MS + 20_000).next_nominal_s is None
+
+
+def test_expired_hints_are_cleared() -> None:
+    rule = governed()
+    dial = ran(rule, hints=hints(interval=20, lives_ms=5_000))
+    assert edit.governed(dial, rule, NOON_MS + 10_000).hints is None
+    ended = freed(dial._replace(in_flight=1), rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
+    assert ended.hints is None
+
+
+def test_the_cause_of_what_is_pending_is_known() -> None:
+    rule = governed(min_interval_ms=40_000)
+    dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
+    found = pending(dial, rule, NOON_MS + 15_000)
+    assert found == Plan(NOON_MS + 40_000, Source.HINT, hint(NOON_MS + 30_000), "min")
+
+
+def test_admission_is_as_for_any_other_tick() -> None:
+    """A trigger in flight is in its way, and ``queue`` makes it wait; nothing is planned meanwhile."""
+    rule = governed(overlap_policy=Overlap.QUEUE)
+    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)._replace(in_flight=1)
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    assert [run.state for run in decision.runs] == [RunState.BUFFERED]
+    assert (after.next_nominal_s, after.waiting) == (None, 1)
