@@ -1,4 +1,4 @@
-"""Transactional runs amid what should not be: executors and documents that are broken, or change at the wrong moment."""
+"""Transactional runs amid executors and documents that are broken, or that change at the wrong moment."""
 
 from __future__ import annotations
 
