@@ -110,9 +110,9 @@ class Transacting:
     def _read(self, document: str) -> Way | None:
         try:
             kind, options, dag = workflow_parts(document_of(document))
+            executor = self._executors.get(kind)
         except UNREADABLE:  # whoever launches it says so
             return None
-        executor = self._executors.get(kind)
         return None if executor is None else Way(executor, options, dag)
 
     # --- what becomes of them -------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Transacting:
         except LaunchError as error:
             return order._replace(refused=str(error))
         except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not stop the others
-            return order._replace(refused=f"the executor has failed: {type(error).__name__}")
+            return order._replace(refused=_broken(error))
 
     def _outcomes(self, transaction: Transaction, orders: list[Order], now_ms: int) -> list[Outcome]:
         """Return how orders ended, as many as there was time for."""
@@ -148,12 +148,16 @@ class Transacting:
         row = order.row
         if called.error is not None:
             return self._again(row, now_ms, called.error)
-        said = order.way.executor.called(order.launch, called.answer)
+        try:
+            said = order.way.executor.called(order.launch, called.answer)
+        except Exception as error:  # noqa: BLE001 - as above, though what it has called for stays
+            return _failed(row, now_ms, _broken(error))
+        execution_id = _kept(said.execution_id)
         if isinstance(said, Accepted):
             lease_ms = order.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
-            return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=said.execution_id, lease_ms=lease_ms)
+            return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=execution_id, lease_ms=lease_ms)
         return _outcome(row, now_ms, said.state)._replace(
-            error=said.error, result=said.result, execution_id=said.execution_id
+            error=_kept(said.error), result=_kept(said.result), execution_id=execution_id
         )
 
     def _again(self, row: RunRow, now_ms: int, error: str) -> Outcome:
@@ -163,7 +167,7 @@ class Transacting:
         if tries >= settings.launch_tries:
             return _failed(row, now_ms, error)
         pause_ms = settings.launch_retry_ms << (tries - 1)
-        return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=storable(error), lease_ms=pause_ms)
+        return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=_kept(error), lease_ms=pause_ms)
 
 
 def _key(rule: Rule) -> Asked | None:
@@ -177,6 +181,13 @@ def _outcome(row: RunRow, now_ms: int, state: RunState) -> Outcome:
     return Outcome(*row.id, row.attempt, state, None, row.failures, started_ms)
 
 
+def _broken(error: Exception) -> str:
+    return f"the executor has failed: {type(error).__name__}"
+
+
 def _failed(row: RunRow, now_ms: int, error: str | None, reason: Reason = Reason.LAUNCH_FAILED) -> Outcome:
-    said = None if error is None else storable(error)
-    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=reason, error=said)
+    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=reason, error=_kept(error))
+
+
+def _kept(text: str | None) -> str | None:
+    return None if text is None else storable(text)

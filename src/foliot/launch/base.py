@@ -251,7 +251,7 @@ class TransactionalExecutor(Executor):
 
     @abstractmethod
     def called(self, meta: Launch, answer: str | None) -> Ended | Accepted:
-        """Return what it means that the call was made."""
+        """Return what it means that the call was made: all there is to do, or that the target will report."""
 
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Refuse: whoever asks has no transaction."""

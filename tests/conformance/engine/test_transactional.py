@@ -11,12 +11,8 @@ import psycopg
 import pytest
 
 from foliot.engine import transacting
-from foliot.errors import LaunchError
-from foliot.launch.base import Accepted, Ended, Launch
 from foliot.operations import control, reports, runs, targets
-from foliot.operations.verify import verify
 from foliot.settings import Settings
-from foliot.testing.executor import RecordingExecutor
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
 from tests.conformance.waiting import wait_for_waiting
@@ -24,11 +20,6 @@ from tests.conformance.waiting import wait_for_waiting
 pytestmark = pytest.mark.server
 CANARY = "canary-4711-hunter2"
 REPORTED = {**OPTIONS, "done": "reported", "columns": {"key": "$token", "attempt": "$attempt"}}
-
-
-def whole(scene: Scene, *names: str) -> bool:
-    """Whether every schedule's ledger, and its count of what is in flight, is as it must be."""
-    return all(scene.ask(verify, name).ok for name in names or ("report",))
 
 
 def test_a_tick_is_a_run_and_a_row_and_nobody_sees_one_without_the_other(scene: Scene) -> None:
@@ -50,7 +41,7 @@ def test_a_tick_is_a_run_and_a_row_and_nobody_sees_one_without_the_other(scene: 
     assert (run.key, run.attempt, run.started_at) == (key, attempt, run.finished_at)
     assert scene.sql("SELECT body FROM jobs") == [({"to": "me"},)]
     assert [event.kind for event in scene.events] == ["launched", "ended"]
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_a_transaction_that_is_rolled_back_leaves_neither(scene: Scene) -> None:
@@ -75,7 +66,7 @@ def test_a_transaction_that_is_rolled_back_leaves_neither(scene: Scene) -> None:
     assert seen == [([], []), ([], [])]
     assert scene.runs() == [("SUCCESS", None, 1)]
     assert len(scene.jobs()) == 1
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 @pytest.mark.parametrize(("options", "state"), [(OPTIONS, "SUCCESS"), (REPORTED, "STARTED")])
@@ -99,7 +90,7 @@ def test_an_answer_that_is_lost_is_not_a_row_that_is_added_again(
     asyncio.run(story())
     assert scene.runs() == [(state, None, 1), (state, None, 1)]
     assert [attempt for _, attempt in scene.jobs()] == [1, 1]
-    assert whole(scene, "report", "next")
+    assert scene.is_whole("report", "next")
 
 
 def test_without_its_lease_an_engine_adds_nothing(scene: Scene) -> None:
@@ -135,7 +126,7 @@ def test_two_engines_and_many_ticks(scene: Scene) -> None:
     asyncio.run(story())
     assert scene.runs() == [("SUCCESS", None, 1)] * len(names)
     assert len({key for key, _ in scene.jobs()}) == len(scene.jobs()) == len(names)
-    assert whole(scene, *names)
+    assert scene.is_whole(*names)
 
 
 def test_a_call_that_fails_is_tried_again_and_no_other_run_waits_for_it(scene: Scene) -> None:
@@ -159,7 +150,7 @@ def test_a_call_that_fails_is_tried_again_and_no_other_run_waits_for_it(scene: S
     assert len(scene.jobs()) == 2
     assert len(scene.sql("SELECT key FROM absent")) == 1
     assert scene.errors() == [None] * 3
-    assert whole(scene, "report", "a", "b")
+    assert scene.is_whole("report", "a", "b")
 
 
 def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
@@ -179,7 +170,7 @@ def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
     assert scene.runs() == [("FAILED", "launch_failed", 3)]
     assert scene.errors() == ['PostgreSQL: relation "absent" does not exist (UndefinedTable (42P01))']
     assert counts["runs_failed_launch"] == 1
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 @pytest.mark.parametrize(
@@ -202,7 +193,7 @@ def test_what_is_refused_fails_at_once(scene: Scene, options: dict[str, Any], pr
     asyncio.run(story())
     assert scene.runs() == [("FAILED", "launch_failed", 1)]
     assert problem in scene.errors()[0]
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def _trigger(scene: Scene) -> int:
@@ -247,7 +238,7 @@ def test_whatever_lets_a_run_begin(scene: Scene, begin: Callable[[Scene], int], 
     asyncio.run(story())
     assert [state for state, _, _ in scene.runs()] == ["SUCCESS"] * expected
     assert len({key for key, _ in scene.jobs()}) == len(scene.jobs()) == expected
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 @pytest.mark.parametrize("rounds", [transacting.MOST_ROUNDS, 3])
@@ -274,7 +265,7 @@ def test_what_waits_for_a_slot_is_carried_out_one_after_another(
     assert len({key for key, _ in scene.jobs()}) == len(scene.jobs()) == 10
     assert [state for state, _, _ in scene.runs()] == ["SUCCESS"] * 10
     assert (seen[0] == 10) == (rounds > 10)
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_a_run_that_is_done_when_it_is_reported_and_lets_the_next_begin(scene: Scene) -> None:
@@ -296,7 +287,7 @@ def test_a_run_that_is_done_when_it_is_reported_and_lets_the_next_begin(scene: S
     asyncio.run(story())
     assert scene.runs() == [("SUCCESS", None, 1), ("FAILED", None, 1)]
     assert len(scene.jobs()) == 2
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_a_reported_failure_is_tried_again_by_its_policy(scene: Scene) -> None:
@@ -317,7 +308,7 @@ def test_a_reported_failure_is_tried_again_by_its_policy(scene: Scene) -> None:
     asyncio.run(story())
     assert scene.runs() == [("SUCCESS", None, 2)]
     assert [attempt for _, attempt in scene.jobs()] == [1, 2]
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_a_target_that_falls_silent_each_time_is_given_up(scene: Scene) -> None:
@@ -336,7 +327,7 @@ def test_a_target_that_falls_silent_each_time_is_given_up(scene: Scene) -> None:
     asyncio.run(story())
     assert scene.runs() == [("FAILED", "worker_lost", 3)]
     assert [attempt for _, attempt in scene.jobs()] == [1, 2]
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) -> None:
@@ -361,35 +352,7 @@ def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) ->
     asyncio.run(story())
     assert [state for state, _, _ in scene.runs()] == ["SUCCESS"]
     assert len(scene.jobs()) == 1
-    assert whole(scene)
-
-
-class Turning(RecordingExecutor):
-    """Cannot begin; and meanwhile somebody deploys the workflow for another executor."""
-
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene.clock.now, lambda _: (0.0, Ended()))
-        self._scene = scene
-
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
-        self._scene.workflow()
-        raise LaunchError("not now")
-
-
-def test_a_workflow_that_turns_to_the_executor_after_its_run_was_taken(scene: Scene) -> None:
-    """The run was taken without a transaction around its launch; it is handed back, and taken again with one."""
-    scene.workflow(executor="turning")
-    scene.schedule()
-
-    async def story() -> None:
-        async with scene.engine(turning=Turning(scene)):
-            scene.clock.advance(UNTIL_DUE_S)
-            await scene.told("ended")
-
-    asyncio.run(story())
-    assert scene.runs() == [("SUCCESS", None, 2)]
-    assert [attempt for _, attempt in scene.jobs()] == [2]
-    assert whole(scene)
+    assert scene.is_whole()
 
 
 def test_a_schedule_may_name_the_version_of_its_workflow(scene: Scene) -> None:

@@ -19,6 +19,7 @@ from foliot.launch.site import Site
 from foliot.model.call import Answers, Call
 from foliot.operations import schedules, workflows
 from foliot.operations.session import Session
+from foliot.operations.verify import verify
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction, Work
 from foliot.store.postgres.driver import PostgresStore
@@ -140,6 +141,10 @@ class Scene:
     def errors(self) -> list[str]:
         """Return what our rows say went wrong."""
         return [found[0] for found in self.sql("SELECT error FROM schedule_runs ORDER BY run_number")]
+
+    def is_whole(self, *names: str) -> bool:
+        """Return whether the ledgers of schedules, and what they count as in flight, are as they must be."""
+        return all(self.ask(verify, name).ok for name in names or ("report",))
 
     @asynccontextmanager
     async def engine(
