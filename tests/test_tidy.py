@@ -40,6 +40,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "declaring": frozenset({"errors"}),
     "threads": frozenset(),
     "settings": frozenset({"model", "errors"}),
+    "configuration": frozenset({"settings", "errors"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
     "store": frozenset({"model", "errors", "clock", "threads"}),

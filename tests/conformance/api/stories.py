@@ -73,6 +73,17 @@ STORIES: dict[str, list[Line]] = {
         line("describe", "report"),
         line("history", "report", limit=2),
     ],
+    "an adaptive schedule": [
+        line("create", "poll", intervals="60s", function="tasks:a", adaptive=True, max_interval_ms=600_000),
+        line("hint", "poll", interval_ms=120_000, ttl_ms=3_600_000, reason="quiet", request_id="h1"),
+        line("hints", "poll"),
+        line("hint", "poll", at="2027-01-15T08:05:00Z", author="ann"),
+        line("describe", "poll"),
+        line("clear_hints", "poll", reason="busy again"),
+        line("reset_failures", "poll"),
+        line("hint", "poll", interval_ms=-1),
+        line("get", "poll"),
+    ],
     "workflows and targets": [
         line("put_workflow", "flow", {"executor": "http", "options": {"url": "http://x"}, "dag": {"steps": [1]}}),
         line("put_workflow", "flow", {"function": "tasks:a", "triggers": [{"cron": "@daily"}]}),
