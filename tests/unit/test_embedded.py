@@ -136,6 +136,20 @@ def test_an_operation_keeps_its_documentation(url: str) -> None:
         assert foliot.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
 
 
+def test_both_twins_take_hints(url: str) -> None:
+    async def ask() -> Any:
+        async with Foliot(url, engine=False, actor="planner") as foliot:
+            await foliot.create("poll", intervals="1h", function="tasks:work", adaptive=True)
+            return await foliot.hint("poll", interval_ms=60_000, reason="it is busy")
+
+    given = asyncio.run(ask())
+    with SyncFoliot(url, engine=False) as foliot:
+        assert foliot.hints("poll") == given == foliot.describe("poll").outlook
+        assert (given.hints[0].author, given.hints[0].reason) == ("planner", "it is busy")
+        assert foliot.clear_hints("poll").hints == ()
+        assert foliot.reset_failures("poll").consecutive_failures == 0
+
+
 def test_both_twins_look_ahead(url: str) -> None:
     """A preview was for the page alone."""
 
