@@ -16,6 +16,7 @@ LABEL = 35
 CELL = 9
 
 RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Foliot is", "of floor"
+PERCENT = (SHARE, "of a core", "of bare")
 
 
 class Goal(NamedTuple):
@@ -25,7 +26,7 @@ class Goal(NamedTuple):
     figure: str
 
     def __str__(self) -> str:
-        unit = {RATIO: "×", "times": "×"}.get(self.figure, " %" if self.figure in (SHARE, "of a core") else "")
+        unit = {RATIO: "×", "times": "×"}.get(self.figure, " %" if self.figure in PERCENT else "")
         return f"{self.target.sign} {self.target.limit:g}{unit}"
 
 
@@ -80,10 +81,10 @@ def environment() -> dict[str, str | int]:
     }
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, title: str = "Foliot's engine") -> str:
     """Return the report as tables."""
     facts = report.facts
-    lines = [f"Foliot's engine · {facts['python']} · {facts['cpus']} CPUs · {facts['system']}"]
+    lines = [f"{title} · {facts['python']} · {facts['cpus']} CPUs · {facts['system']}"]
     lines.append(
         " · ".join(f"{name} {facts[key]}" for key, name in _SOFTWARE.items() if key in facts)
         + f" · load {facts.get('load before', '?')} before, {facts.get('load after', '?')} after"
@@ -118,7 +119,7 @@ def written(column: str, figure: float) -> str:
         return f"{figure * 1000:,.0f} ms" if figure < 1 else f"{figure:,.1f} s"
     if column in (RATIO, "times"):
         return f"{short(figure)}×"
-    if column in (SHARE, "of a core"):
+    if column in PERCENT:
         return f"{figure:,.0f} %" if figure >= 10 else f"{figure:.2f} %"
     return short(figure)
 

@@ -53,8 +53,8 @@ class Launch:
     """
 
     __slots__ = (
-        "_payload", "_row", "_text", "action", "link", "namespace", "options", "previous", "schedule_id", "sign",
-        "waits",
+        "_key", "_payload", "_row", "_text", "action", "link", "namespace", "options", "previous", "schedule_id",
+        "sign", "waits",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a run is made of
@@ -73,6 +73,7 @@ class Launch:
         self._row = row
         self._text = payload
         self._payload: Any = UNREAD
+        self._key: str | None = None
         self.options = options
         self.waits = waits
         self.sign = sign
@@ -85,8 +86,11 @@ class Launch:
     @property
     def key(self) -> str:
         """Return the key that is the same for every attempt: whoever must not act twice remembers it."""
-        row = self._row
-        return idempotency_key(self.namespace, self.schedule_id, row.source, row.nominal_s, row.origin, row.request_id)
+        if self._key is None:
+            row = self._row
+            names = (self.namespace, self.schedule_id)
+            self._key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
+        return self._key
 
     @property
     def run_id(self) -> str:

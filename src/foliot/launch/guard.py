@@ -53,6 +53,11 @@ class Target(NamedTuple):
     host: str
     port: int
 
+    @property
+    def name(self) -> str:
+        """Return the host and the port, which is what a target is known by."""
+        return f"{self.host}:{self.port}"
+
 
 class Rule(NamedTuple):
     """What the operator allows: a network, and one port of it or any."""

@@ -10,6 +10,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import aiohttp
@@ -29,6 +30,7 @@ ACCEPTED = 202
 RETRIED = frozenset({408, 425, 429})
 SERVER_ERROR = 500
 CONNECT_S = 10.0
+REMEMBERED_URLS = 4_096
 LEAST_SECRET = 8
 """Shorter values of headers are words, not secrets."""
 CONFIGURED = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
@@ -47,6 +49,7 @@ class HttpExecutor(Executor):
         """Take what the operator allows, the secrets to sign with by name, and the bounds."""
         only(configured, "http", *CONFIGURED)
         self._guard = Guard(configured.get("allow", ()))
+        self._target_of = lru_cache(REMEMBERED_URLS)(self._guard.target)
         self._secrets = _secrets(configured.get("secrets", {}))
         self._timeout_ms = whole(configured, "http", "timeout_ms", 30_000)
         self.max_active = whole(configured, "http", "max_active", 5_000)
@@ -57,14 +60,13 @@ class HttpExecutor(Executor):
 
     def target(self, dag: Any, meta: Launch) -> str:
         """Return the host and the port: each is bounded by itself."""
-        found = self._guard.target(meta.options.get("url"))
-        return f"{found.host}:{found.port}"
+        return self._target(meta).name
 
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Post the run, and read the answer."""
         options = meta.options
         known_options(options, *OPTIONS)
-        found = self._guard.target(options.get("url"))
+        found = self._target(meta)
         body = message_of(dag, meta, self._site)
         headers = {**_headers(options), **self._signature(meta, body)}
         try:
@@ -72,6 +74,10 @@ class HttpExecutor(Executor):
                 return await self._posted(found, body, headers, _secret_parts(options))
         except TimeoutError:
             return Ended(RunState.TIMED_OUT, error=f"no answer within timeout_ms ({self._limit_s(options) * 1000:.0f})")
+
+    def _target(self, meta: Launch) -> Target:
+        url = meta.options.get("url")
+        return self._target_of(url) if isinstance(url, str) else self._guard.target(url)
 
     async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
         """Tell the target, where it wants to be told; a request that is under way is simply cut off."""
@@ -106,14 +112,14 @@ class HttpExecutor(Executor):
         except aiohttp.ClientError as error:
             if isinstance(error.__cause__, LaunchError):
                 raise error.__cause__ from None
-            raise LaunchError(f"cannot reach {target.host}:{target.port}: {type(error).__name__}") from None
+            raise LaunchError(f"cannot reach {target.name}: {type(error).__name__}") from None
 
     def _read(self, status: int, location: str | None, text: str) -> Ended | Accepted:
-        said = f"the target answered {status}: {cut(text, 500)}" if text else f"the target answered {status}"
         if status == ACCEPTED:
             return Accepted(cut(location or "accepted", 500))
         if 200 <= status < 300:
             return Ended(result=text_as_json(text, self._site.max_result_bytes))
+        said = f"the target answered {status}: {cut(text, 500)}" if text else f"the target answered {status}"
         if status in RETRIED or status >= SERVER_ERROR:
             raise LaunchError(said)
         if 300 <= status < 400:
@@ -225,6 +231,8 @@ def _masked(text: str, secrets: Sequence[str]) -> str:
 
 async def _beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
     """Read no more of an answer than is kept; the connection of a longer one is not used again."""
+    if answer.content_length is not None and answer.content_length <= limit:
+        return (await answer.read()).decode(errors="replace")
     read = bytearray()
     while len(read) <= limit:
         chunk = await answer.content.read(limit + 1 - len(read))

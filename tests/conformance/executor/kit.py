@@ -98,7 +98,10 @@ def serving() -> Iterator[Server]:
         def log_message(self, *args: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Listener(ThreadingHTTPServer):
+        request_queue_size = 128
+
+    server = Listener(("127.0.0.1", 0), Handler)
     port = server.server_address[1]
     made = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
