@@ -59,6 +59,8 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "cli": frozenset(
         {
             "client",
+            "configuration",
+            "wire",
             "wiring",
             "embedded",
             "engine.probe",

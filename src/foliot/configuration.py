@@ -55,11 +55,10 @@ OPTIONS: dict[str, Option] = {
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
     "tls_key": Option(str, "", "its private key"),
-    "tls_client_ca": Option(str, "", "whose certificates callers may show, a PEM file"),
-    "log_format": Option(str, "text", "text, or json: one object on each line"),
 }
-CHOICES = {"auth": ("open", "required"), "log_format": ("text", "json")}
-TABLES = ("executors", "tokens", "certificates", "notify")
+REQUIRED = "required"
+CHOICES = {"auth": ("open", REQUIRED)}
+EXECUTORS, SCHEDULE = "executors", "schedule"
 """Parts of a file that have a form of their own."""
 
 
@@ -79,7 +78,6 @@ class Configuration:
     values: Mapping[str, Value]
     settings: Settings
     executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    tables: Mapping[str, Any] = field(default_factory=dict)
     schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     path: str | None = None
 
@@ -89,32 +87,35 @@ class Configuration:
 
 
 def load(
-    path: str | None = None, environment: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+    environment: Mapping[str, str], flags: Mapping[str, Any] | None = None, path: str | None = None
 ) -> Configuration:
-    """Return what a process is told; raises :class:`~foliot.errors.InvalidInput`.
-
-    Without a path, ``FOLIOT_CONFIG`` names the file, or it is ``foliot.toml`` here, if there is one.
-    """
-    environment = os.environ if environment is None else environment
-    chosen = path or environment.get(f"{PREFIX}CONFIG") or (FILE if Path(FILE).exists() else None)
-    document = {} if chosen is None else _read(chosen)
+    """Return what a process is told; raises :class:`~foliot.errors.InvalidInput`."""
+    document = {} if path is None else _read(path)
     values = {name: Value(name, option.default, DEFAULT) for name, option in OPTIONS.items()}
     values |= {
         f"{LIMITS}.{each.name}": Value(f"{LIMITS}.{each.name}", each.default, DEFAULT) for each in fields(Settings)
     }
-    _from_file(values, document, chosen or "")
+    _from_file(values, document, path or "")
     _from_environment(values, environment)
     for name, value in (flags or {}).items():
         if value is not None:
-            values[name] = Value(name, value, FLAG)
+            values[name] = Value(name, _checked(name, value, f"--{name.replace('_', '-')}"), FLAG)
     return Configuration(
         values=values,
         settings=_settings(values),
-        executors=_table(document, "executors", chosen),
-        tables={name: document[name] for name in TABLES if name in document and name != "executors"},
-        schedules=_schedules(document, chosen),
-        path=chosen,
+        executors=_executors(document, path),
+        schedules=_schedules(document, path),
+        path=path,
     )
+
+
+def told(flags: Mapping[str, Any], path: str | None = None) -> Configuration:
+    """Return what this process is told.
+
+    Without a path, ``FOLIOT_CONFIG`` names the file, or it is ``foliot.toml`` here, if there is one.
+    """
+    chosen = path or os.environ.get(f"{PREFIX}CONFIG") or (FILE if Path(FILE).exists() else None)
+    return load(os.environ, flags, chosen)
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -130,11 +131,11 @@ def _read(path: str) -> dict[str, Any]:
 def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str) -> None:
     for name, value in document.items():
         if name in OPTIONS:
-            values[name] = Value(name, _checked(name, OPTIONS[name], value, path), path)
+            values[name] = Value(name, _checked(name, value, f"{path}: {name}"), path)
         elif name == LIMITS:
             _limits_from_file(values, value, path)
-        elif name not in TABLES and name != "schedule":
-            known = ", ".join([*OPTIONS, LIMITS, *TABLES, "schedule"])
+        elif name not in (EXECUTORS, SCHEDULE):
+            known = ", ".join([*OPTIONS, LIMITS, EXECUTORS, SCHEDULE])
             raise InvalidField(f"{path}: {name}", f"there is no such setting; expected one of {known}")
 
 
@@ -148,13 +149,14 @@ def _limits_from_file(values: dict[str, Value], limits: Any, path: str) -> None:
         values[full] = Value(full, value, path)
 
 
-def _checked(name: str, option: Option, value: Any, where: str) -> Any:
+def _checked(name: str, value: Any, where: str) -> Any:
+    option = OPTIONS[name]
     right = type(value) is option.kind
     if right and option.kind is list:
         right = all(isinstance(each, str) and each for each in value)
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
-        raise InvalidField(f"{where}: {name}", f"{shown(value)}; expected {expected}")
+        raise InvalidField(where, f"{shown(value)}; expected {expected}")
     return value
 
 
@@ -162,7 +164,7 @@ def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) 
     for name, option in OPTIONS.items():
         variable = f"{PREFIX}{name.upper()}"
         if environment.get(variable):
-            values[name] = Value(name, _parsed(name, option, environment[variable], variable), variable)
+            values[name] = Value(name, _parsed(name, option.kind, environment[variable], variable), variable)
     for each in fields(Settings):
         names = [f"{PREFIX}{each.name.upper()}", *([each.name.upper()] if each.name in SEED_NAMES else [])]
         for variable in names:
@@ -172,15 +174,15 @@ def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) 
                 break
 
 
-def _parsed(name: str, option: Option, text: str, where: str) -> Any:
+def _parsed(name: str, kind: type, text: str, where: str) -> Any:
     value: Any = text
-    if option.kind is int:
+    if kind is int:
         value = _number(text, where)
-    elif option.kind is bool:
+    elif kind is bool:
         value = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
-    elif option.kind is list:
+    elif kind is list:
         value = [part.strip() for part in text.split(",") if part.strip()]
-    return _checked(name, option, value, where)
+    return _checked(name, value, where)
 
 
 def _number(text: str, where: str) -> int:
@@ -204,15 +206,15 @@ def _settings(values: Mapping[str, Value]) -> Settings:
     return replace(settings, **{each.name: values[f"{LIMITS}.{each.name}"].value for each in fields(Settings)})
 
 
-def _table(document: Mapping[str, Any], name: str, path: str | None) -> Mapping[str, Mapping[str, Any]]:
-    table = document.get(name, {})
+def _executors(document: Mapping[str, Any], path: str | None) -> Mapping[str, Mapping[str, Any]]:
+    table = document.get(EXECUTORS, {})
     if not isinstance(table, Mapping) or not all(isinstance(each, Mapping) for each in table.values()):
-        raise InvalidField(f"{path}: {name}", f"expected tables, such as [{name}.http]")
+        raise InvalidField(f"{path}: {EXECUTORS}", f"expected tables, such as [{EXECUTORS}.http]")
     return table
 
 
 def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    blocks = document.get("schedule", [])
+    blocks = document.get(SCHEDULE, [])
     if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
         raise InvalidField(f"{path}: schedule", "expected blocks, [[schedule]]")
     found: dict[str, Mapping[str, Any]] = {}

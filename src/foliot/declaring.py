@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,8 +19,10 @@ class Declaration(NamedTuple):
 
     schedule_id: str
     path: str
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
     fields: dict[str, Any]
+    where: str = ""
+    """What declares it, if that is not a function."""
 
 
 class Declarations:
@@ -44,13 +46,18 @@ class Declarations:
         given = {"queue": self._queue, **renamed, "function": path}
         self.declared[chosen] = Declaration(chosen, path, function, given)
 
+    def add_block(self, schedule_id: str, fields: Mapping[str, Any], where: str) -> None:
+        """Remember a schedule that a file declares; what it runs is for the file to say."""
+        renamed = {SHORT.get(field, field): value for field, value in fields.items()}
+        self.declared[schedule_id] = Declaration(schedule_id, "", None, renamed, where)
+
     def queues(self) -> set[str]:
         """Return the queues that the functions belong to."""
-        return {str(each.fields["queue"]) for each in self.declared.values()}
+        return {str(each.fields.get("queue", "default")) for each in self.declared.values()}
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the path that schedules know them by."""
-        return {each.path: each.function for each in self.declared.values()}
+        return {each.path: each.function for each in self.declared.values() if each.function is not None}
 
 
 def module_of(function: Callable[..., Any]) -> str:

@@ -21,10 +21,10 @@ from weakref import WeakSet
 
 from foliot import eventloop, wiring
 from foliot.client import AsyncClient, Client
-from foliot.declaring import Declarations, F
+from foliot.declaring import Declaration, Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
-from foliot.errors import FoliotError, InvalidField
+from foliot.errors import FoliotError, InvalidField, InvalidInput
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
 from foliot.operations import declared
@@ -162,10 +162,7 @@ class _Home:
 
     def _declare(self) -> list[Future[declared.Declared]]:
         """Make the schedules that this program declares."""
-        return [
-            self._send(partial(_declared, each.schedule_id, each.fields), writes=True)
-            for each in self.declarations.declared.values()
-        ]
+        return [self._send(partial(_declared, each), writes=True) for each in self.declarations.declared.values()]
 
     def _tell(self, found: declared.Declared) -> None:
         """Say what the declaration of a schedule did, and where operators have decided otherwise."""
@@ -179,8 +176,13 @@ class _Home:
         return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
-def _declared(schedule_id: str, fields: dict[str, Any], session: Session) -> declared.Declared:
-    return declared.declare(session, schedule_id, **fields)
+def _declared(each: Declaration, session: Session) -> declared.Declared:
+    try:
+        return declared.declare(session, each.schedule_id, **each.fields)
+    except InvalidInput as error:
+        if not each.where:
+            raise
+        raise InvalidInput(f"{each.where}: {error}") from None
 
 
 def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: Session) -> T:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from foliot.operations import adaptive, control, launches, reports, schedules, targets, work, workflows
+from foliot.operations import adaptive, control, keys, launches, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -93,6 +93,9 @@ class AsyncMethods(ABC):
     list_workflows = _Async(workflows.list_workflows, writes=False)
     start_run = _Async(launches.start_run)
     report = _Async(reports.report)
+    create_key = _Async(keys.create_key)
+    list_keys = _Async(keys.list_keys, writes=False)
+    revoke_key = _Async(keys.revoke_key)
     list_queues = _Async(work.list_queues, writes=False)
     put_calendar = _Async(targets.put_calendar)
     get_calendar = _Async(targets.get_calendar, writes=False)
@@ -140,6 +143,9 @@ class SyncMethods(ABC):
     list_workflows = _Sync(workflows.list_workflows, writes=False)
     start_run = _Sync(launches.start_run)
     report = _Sync(reports.report)
+    create_key = _Sync(keys.create_key)
+    list_keys = _Sync(keys.list_keys, writes=False)
+    revoke_key = _Sync(keys.revoke_key)
     list_queues = _Sync(work.list_queues, writes=False)
     put_calendar = _Sync(targets.put_calendar)
     get_calendar = _Sync(targets.get_calendar, writes=False)

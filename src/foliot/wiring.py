@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
+from foliot.configuration import REQUIRED, Configuration, load
 from foliot.engine.host import Engine
-from foliot.engine.probe import Probe
+from foliot.engine.probe import Event, Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
@@ -27,6 +28,7 @@ from foliot.store.migrate import Migrator
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from foliot.embedded import Foliot
     from foliot.operations.desk import Desk
     from foliot.operations.proof import Proof
 
@@ -169,23 +171,57 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     )
 
 
-def build_service(host: str, desk: Desk) -> FastAPI:
-    """Return the service with its page, to be served on ``host``.
+def build_foliot(
+    told: Configuration, *, listener: Callable[[Event], None] | None = None, engine: bool = True
+) -> Foliot:
+    """Return what runs schedules as a configuration wants it, with the schedules that its file declares."""
+    from foliot.embedded import Foliot
 
-    There is no authentication yet, so only loopback addresses are allowed: nobody else can reach them.
-    """
+    foliot = Foliot(
+        told.get("store"),
+        engine=engine,
+        queues=told.get("queues"),
+        settings=told.settings,
+        executors=told.executors,
+        public_url=told.get("public_url") or None,
+        listener=listener,
+    )
+    for schedule_id, fields in told.schedules:
+        foliot.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
+    return foliot
+
+
+def build_service(desk: Desk, configuration: Configuration | None = None) -> FastAPI:
+    """Return the service with its page, as a configuration wants it."""
     from foliot.api.rest.app import Service, create_app
+    from foliot.api.rest.gate import KeyGate, OpenGate
     from foliot.web.app import mount_page
 
-    app = create_app(Service(desk, version("foliot"), ("127.0.0.1", "localhost", "[::1]", host)))
+    told = configuration or load({})
+    service = Service(
+        desk,
+        version("foliot"),
+        ("127.0.0.1", "localhost", "[::1]", told.get("host"), *told.get("hosts")),
+        gate=KeyGate(desk) if told.get("auth") == REQUIRED else OpenGate(),
+        read_only=told.get("read_only"),
+        max_body_bytes=told.get("max_body_bytes"),
+        requests_per_s=told.get("requests_per_s"),
+    )
+    app = create_app(service)
     mount_page(app)
     return app
 
 
-def refuse_open_doors(host: str) -> None:
-    """Raise unless only this machine can reach an address."""
-    if not _is_loopback(host):
-        raise InvalidInput(f"--host {host}: only a loopback address such as 127.0.0.1, because there is no login yet")
+def refuse_open_doors(configuration: Configuration) -> None:
+    """Raise if others could reach a service that lets everybody in, or whose certificate has no key."""
+    host = configuration.get("host")
+    if configuration.get("auth") != REQUIRED and not _is_loopback(host):
+        raise InvalidField(
+            "host",
+            f"{host}: only a loopback address such as 127.0.0.1, unless auth is '{REQUIRED}' (--auth {REQUIRED})",
+        )
+    if bool(configuration.get("tls_cert")) != bool(configuration.get("tls_key")):
+        raise InvalidField("tls_cert", "a certificate and its key, tls_key, come together")
 
 
 def _sqlite_path(url: str) -> str:

@@ -14,12 +14,13 @@ from typing import Any
 
 from foliot.api.roles import Role
 from foliot.model.hint import Outlook
+from foliot.model.key import ApiKey, NewKey
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
 from foliot.model.verification import Verification
 from foliot.model.work import Assignment, Beaten, Queue, Worker
-from foliot.operations import adaptive, control, declared, launches, reports, schedules, targets, work, workflows
+from foliot.operations import adaptive, control, declared, keys, launches, reports, schedules, targets, work, workflows
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.declared import Declared
@@ -66,7 +67,7 @@ READING = (preview_for,)
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
-_WORK = "workers"
+_WORK, _KEYS = "workers", "keys"
 _ONE = "/schedules/{schedule_id}"
 
 ROUTES = (
@@ -118,6 +119,9 @@ ROUTES = (
     Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, work.beat_work, Beaten, _WORK),
     Route("POST", "/workers/{worker_id}/leave", Role.OPERATOR, work.leave_work, int, _WORK),
     Route("POST", f"{_ONE}/declare", Role.EDITOR, declared.declare, Declared, _SCHEDULE),
+    Route("GET", "/keys", Role.ADMIN, keys.list_keys, Page[ApiKey], _KEYS),
+    Route("POST", "/keys", Role.ADMIN, keys.create_key, NewKey, _KEYS, 201),
+    Route("DELETE", "/keys/{key_id}", Role.ADMIN, keys.revoke_key, bool, _KEYS),
     Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from foliot.errors import InvalidTime
+
+if TYPE_CHECKING:
+    from foliot.configuration import Configuration
 
 DEFAULT_STORE = "sqlite:///foliot.db"
 
@@ -16,10 +20,24 @@ Store = Annotated[
     str,
     typer.Option("--store", metavar="URL", envvar="FOLIOT_STORE", help="sqlite:///file.db or postgresql://…"),
 ]
-AppDir = Annotated[
-    Path,
-    typer.Option("--app-dir", metavar="DIR", help="Where functions are found (default: here)", show_default=False),
+StoreFlag = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help=f"sqlite:///file.db or postgresql://… ({DEFAULT_STORE})"),
 ]
+AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Where functions are found (here).")]
+Config = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="A TOML file (foliot.toml, if there is one).")
+]
+
+
+def prepared(config: str | None, flags: Mapping[str, Any]) -> Configuration:
+    """Return what this process is told, and let functions be found."""
+    from foliot.configuration import told
+    from foliot.wiring import find_functions_in
+
+    found = told(flags, config)
+    find_functions_in(Path(found.get("app_dir")))
+    return found
 
 
 def instant(text: str | None, option: str) -> datetime | None:

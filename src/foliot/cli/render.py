@@ -58,6 +58,16 @@ def forget_reader() -> None:
     os.close(void)
 
 
+def line(text: str) -> None:
+    """Print one line as it is; a narrow terminal wraps it."""
+    console().print(Text(text), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something to people, beside the output."""
+    console(stderr=True).print(Text(text), soft_wrap=True)
+
+
 def error_line(message: str) -> None:
     """Print one clear line to standard error."""
     line = Text().append("foliot: ", style="bold red").append(message.replace("\n", " "))

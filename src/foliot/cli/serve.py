@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import DEFAULT_STORE, AppDir, Store
-from foliot.cli.worker import DEFAULT_QUEUE, STOPPING, first_line, leave
+from foliot.cli.options import AppDir, Config, StoreFlag, prepared
+from foliot.cli.worker import STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.cli.events import EventLines
+    from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
-DEFAULT_PORT = 8640
+Auth = Annotated[
+    str | None,
+    typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show an API key."),
+]
 
 
-def serve_command(
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+def serve_command(  # noqa: PLR0913 - what can be said on the command line
+    host: Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Where to listen (127.0.0.1).")] = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 = any free one.")
-    ] = DEFAULT_PORT,
-    store: Store = DEFAULT_STORE,
+        int | None, typer.Option("--port", metavar="N", min=0, max=65535, help="0 = any free one (8640).")
+    ] = None,
+    store: StoreFlag = None,
     no_engine: Annotated[bool, typer.Option("--no-engine", help="Leave running the schedules to workers.")] = False,
-    app_dir: AppDir = Path(),
+    app_dir: AppDir = None,
+    auth: Auth = None,
+    config: Config = None,
 ) -> None:
     """Serve the API and the page and run the schedules, until interrupted.
 
@@ -38,22 +43,28 @@ def serve_command(
 
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
-    from foliot.embedded import Foliot
-    from foliot.wiring import find_functions_in, refuse_open_doors
+    from foliot.wiring import refuse_open_doors
 
-    refuse_open_doors(host)
+    flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
+    told = prepared(config, {**flags, "engine": False if no_engine else None})
+    refuse_open_doors(told)
     lines = EventLines(SystemClock())
-    find_functions_in(app_dir)
-    foliot = Foliot(store, engine=not no_engine, listener=lines)
-    listening = _listen(host, port)
+    foliot = _home(told, lines)
+    listening = _listen(told.get("host"), told.get("port"))
     try:
-        code = asyncio.run(_serve(foliot, listening, None if no_engine else first_line(store, (DEFAULT_QUEUE,)), lines))
+        code = asyncio.run(_serve(foliot, listening, told, lines))
     finally:
         listening.close()
     leave(code, lines)
 
 
-async def _serve(foliot: Foliot, listening: socket.socket, about_engine: str | None, lines: EventLines) -> int:
+def _home(told: Configuration, lines: EventLines) -> Foliot:
+    from foliot.wiring import build_foliot
+
+    return build_foliot(told, listener=lines, engine=told.get("engine"))
+
+
+async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     import uvicorn
 
@@ -62,17 +73,24 @@ async def _serve(foliot: Foliot, listening: socket.socket, about_engine: str | N
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
+    with_engine = told.get("engine")
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping() as state:
         async with foliot:
-            config = uvicorn.Config(build_service(host, foliot.desk), log_level="warning")
+            config = uvicorn.Config(
+                build_service(foliot.desk, told),
+                log_level="warning",
+                ssl_certfile=told.get("tls_cert") or None,
+                ssl_keyfile=told.get("tls_key") or None,
+            )
             settle_in()
-            lines.say(f"Foliot is on http://{shown}:{port} (Ctrl-C to stop)")
-            if about_engine is not None:
-                lines.say(about_engine)
+            scheme = "https" if told.get("tls_cert") else "http"
+            lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")
+            if with_engine:
+                lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
             if state.code is None:
                 await uvicorn.Server(config).serve(sockets=[listening])
-            if about_engine is not None:
+            if with_engine:
                 lines.say(STOPPING)
     return state.code or 0
 

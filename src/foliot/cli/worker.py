@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import DEFAULT_STORE, AppDir, Store
+from foliot.cli.options import AppDir, Config, StoreFlag, prepared
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.cli.events import EventLines
+    from foliot.embedded import Foliot
 
-DEFAULT_QUEUE = "default"
 STOPPING = "stopping: runs may end within the grace, others are handed back"
 
 Queues = Annotated[
@@ -26,9 +25,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings.
 
 
 def worker_command(
-    store: Store = DEFAULT_STORE,
+    store: StoreFlag = None,
     queue: Queues = None,
-    app_dir: AppDir = Path(),
+    app_dir: AppDir = None,
+    config: Config = None,
     quiet: Quiet = False,
 ) -> None:
     """Run schedules: fire what is due and execute it, until interrupted.
@@ -41,20 +41,19 @@ def worker_command(
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
 
-    queues = _checked(queue)
-    wiring.find_functions_in(app_dir)
+    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir})
     wiring.settle_in()
     lines = EventLines(SystemClock(), quiet=quiet)
-    leave(eventloop.run(_work(store, queues, lines)), lines)
+    line = first_line(told.get("store"), tuple(told.get("queues")))
+    leave(eventloop.run(_work(wiring.build_foliot(told, listener=lines), line, lines)), lines)
 
 
-async def _work(store: str, queues: tuple[str, ...], lines: EventLines) -> int:
-    from foliot.embedded import Foliot
+async def _work(foliot: Foliot, first: str, lines: EventLines) -> int:
     from foliot.stopping import stopping
 
     with stopping() as state:
-        async with Foliot(store, queues=queues, listener=lines):
-            lines.say(f"{first_line(store, queues)} (Ctrl-C to stop)")
+        async with foliot:
+            lines.say(f"{first} (Ctrl-C to stop)")
             await state.asked.wait()
             lines.say(STOPPING)
         lines.say("stopped")
@@ -81,7 +80,7 @@ def leave(code: int, lines: EventLines) -> None:
     raise typer.Exit(code)
 
 
-def _checked(queues: list[str] | None) -> tuple[str, ...]:
+def _checked(queues: list[str] | None) -> list[str] | None:
     if any(not name.strip() for name in queues or []):
         raise InvalidInput("--queue: a queue has a name")
-    return tuple(dict.fromkeys(queues or [DEFAULT_QUEUE]))
+    return list(dict.fromkeys(queues)) if queues else None

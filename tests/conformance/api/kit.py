@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 
 from foliot.client import AsyncClient
+from foliot.configuration import Configuration
 from foliot.methods import SyncMethods
 from foliot.operations.desk import Desk
 from foliot.settings import Settings
@@ -24,20 +25,33 @@ from foliot.wiring import build_service
 SECONDS = 30
 
 
+class Served:
+    """A desk that is served on a free port, by a thread."""
+
+    def __init__(self, desk: Desk, configuration: Configuration | None = None) -> None:
+        self._listening = socket.socket()
+        self._listening.bind(("127.0.0.1", 0))
+        self._listening.listen()
+        app = build_service(desk, configuration)
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(SECONDS)
+        self._listening.close()
+
+
 @contextmanager
 def serving(desk: Desk) -> Iterator[str]:
     """Serve a desk on a free port; give the service's address."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        server = uvicorn.Server(uvicorn.Config(build_service("127.0.0.1", desk), log_level="warning", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(SECONDS)
+    served = Served(desk)
+    try:
+        yield served.url
+    finally:
+        served.close()
 
 
 def desk_of(store: Store, settings: Settings | None = None) -> Desk:

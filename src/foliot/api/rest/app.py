@@ -16,7 +16,8 @@ from starlette.responses import JSONResponse, Response
 
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
-from foliot.api.rest.gate import Caller, Gate, OpenGate
+from foliot.api.rest.gate import NOBODY, Caller, Gate, OpenGate
+from foliot.api.rest.limits import Limits
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.slashes import Slashes
@@ -39,6 +40,9 @@ class Service:
     version: str
     hosts: tuple[str, ...]
     gate: Gate = field(default_factory=OpenGate)
+    read_only: bool = False
+    max_body_bytes: int = 1024 * 1024
+    requests_per_s: int = 0
 
 
 def create_app(service: Service) -> FastAPI:
@@ -46,6 +50,7 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts))
     app.add_middleware(Slashes)
+    app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(Exception, problems.answer_mistake)
@@ -66,9 +71,11 @@ def create_app(service: Service) -> FastAPI:
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
     async def answer(request: Request) -> Response:
-        caller = service.gate.caller(request)
+        caller = NOBODY if route.role is Role.PUBLIC else await service.gate.caller(request)
         namespace = request.query_params.get("namespace") or caller.home
         authorise(caller, namespace, route.role)
+        if service.read_only and route.writes and route.role is not Role.PUBLIC:
+            raise Forbidden("this service is read-only: nothing can be changed through it")
         given = await arguments_of(route, request)
         bound = partial(called, route.operation, given)
 

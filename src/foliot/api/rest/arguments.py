@@ -65,10 +65,18 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
     given = _from_headers(request, known)
     given |= {name: _read(known.parameters[name], text) for name, text in _in_path(request, known)}
     if request.method in ("GET", "DELETE"):
-        return given | _from_query(request, known, given)
-    body = await _body_of(request)
+        given |= _from_query(request, known, given)
+    else:
+        given |= _from_body(await _body_of(request), route, request, known, given)
+    for name, parameter in known.parameters.items():
+        if parameter.required and name not in given:
+            raise InvalidField(name, "it must be given")
+    return given
+
+
+def _from_body(body: Any, route: Route, request: Request, known: Taking, given: Mapping[str, Any]) -> dict[str, Any]:
     if route.whole is not None:
-        return given | {route.whole: _named(body, request)}
+        return {route.whole: _named(body, request)}
     if not isinstance(body, dict):
         raise InvalidInput("the body is no JSON object")
     for name in body:
@@ -76,7 +84,7 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
             raise InvalidField(name, "given twice: in the body, and in the path or a header")
         if name not in known.parameters and not known.fields:
             raise InvalidField(name, f"there is no such field; expected {_listed(known, request)}")
-    return given | (body if route.method != "PATCH" else _patched(body, request))
+    return _patched(body, request) if route.method == "PATCH" else body
 
 
 def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:

@@ -6,15 +6,25 @@ is held in a namespace, or in all of them.
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from starlette.requests import Request
 
 from foliot.api.roles import Role
+from foliot.errors import Unauthenticated
+from foliot.operations.desk import Desk
+from foliot.operations.keys import find_key
 
 ANY_NAMESPACE = "*"
+LONGEST_KEY = 200
+BELIEVED_S = 2.0
+"""How long a key is believed without being looked up again: so long a revoked one may still work."""
+REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +45,14 @@ class Caller:
         return named[0] if len(named) == 1 and ANY_NAMESPACE not in self.roles else "default"
 
 
+NOBODY = Caller("nobody")
+"""Whoever asks for what needs no role."""
+
+
 class Gate(Protocol):
     """Finds out who asks."""
 
-    def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Caller:
         """Return who asks; raises :class:`~foliot.errors.Unauthenticated` for whoever cannot be believed."""
 
 
@@ -49,6 +63,36 @@ class OpenGate:
         """Take the name that stands in the audit."""
         self._caller = Caller(actor, {ANY_NAMESPACE: Role.ADMIN})
 
-    def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Caller:
         """Return the one caller that there is."""
         return self._caller
+
+
+class KeyGate:
+    """Lets in whoever shows an API key: ``Authorization: Bearer flt_…``."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Take where keys are kept."""
+        self._desk = desk
+        self._known: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
+
+    async def caller(self, request: Request) -> Caller:
+        """Return whose key it is."""
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not 0 < len(text) <= LONGEST_KEY:
+            raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
+        now = asyncio.get_running_loop().time()
+        known = self._known.get(text)
+        if known is None or known[0] <= now:
+            known = self._known[text] = (now + BELIEVED_S, await self._looked_up(text))
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return known[1]
+
+    async def _looked_up(self, text: str) -> Caller:
+        look = partial(find_key, text=text)
+        found = await asyncio.wrap_future(self._desk.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False))
+        if found is None:
+            self._known.pop(text, None)
+            raise Unauthenticated("this API key is not known, has expired or was revoked")
+        return Caller(f"key {found.key_id} ({found.name})", {found.namespace: Role[found.role.upper()]})

@@ -1,0 +1,123 @@
+"""What a process is told, by whom, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from foliot.configuration import OPTIONS, Configuration, load, told
+from foliot.errors import InvalidInput
+from foliot.settings import Settings
+
+FILE = """
+store = "postgresql://localhost/foliot"
+port = 9000
+queues = ["reports", "default"]
+
+[limits]
+tick_ms = 500
+max_buffer = 7
+
+[executors.http]
+allow = ["10.0.0.0/8"]
+
+[[schedule]]
+id = "report"
+cron = "0 9 * * *"
+function = "tasks:report"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    (tmp_path / "foliot.toml").write_text(FILE)
+    return str(tmp_path / "foliot.toml")
+
+
+def said(configuration: Configuration, name: str) -> tuple[object, str]:
+    value = configuration.values[name]
+    return value.value, value.origin
+
+
+def test_whoever_comes_last_counts(path: str) -> None:
+    environment = {"FOLIOT_PORT": "9001", "FOLIOT_MAX_BUFFER": "8", "FOLIOT_QUEUES": "a, b", "LOCK_TTL_MS": "90000"}
+    found = load(environment, {"port": 9002, "host": None}, path)
+    assert said(found, "host") == ("127.0.0.1", "default")
+    assert said(found, "store") == ("postgresql://localhost/foliot", path)
+    assert said(found, "queues") == (["a", "b"], "FOLIOT_QUEUES")
+    assert said(found, "port") == (9002, "flag")
+    assert said(found, "limits.tick_ms") == (500, path)
+    assert said(found, "limits.lock_ttl_ms") == (90_000, "LOCK_TTL_MS")
+    assert found.settings == Settings(tick_ms=500, max_buffer=8, lock_ttl_ms=90_000)
+    assert found.executors == {"http": {"allow": ["10.0.0.0/8"]}}
+    assert found.schedules == (("report", {"cron": "0 9 * * *", "function": "tasks:report"}),)
+
+
+def test_nothing_said_is_the_default() -> None:
+    found = load({})
+    assert found.settings == Settings()
+    assert {name: found.get(name) for name in OPTIONS} == {name: option.default for name, option in OPTIONS.items()}
+    assert {value.origin for value in found.values.values()} == {"default"}
+    assert len(found.values) == len(OPTIONS) + len(fields(Settings))
+
+
+def test_limits_that_only_together_make_sense() -> None:
+    found = load({"FOLIOT_HEARTBEAT_MS": "90000", "FOLIOT_LOCK_TTL_MS": "200000"})
+    assert (found.settings.heartbeat_ms, found.settings.lock_ttl_ms) == (90_000, 200_000)
+    with pytest.raises(InvalidInput, match="heartbeat_ms"):
+        load({"FOLIOT_HEARTBEAT_MS": "90000"})
+
+
+def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FOLIOT_CONFIG", raising=False)
+    assert told({}).path == "foliot.toml"
+    monkeypatch.chdir(Path(__file__).parent)
+    assert told({}).path is None
+    monkeypatch.setenv("FOLIOT_CONFIG", path)
+    assert told({}).get("port") == 9000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("port = 'x'", "foliot.toml: port: 'x'; expected a whole number"),
+        ("port = true", "foliot.toml: port: True; expected a whole number"),
+        ("prot = 1", "foliot.toml: prot: there is no such setting"),
+        ("auth = 'maybe'", "foliot.toml: auth: 'maybe'; expected open or required"),
+        ("queues = [1]", "foliot.toml: queues"),
+        ("[limits]\ntick = 1", "foliot.toml: limits.tick: there is no such limit"),
+        ("[limits]\ntick_ms = 0", "foliot.toml: limits.tick_ms"),
+        ("limits = 1", "foliot.toml: limits: expected a table"),
+        ("executors = 1", "foliot.toml: executors: expected tables"),
+        ("schedule = 1", "foliot.toml: schedule: expected blocks"),
+        ("[[schedule]]\ncron = 'x'", "[[schedule]] number 1: id"),
+        ("[[schedule]]\nid = 'a'\n[[schedule]]\nid = 'a'", "[[schedule]] number 2: id: 'a' is there twice"),
+        ("port = ", "foliot.toml: this is no TOML"),
+    ],
+)
+def test_a_file_that_cannot_be(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "foliot.toml").write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        load({}, None, str(tmp_path / "foliot.toml"))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"FOLIOT_PORT": "x"}, "FOLIOT_PORT: 'x'; expected a whole number"),
+        ({"FOLIOT_ENGINE": "maybe"}, "FOLIOT_ENGINE: 'maybe'; expected true or false"),
+        ({"TICK_MS": "soon"}, "TICK_MS: 'soon'"),
+    ],
+)
+def test_an_environment_that_cannot_be(environment: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        load(environment)
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere\.toml: No such file"):
+        load({}, None, "nowhere.toml")
