@@ -238,7 +238,7 @@ class Observer:
             return
         was, now = read_hints(before.hints).live_at(look.now_ms), read_hints(dial.hints)
         moved = dial.cursor_s > before.cursor_s
-        used = moved and was.once is not None and was.once.value <= dial.cursor_s * 1000
+        used = moved and was.once is not None and was.once.value // 1000 <= dial.cursor_s
         if was.interval is not None and now.interval != was.interval:
             self._say("no hint is lost", f"schedule {key}: {was.interval} became {now.interval}")
         if was.once is not None and now.once != (None if used else was.once):

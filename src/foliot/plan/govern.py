@@ -89,7 +89,7 @@ def spent(dial: Dial, nominal_s: int, now_ms: int) -> str | None:
     if dial.hints is None:
         return None
     live = hints_of(dial).live_at(now_ms)
-    if live.once is not None and live.once.value <= nominal_s * 1000:
+    if live.once is not None and live.once.value // 1000 <= nominal_s:
         live = live._replace(once=None)
     return live.text()
 

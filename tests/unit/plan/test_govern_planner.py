@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from foliot.model.hint import HintRows
 from foliot.model.policy import OnResume, Overlap
 from foliot.model.run import Reason, RunState, Source
 from foliot.model.spec import SpecDocument
@@ -43,6 +44,17 @@ def test_a_hinted_run_says_so_and_uses_a_one_shot_up() -> None:
     decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_000), 0)
     assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
     assert after.hints == hints(interval=50)
+
+
+def test_a_one_shot_in_the_middle_of_a_second_is_used_up_with_it() -> None:
+    rule = governed()
+    dial = ran(rule, hints=HintRows(once=hint(NOON_MS + 30_500)).text())
+    dial = edit.governed(dial, rule, NOON_MS + 10_000)
+    assert (dial.next_nominal_s, dial.next_fire_ms) == (NOON + 30, NOON_MS + 30_500)
+    assert decide(dial, rule, world_at(NOON_MS + 30_499), 0)[0].runs == []
+    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_500), 0)
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    assert after.hints is None
 
 
 def test_a_run_after_its_time_uses_a_one_shot_up() -> None:

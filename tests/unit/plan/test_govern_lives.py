@@ -1,0 +1,94 @@
+"""Adaptive schedules run after run, as an engine would decide and settle them: what holds over a whole life."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foliot.model.dial import Dial
+from foliot.model.hint import HintRow, HintRows
+from foliot.model.run import RunRow, RunState, Source
+from foliot.model.spec import SpecDocument
+from foliot.plan import edit
+from foliot.plan.decide import decide
+from foliot.plan.rule import Rule
+from foliot.plan.settle import freed
+from tests.unit.plan.governing import FIVE_MINUTES, governed
+from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
+
+FAR_MS = NOON_MS + 10**9
+
+
+class Turn(NamedTuple):
+    """One run: how late it is fired, how long it takes, whether it fails, and which one-shot is hinted meanwhile."""
+
+    late_ms: int
+    took_ms: int
+    failed: bool
+    once_ms: int | None
+
+
+turns = st.lists(
+    st.builds(
+        Turn,
+        st.integers(0, 1_500),
+        st.one_of(st.integers(0, 5_000), st.integers(0, 400_000)),
+        st.booleans(),
+        st.one_of(st.none(), st.integers(-2_000, 200_000)),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def live(rule: Rule, told: list[Turn]) -> tuple[list[RunRow], list[Dial]]:
+    """Decide and settle one run after another; return them, and the dials after each of them."""
+    dial, runs, dials = dial_of(rule), [], []
+    for turn in told:
+        assert dial.next_fire_ms is not None
+        now_ms = dial.next_fire_ms + turn.late_ms
+        decision, dial, _ = decide(dial, rule, world_at(now_ms), 0)
+        runs += decision.runs
+        if turn.once_ms is not None:
+            once = HintRow(now_ms + turn.once_ms, FAR_MS, now_ms, "ann", None)
+            dial = edit.governed(dial._replace(hints=HintRows(once=once).text()), rule, now_ms)
+        ending = RunState.FAILED if turn.failed else RunState.SUCCESS
+        dial = freed(dial, rule, ending, 0, now_ms + turn.took_ms)
+        dials.append(dial)
+    return runs, dials
+
+
+@given(turns, st.sampled_from([every(60), every(7), FIVE_MINUTES]), st.integers(0, 90_000))
+def test_each_turn_is_one_run_with_a_time_of_its_own(told: list[Turn], spec: SpecDocument, shortest: int) -> None:
+    rule = governed(spec, min_interval_ms=shortest)
+    runs, _ = live(rule, told)
+    nominals = [run.nominal_s for run in runs]
+    assert len(runs) == len(told)
+    assert nominals == sorted(set(nominals))
+    assert all(run.state is RunState.ENQUEUED and run.fire_ms <= run.decided_ms for run in runs)
+    starts = [run.decided_ms for run in runs]
+    assert all(later - earlier >= shortest for earlier, later in pairwise(starts))
+
+
+@given(turns)
+def test_a_one_shot_hint_causes_one_run_at_most(told: list[Turn]) -> None:
+    runs, _ = live(governed(every(60)), told)
+    assert sum(run.source is Source.HINT for run in runs) <= sum(turn.once_ms is not None for turn in told)
+
+
+@given(turns, st.integers(10_000, 90_000))
+def test_nothing_rests_longer_than_the_longest_interval(told: list[Turn], longest: int) -> None:
+    runs, dials = live(governed(every(3_600), max_interval_ms=longest), told)
+    for run, after in zip(runs, dials, strict=True):
+        assert after.next_fire_ms is not None
+        assert after.next_fire_ms <= max(run.decided_ms, after.last_end_ms or 0) + max(longest, 1_000)
+
+
+@given(st.lists(st.integers(0, 900), min_size=1, max_size=40))
+def test_an_interval_never_slips(late: list[int]) -> None:
+    """As long as every run starts within its second."""
+    runs, _ = live(governed(every(60)), [Turn(late_ms, 10_000, failed=False, once_ms=None) for late_ms in late])
+    assert [run.nominal_s for run in runs] == [NOON + 60 * turn for turn in range(len(late))]
