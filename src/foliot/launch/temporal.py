@@ -140,7 +140,7 @@ class TemporalExecutor(Executor):
         begun = self._begun.get(meta.delivery_id)
         if begun is not None:
             await asyncio.wait({begun})
-            return None if begun.exception() else begun.result()
+            return None if begun.cancelled() or _failure_of(begun) else begun.result()
         try:
             known = await client.get_workflow_handle(workflow_id_of(meta)).describe(rpc_timeout=CALL_S)
         except RPCError as error:
@@ -208,7 +208,7 @@ class TemporalExecutor(Executor):
     async def _begin(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
         """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
         self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request))
-        begun.add_done_callback(asyncio.Future.exception)
+        begun.add_done_callback(_failure_of)
         while len(self._begun) > self.max_active + REMEMBERED:
             self._begun.popitem(last=False)
         return await asyncio.shield(begun)
@@ -310,6 +310,11 @@ def _launch_error(error: RPCError) -> LaunchError:
         return LaunchError(f"cannot reach Temporal: {error.status.name}")
     kind = LaunchRefused if error.status in HOPELESS else LaunchError
     return kind(f"Temporal does not start it: {error.status.name}: {error.message}")
+
+
+def _failure_of(begun: asyncio.Future[Execution]) -> BaseException | None:
+    """Return why a start has failed, and have looked at it: whoever wanted to know may be gone."""
+    return None if begun.cancelled() else begun.exception()
 
 
 async def _told(call: Any) -> None:
