@@ -28,16 +28,10 @@ from foliot.model.kept import as_json, cut
 from foliot.model.run import RunState
 
 T = TypeVar("T")
-CONFIGURED = ("app", "broker", "backend", "poll_ms", "max_active")
+CONFIGURED = ("app", "broker", "backend", "timeout_ms", "poll_ms", "max_active")
 OPTIONS = ("task", "queue", "done")
 UNKNOWN = "PENDING"
 ENDED = {"SUCCESS": RunState.SUCCESS, "FAILURE": RunState.FAILED, "REVOKED": RunState.CANCELLED}
-IMPATIENT = {
-    "broker_transport_options": {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0},
-    "redis_socket_connect_timeout": 5,
-    "result_backend_transport_options": {"retry_policy": {"max_retries": 1}},
-}
-"""Of an app of our own: who waits for a server that is away keeps all others waiting, and the engine tries again."""
 
 
 class CeleryExecutor(Executor):
@@ -152,13 +146,26 @@ class CeleryExecutor(Executor):
         return Ended(state, error=cut(told, most), execution_id=task_id)
 
 
+def _impatient(timeout_s: float) -> dict[str, Any]:
+    """Return the manners of an app of our own: who waits for a server keeps all others waiting, and is tried again."""
+    once = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+    timeouts = {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
+    return {
+        "broker_connection_timeout": timeout_s,
+        "broker_transport_options": {**once, **timeouts},
+        "redis_socket_timeout": timeout_s,
+        "redis_socket_connect_timeout": timeout_s,
+        "result_backend_transport_options": {"retry_policy": once},
+    }
+
+
 def _app_of(configured: Mapping[str, Any]) -> Celery:
     path, broker = configured.get("app"), configured.get("broker")
     if (path is None) == (broker is None):
         raise InvalidField("executors.celery.app", "expected either app, an import path, or broker, a URL")
     if path is None:
         app = Celery("foliot", broker=broker, backend=configured.get("backend"), set_as_current=False)
-        app.conf.update(IMPATIENT)
+        app.conf.update(_impatient(whole(configured, "celery", "timeout_ms", 5_000) / 1000))
         return app
     module, _, name = str(path).partition(":")
     try:

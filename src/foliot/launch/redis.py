@@ -7,7 +7,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as NoConnection
-from redis.exceptions import RedisError
+from redis.exceptions import ReadOnlyError, RedisError
+from redis.exceptions import TimeoutError as NoAnswer
 
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
@@ -51,8 +52,8 @@ class RedisExecutor(Executor):
                 keys=[stream, f"{PREFIX}{stream}:{meta.delivery_id}"],
                 args=[meta.key, meta.run_id, message, self._remember_ms],
             )
-        except NoConnection:
-            raise LaunchError("cannot reach Redis") from None
+        except (NoConnection, NoAnswer, ReadOnlyError) as error:  # the last is a replica, which may become more
+            raise LaunchError(f"cannot reach Redis: {type(error).__name__}") from None
         except RedisError as error:
             raise LaunchRefused(f"Redis has not taken the message: {type(error).__name__}") from None
         return taken(meta, f"{stream}:{added.decode()}")

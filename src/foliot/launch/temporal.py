@@ -30,14 +30,13 @@ from foliot.launch.temporal_wire import close_event_of, failure_text, history_re
 from foliot.model.kept import as_json, cut
 from foliot.model.run import RunState
 
-CONFIGURED = ("address", "namespace", "api_key", "tls", "max_active")
+CONFIGURED = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active")
 OPTIONS = (
     "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done",
     "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
 )  # fmt: skip
 MEMO = "foliot"
 """The field of a workflow's memo that says which run it is."""
-CALL_S = timedelta(seconds=10)
 POLL_S = timedelta(seconds=70)
 """How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
 AGAIN_S = 1.0
@@ -93,10 +92,11 @@ class TemporalExecutor(Executor):
         self._namespace = _text(configured, "namespace", "default")
         self._api_key = _text(configured, "api_key", "") if "api_key" in configured else None
         self._tls = _tls_of(configured.get("tls"))
+        self._patience = timedelta(milliseconds=whole(configured, "temporal", "timeout_ms", 10_000))
         self.max_active = whole(configured, "temporal", "max_active", 1_000)
         self._site = site
         self._connected: Client | None = None
-        self._connecting = asyncio.Lock()
+        self._connecting: asyncio.Future[Client] | None = None
         self._begun: OrderedDict[str, asyncio.Future[Execution]] = OrderedDict()
         self._ends: OrderedDict[str, End] = OrderedDict()
 
@@ -118,14 +118,14 @@ class TemporalExecutor(Executor):
         handle = await self._handle(meta, execution_id)
         if handle is None:
             return False
-        await _told(handle.cancel(rpc_timeout=CALL_S))
+        await _told(handle.cancel(rpc_timeout=self._patience))
         return bool(meta.options.get("done", "followed") == "followed")
 
     async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
         """End the workflow by force."""
         handle = await self._handle(meta, execution_id)
         if handle is not None:
-            await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=CALL_S))
+            await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=self._patience))
 
     async def _handle(self, meta: Launch, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
         """Return the workflow of a run and whatever continues it; never another one under the same id."""
@@ -140,9 +140,9 @@ class TemporalExecutor(Executor):
         begun = self._begun.get(meta.delivery_id)
         if begun is not None:
             await asyncio.wait({begun})
-            return None if begun.exception() else begun.result()
+            return None if begun.cancelled() or _failure_of(begun) else begun.result()
         try:
-            known = await client.get_workflow_handle(workflow_id_of(meta)).describe(rpc_timeout=CALL_S)
+            known = await client.get_workflow_handle(workflow_id_of(meta)).describe(rpc_timeout=self._patience)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
@@ -154,15 +154,28 @@ class TemporalExecutor(Executor):
     # --- beginning ------------------------------------------------------------------------------------------------
 
     async def _client(self) -> Client:
-        async with self._connecting:
-            if self._connected is None:
-                try:
-                    self._connected = await Client.connect(
-                        self._address, namespace=self._namespace, api_key=self._api_key, tls=self._tls, lazy=True
-                    )
-                except (RuntimeError, ValueError) as error:
-                    raise LaunchRefused(f"Temporal cannot be reached as configured: {error}") from None
-            return self._connected
+        """Return the connection; all who want one while there is none wait for the same attempt."""
+        if self._connected is None:
+            if self._connecting is None:
+                self._connecting = asyncio.ensure_future(self._connect())
+                self._connecting.add_done_callback(self._has_tried)
+            self._connected = await asyncio.shield(self._connecting)
+        return self._connected
+
+    async def _connect(self) -> Client:
+        try:
+            async with asyncio.timeout(self._patience.total_seconds()):
+                return await Client.connect(
+                    self._address, namespace=self._namespace, api_key=self._api_key, tls=self._tls
+                )
+        except ValueError as error:
+            raise LaunchRefused(f"Temporal cannot be reached as configured: {error}") from None
+        except (RuntimeError, RPCError, TimeoutError) as error:
+            raise LaunchError(f"cannot reach Temporal at {self._address}: {type(error).__name__}") from None
+
+    def _has_tried(self, connecting: asyncio.Future[Client]) -> None:
+        self._connecting = None
+        _failure_of(connecting)
 
     async def _request(self, client: Client, dag: Any, meta: Launch) -> StartWorkflowExecutionRequest:
         options, convert = meta.options, client.data_converter
@@ -208,20 +221,18 @@ class TemporalExecutor(Executor):
     async def _begin(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
         """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
         self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request))
-        begun.add_done_callback(asyncio.Future.exception)
+        begun.add_done_callback(_failure_of)
         while len(self._begun) > self.max_active + REMEMBERED:
             self._begun.popitem(last=False)
         return await asyncio.shield(begun)
 
     async def _start(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
         try:
-            answer = await client.workflow_service.start_workflow_execution(request, timeout=CALL_S)
+            answer = await client.workflow_service.start_workflow_execution(request, timeout=self._patience)
         except RPCError as error:
             if error.status is RPCStatusCode.ALREADY_EXISTS:
                 return Execution(request.workflow_id, _begun_before(error, request))
             raise _launch_error(error) from None
-        except RuntimeError:  # the first call connects
-            raise LaunchError(f"cannot reach Temporal at {self._address}") from None
         return Execution(request.workflow_id, answer.run_id)
 
     # --- the end --------------------------------------------------------------------------------------------------
@@ -310,6 +321,11 @@ def _launch_error(error: RPCError) -> LaunchError:
         return LaunchError(f"cannot reach Temporal: {error.status.name}")
     kind = LaunchRefused if error.status in HOPELESS else LaunchError
     return kind(f"Temporal does not start it: {error.status.name}: {error.message}")
+
+
+def _failure_of(done: asyncio.Future[Any]) -> BaseException | None:
+    """Return why something has failed, and have looked at it: whoever wanted to know may be gone."""
+    return None if done.cancelled() else done.exception()
 
 
 async def _told(call: Any) -> None:

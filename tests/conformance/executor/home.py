@@ -17,7 +17,7 @@ from foliot.settings import Settings
 
 SECONDS = 60
 """After which waiting is given up."""
-QUICK = Settings(tick_ms=50, lock_ttl_ms=2_000, heartbeat_ms=500, sweep_ms=1_000, launch_retry_ms=10)
+QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 
 
 class Home(Foliot):

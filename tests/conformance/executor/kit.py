@@ -101,6 +101,11 @@ def serving() -> Iterator[Server]:
     class Listener(ThreadingHTTPServer):
         request_queue_size = 128
 
+        def handle_error(self, *given: Any) -> None:
+            """Mind only what is our own fault: clients may hang up."""
+            if not isinstance(sys.exc_info()[1], ConnectionError):
+                super().handle_error(*given)
+
     server = Listener(("127.0.0.1", 0), Handler)
     port = server.server_address[1]
     made = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")

@@ -24,7 +24,9 @@ from foliot.launch.site import Site
 from foliot.settings import Settings
 from tests.conformance.executor.home import Home
 
-SETTINGS = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
+DOOMED = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
+"""Of a worker that is to lose its lease soon."""
+HEALTHY = Settings(tick_ms=50)
 EXECUTORS = {
     "function": "foliot.launch.function:make",
     "command": "foliot.launch.command:CommandExecutor",
@@ -81,7 +83,7 @@ async def work(store: str, name: str, configured: str, fate: str) -> None:
     executor = made(name, json.loads(configured))
     if fate == "dies":
         deadly(executor, name)
-    async with Home(store, {name: executor}, SETTINGS) as home:
+    async with Home(store, {name: executor}, HEALTHY if fate == "lives" else DOOMED) as home:
         while fate == "tells" and not home.counts.get("stale_writes_rejected"):
             await pause(0.02)
         sys.stdout.write(json.dumps(home.counts) + "\n")

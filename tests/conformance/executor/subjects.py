@@ -32,7 +32,7 @@ from foliot.launch.site import Site
 from foliot.launch.temporal import TemporalExecutor
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers import LOOPBACK, free_port
+from tests.servers import LOOPBACK
 
 SITE = Site(public_url="https://foliot.example")
 LOOK_S = 0.02
@@ -49,9 +49,11 @@ class Subject:
     work: Options
     effects: Callable[[Launch], Awaitable[list[str]]]
     """What identifies each delivery of a run that its target has acted upon."""
-    unreachable: Callable[[], Executor]
-    nowhere: Options | None = None
-    """The options of a workflow whose target cannot be reached; those that work, unless said otherwise."""
+    unreachable: Callable[[int], Executor]
+    """One whose target is at a port where nobody listens, or answers."""
+    nowhere: Callable[[int], Options] | None = None
+    """The options of a workflow whose target is there; those that work, unless said otherwise."""
+    is_remote: bool = True
     fail: Options | None = None
     hold: Options | None = None
     begun: Callable[[Launch], Awaitable[None]] | None = None
@@ -99,8 +101,9 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         make,
         {"function": "tests:work"},
         effects,
-        FunctionExecutor,
-        nowhere={"function": "no_such_module:work"},
+        lambda _: FunctionExecutor(),
+        nowhere=lambda _: {"function": "no_such_module:work"},
+        is_remote=False,
         fail={"function": "tests:fail"},
         hold={"function": "tests:hold"},
         begun=lambda _: _happened(begun),
@@ -162,8 +165,9 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         make,
         {"command": "work"},
         effects,
-        make,
-        nowhere={"command": "nowhere"},
+        lambda _: make(),
+        nowhere=lambda _: {"command": "nowhere"},
+        is_remote=False,
         fail={"command": "fail"},
         hold={"command": "hold"},
         begun=lambda _: said(b"begun"),
@@ -191,14 +195,18 @@ def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     def make(port: str = server.allow) -> Executor:
         return HttpExecutor({"allow": [port], "secrets": {"team": SECRET}}, SITE)
 
-    port = free_port()
     headers = {"Authorization": f"Bearer {CANARY}"}
+
+    def nowhere(port: int) -> Options:
+        url = f"http://{LOOPBACK}:{port}/?token={CANARY}"
+        return {"url": url, "headers": headers, "secret": "team", "timeout_ms": 300}
+
     return Subject(
         make,
         {"url": f"{server.url}/work"},
         effects,
-        lambda: make(f"{LOOPBACK}:{port}"),
-        nowhere={"url": f"http://{LOOPBACK}:{port}/?token={CANARY}", "headers": headers, "secret": "team"},
+        lambda port: make(f"{LOOPBACK}:{port}"),
+        nowhere=nowhere,
         fail={"url": f"{server.url}/fail"},
         hold={"url": f"{server.url}/hold"},
         begun=begun,
@@ -230,12 +238,12 @@ def jetstream(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         ids = [(each.headers or {})["Nats-Msg-Id"] for each in found]
         return [each for each in ids if each.startswith(launch.key)]
 
-    nowhere = f"nats://user:{CANARY}@{LOOPBACK}:{free_port()}"
+    nowhere = f"nats://user:{CANARY}@{LOOPBACK}"
     return Subject(
         lambda: NatsExecutor({"servers": [url]}, SITE),
         {"subject": f"{name}.runs"},
         effects,
-        lambda: NatsExecutor({"servers": nowhere, "timeout_ms": 200}, SITE),
+        lambda port: NatsExecutor({"servers": f"{nowhere}:{port}", "timeout_ms": 300}, SITE),
         has_result=False,
         configured={"servers": [url]},
         around=around,
@@ -251,12 +259,12 @@ def redis(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
             entries: Any = await client.xrange(name)
             return [fields[b"key"].decode() for _, fields in entries if fields[b"key"].decode() == launch.key]
 
-    nowhere = f"redis://user:{CANARY}@{LOOPBACK}:{free_port()}/0"
+    nowhere = f"redis://user:{CANARY}@{LOOPBACK}"
     return Subject(
         lambda: RedisExecutor({"url": url}, SITE),
         {"stream": name},
         effects,
-        lambda: RedisExecutor({"url": nowhere, "timeout_ms": 200}, SITE),
+        lambda port: RedisExecutor({"url": f"{nowhere}:{port}/0", "timeout_ms": 300}, SITE),
         has_result=False,
         configured={"url": url},
     )
@@ -290,13 +298,16 @@ def celery(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
                     return
                 await pause(LOOK_S)
 
-    nowhere = f"redis://user:{CANARY}@{LOOPBACK}:{free_port()}/0"
+    def nowhere(port: int) -> Executor:
+        away = f"redis://user:{CANARY}@{LOOPBACK}:{port}/0"
+        return CeleryExecutor({"broker": away, "backend": away, "timeout_ms": 300}, SITE)
+
     configured = {"broker": url, "backend": url, "poll_ms": 20}
     return Subject(
         lambda: CeleryExecutor(configured, SITE),
         {"task": f"{tasks}.work"},
         effects,
-        lambda: CeleryExecutor({"broker": nowhere, "backend": nowhere}, SITE),
+        nowhere,
         fail={"task": f"{tasks}.fail"},
         hold={"task": f"{tasks}.hold"},
         begun=begun,
@@ -328,8 +339,8 @@ def temporal(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
             with pytest.raises(WorkflowFailureError):
                 await clients[0].get_workflow_handle(each.id).result()
 
-    def nowhere() -> Executor:
-        configured = {"address": f"{LOOPBACK}:{free_port()}", "api_key": CANARY, "tls": False}
+    def nowhere(port: int) -> Executor:
+        configured = {"address": f"{LOOPBACK}:{port}", "api_key": CANARY, "tls": False, "timeout_ms": 300}
         return TemporalExecutor(configured, SITE)
 
     queue = {"task_queue": QUEUE}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from foliot.launch.registry import offered
 from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
+from tests.servers import LOOPBACK, free_port
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -50,7 +52,8 @@ def wanted(options: Options | None) -> Options:
 
 
 def test_every_executor_that_is_installed_is_here() -> None:
-    assert set(offered()) <= set(SUBJECTS)
+    """But for the one whose contract is that of a transaction: tests/conformance/engine/test_transactional.py."""
+    assert set(offered()) - {"postgres"} <= set(SUBJECTS)
 
 
 def test_it_works(subject: Subject, name: str) -> None:
@@ -85,18 +88,37 @@ async def _outcome(executor: Executor, launch: Launch) -> Ended:
     return ended
 
 
-def test_nobody_is_there(subject: Subject, name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """It is worth another try, and what was to be sent, or to be shown at the door, is told to nobody."""
+@contextmanager
+def port_of(what: str) -> Iterator[int]:
+    """A port where nobody listens, or where somebody does who never says a word."""
+    if what == "nobody":
+        yield free_port()
+        return
+    with socket.create_server((LOOPBACK, 0)) as mute:
+        yield mute.getsockname()[1]
+
+
+@pytest.mark.parametrize("what", ["nobody", "mute"])
+def test_nobody_is_there(subject: Subject, name: str, what: str, caplog: pytest.LogCaptureFixture) -> None:
+    """It is worth another try, or was too slow; what was to be sent, or to be shown at the door, is told to nobody."""
+    if what == "mute" and not subject.is_remote:
+        pytest.skip("it has nobody to talk to")
     caplog.set_level(logging.DEBUG)
-    launch = launch_of(subject.nowhere or subject.work, payload=CANARY, schedule_id=name)
 
-    async def story(_: Executor) -> str:
-        async with aclosing(subject.unreachable()) as executor:
-            with pytest.raises(LaunchError) as caught:
-                await executor.run(CANARY, launch)
-            return f"{_everything(caught.value)} {executor!r} {launch!r}"
+    async def story() -> str:
+        with port_of(what) as port:
+            options = subject.work if subject.nowhere is None else subject.nowhere(port)
+            launch = launch_of(options, payload=CANARY, schedule_id=name)
+            async with asyncio.timeout(SECONDS), aclosing(subject.unreachable(port)) as executor:
+                try:
+                    ended = await executor.run(CANARY, launch)
+                except LaunchError as error:
+                    return f"{_everything(error)} {executor!r} {launch!r}"
+                assert isinstance(ended, Ended)
+                assert (ended.state, what) == (RunState.TIMED_OUT, "mute")
+                return f"{ended} {executor!r} {launch!r}"
 
-    assert CANARY not in told(subject, story)
+    assert CANARY not in asyncio.run(story())
     assert CANARY not in caplog.text
 
 

@@ -256,6 +256,26 @@ def test_what_is_sent_is_never_in_an_error_or_a_log(
     assert CANARY in server.seen[0].headers["authorization"]
 
 
+@pytest.mark.parametrize(
+    ("headers", "shown"),
+    [
+        ({"Authorization": f"Bearer {CANARY}"}, '"Bearer …"'),
+        ({"X-Api-Key": CANARY}, '"…"'),
+        ({"Cookie": f"a=1; session={CANARY}"}, '"a=1; …"'),
+        ({"X-Token": "short"}, '"short"'),
+        ({"Accept": "application/json"}, '"application/json"'),
+    ],
+)
+def test_a_target_that_repeats_what_it_was_sent(server: Server, headers: dict[str, str], shown: str) -> None:
+    (name,) = headers
+    server.answer = lambda seen: (200, {}, seen.headers[name.lower()].encode())
+    assert called(server, {"headers": headers}) == Ended(result=shown)
+    server.answer = lambda seen: (400, {}, seen.headers[name.lower()].encode())
+    with pytest.raises(LaunchRefused) as caught:
+        called(server, {"headers": headers})
+    assert str(caught.value) == f"the target answered 400: {shown[1:-1]}"
+
+
 def test_many_at_once_are_all_answered(server: Server) -> None:
     server.answer = lambda seen: (200, {}, b"1")
 
