@@ -10,7 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from foliot.operations import adaptive, control, keys, launches, reports, schedules, targets, work, workflows
+from foliot.operations import (
+    adaptive,
+    control,
+    keys,
+    launches,
+    reports,
+    schedules,
+    steering,
+    targets,
+    work,
+    workflows,
+)
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -84,6 +95,9 @@ class AsyncMethods(ABC):
     reset_failures = _Async(adaptive.reset_failures)
     runs = _Async(ledger.runs, writes=False)
     get_run = _Async(ledger.run, writes=False)
+    cancel_run = _Async(steering.cancel_run)
+    terminate_run = _Async(steering.terminate_run)
+    retry_run = _Async(steering.retry_run)
     spans = _Async(ledger.spans, writes=False)
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
@@ -134,6 +148,9 @@ class SyncMethods(ABC):
     reset_failures = _Sync(adaptive.reset_failures)
     runs = _Sync(ledger.runs, writes=False)
     get_run = _Sync(ledger.run, writes=False)
+    cancel_run = _Sync(steering.cancel_run)
+    terminate_run = _Sync(steering.terminate_run)
+    retry_run = _Sync(steering.retry_run)
     spans = _Sync(ledger.spans, writes=False)
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)

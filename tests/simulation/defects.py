@@ -102,8 +102,8 @@ def pause_read_before_the_lock(patches: Patches) -> None:
     patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
     fire = Firing._fire
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[Dial], budget: int) -> Any:
-        return fire(self, transaction, now_ms, [dial._replace(paused=False) for dial in dials], budget)
+    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[DialRow], budget: int) -> Any:
+        return fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in dials], budget)
 
     patches.set(Firing, "_fire", blind)
 
@@ -312,7 +312,8 @@ def delete_does_not_silence(patches: Patches) -> None:
     def closed(dial: Dial, rule_: Any, now_ms: int) -> Any:
         return edit.Edited(dial._replace(closed=True), [])
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[Dial], budget: int) -> Any:
+    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
+        dials = [Dial._make(row) for row in rows]
         answer = fire(self, transaction, now_ms, [dial._replace(closed=False) for dial in dials], budget)
         transaction.rows("lock_dials", {"keys": []})
         for dial in dials:

@@ -61,6 +61,10 @@ SETTINGS = Settings(
 )
 
 
+CRASHED = "mistake: "
+"""How a violation begins that no checker has found: something has raised what nobody expected."""
+
+
 class SilentProbe(Probe):
     """Warnings are what a story is made of; nobody wants to read them."""
 
@@ -72,7 +76,7 @@ class SilentProbe(Probe):
         self.count("warnings")
 
     def unexpected(self, what: str, error: Exception) -> None:
-        self._mistakes.append(f"mistake: {what}: {error!r}")
+        self._mistakes.append(f"{CRASHED}{what}: {error!r}")
 
 
 class Verdict(NamedTuple):

@@ -20,7 +20,19 @@ from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, 
 from foliot.model.spec import NamedCalendar
 from foliot.model.verification import Verification
 from foliot.model.work import Assignment, Beaten, Queue, Worker
-from foliot.operations import adaptive, control, declared, keys, launches, reports, schedules, targets, work, workflows
+from foliot.operations import (
+    adaptive,
+    control,
+    declared,
+    keys,
+    launches,
+    reports,
+    schedules,
+    steering,
+    targets,
+    work,
+    workflows,
+)
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.declared import Declared
@@ -98,6 +110,9 @@ ROUTES = (
     Route("GET", f"{_ONE}/spans", Role.READER, ledger.spans, tuple[SpanRecord, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, proof.verify, Verification, _SCHEDULE),
     Route("GET", "/runs/{run_id}", Role.READER, ledger.run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/cancel", Role.OPERATOR, steering.cancel_run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/terminate", Role.OPERATOR, steering.terminate_run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/retry", Role.OPERATOR, steering.retry_run, Run, _RUN, 201),
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, launches.start_run, bool, _WORKFLOW, 201),
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),

@@ -292,7 +292,7 @@ class Engine:
         answered = await self._membership.lead(partial(self._reporting.due, limit=limit))
         if answered.found:
             self._tell_settled(answered.outcomes, answered.settled)
-            self._begin_settled(answered.settled, answered.too_late)
+            self._begin_settled(answered.settled, answered.to_end)
         return answered.found
 
     async def _take(self, step: Work[Fired]) -> int:

@@ -17,11 +17,11 @@ from foliot.store.base import Transaction
 
 
 class Answered(NamedTuple):
-    """What a step has written: outcomes, what they set free, and runs whose target is too late."""
+    """What a step has written: outcomes, what they set free, and runs that their targets are to end."""
 
     outcomes: list[Outcome]
     settled: Settled
-    too_late: list[RunRow]
+    to_end: list[RunRow]
     found: int
 
     @property
@@ -52,12 +52,32 @@ class Reporting:
         now_ms = transaction.now_ms()
         rows = transaction.answered_runs(now_ms, limit)
         rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
-        silent = [row for row in rows if row.report is None]
+        unasked = [row for row in rows if _is_to_be_asked(row)]
+        transaction.asked_to_end(
+            [(*row.id, row.attempt) for row in unasked], now_ms + self._instance.settings.lock_ttl_ms
+        )
+        silent = [row for row in rows if row.report is None and row not in unasked]
         too_late = [row for row in silent if _is_over(row, rules.get((row.schedule_key, row.version)), now_ms)]
         transaction.relaunch_runs([(*row.id, row.attempt) for row in silent if row not in too_late])
         outcomes = [_reported(row) for row in rows if row.report is not None]
         outcomes += [_timed_out(row, rules.get((row.schedule_key, row.version))) for row in too_late]
-        return Answered(outcomes, self._settling.settle(transaction, outcomes), too_late, len(rows))
+        to_end = [*too_late, *unasked, *(_forced(row) for row in rows if row.report is not None and _is_forced(row))]
+        return Answered(outcomes, self._settling.settle(transaction, outcomes), to_end, len(rows))
+
+
+def _is_to_be_asked(row: RunRow) -> bool:
+    """Whether somebody wants the end of a run, and its target has not been told so."""
+    return row.report is None and row.cancel_requested and row.reason != Reason.CANCEL_REQUESTED
+
+
+def _is_forced(row: RunRow) -> bool:
+    """Whether a run has ended by force, at whose target it may go on."""
+    said = json.loads(row.report or "{}")
+    return said.get("state") == RunState.TERMINATED and row.owner is None and row.execution_id is not None
+
+
+def _forced(row: RunRow) -> RunRow:
+    return row._replace(state=RunState.TERMINATED)
 
 
 def _reported(row: RunRow) -> Outcome:

@@ -56,13 +56,18 @@ def runs(  # noqa: PLR0913 - what a list can be about
 
 def run(session: Session, run_id: str) -> Run:
     """Return one run."""
-    parts = str(run_id).split("-")
-    wanted = RunId(*map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else None
+    wanted = read_run_id(run_id)
     row = None if wanted is None else session.transaction.run_by_id(wanted)
     schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
     if row is None or schedule is None or schedule.namespace != session.namespace:
         raise NotFound(f"there is no run {shown(run_id)}")
     return run_view(row, schedule)
+
+
+def read_run_id(run_id: object) -> RunId | None:
+    """Return what a run's id says, if it is one."""
+    parts = str(run_id).split("-")
+    return RunId(*map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else None
 
 
 def _open_runs(session: Session, dial: Dial) -> list[RunRow]:

@@ -113,6 +113,11 @@ def woken(dial: Dial, now_ms: int) -> Dial:
     return dial._replace(next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms))
 
 
+def unqueued(dial: Dial, *, buffered: bool) -> Dial:
+    """Return the dial after a run that waited was cancelled; one that was only planned is not counted there."""
+    return dial._replace(waiting=dial.waiting - buffered)
+
+
 def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:
     """Return the dial under a new version.
 

@@ -148,6 +148,25 @@ class LedgerStatements(Sending):
         whose = {"namespace": namespace, "worker": worker, "queues": list(queues)}
         return self._runs("take_runs", now_ms=now_ms, until_ms=until_ms, limit=limit, **whose)
 
+    def request_cancel(self, run: RunId, now_ms: int) -> RunRow | None:
+        """Ask for the end of a run in flight, whoever executes it; return it, unless it is over."""
+        found = self._runs(
+            "request_cancel", key=run.schedule_key, nominal_s=run.nominal_s, origin=run.origin, now_ms=now_ms
+        )
+        return found[0] if found else None
+
+    def asked_to_end(self, held: Sequence[HeldRun], until_ms: int) -> None:
+        """Note that the targets of runs have been asked to end them, and when to look again."""
+        for key, nominal_s, origin, fence in held:
+            params = {"key": key, "nominal_s": nominal_s, "origin": origin, "fence": fence, "until_ms": until_ms}
+            self.rows("asked_to_end", params)
+
+    def drop_run(self, run: RunId, reason: str, now_ms: int) -> RunRow | None:
+        """End a run that waits; return it, unless it does so no longer."""
+        params = {"key": run.schedule_key, "nominal_s": run.nominal_s, "origin": run.origin}
+        found = self._runs("drop_run", reason=reason, now_ms=now_ms, **params)
+        return found[0] if found else None
+
     def waiting_in_queues(self, namespace: str, now_ms: int) -> list[tuple[str, int, int]]:
         """Return the queues in which runs wait for somebody to take them, how many, and since when."""
         return [

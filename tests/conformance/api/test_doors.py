@@ -15,5 +15,10 @@ def test_every_door_answers_alike(door: SyncMethods, direct: SyncMethods, title:
 
 
 def test_the_stories_use_every_operation() -> None:
+    """But for keys, which are never alike: tests/conformance/api/test_gate.py."""
     told_of = {name for story in STORIES.values() for name, _, _ in story}
-    assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= told_of
+    assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= told_of | {
+        "create_key",
+        "list_keys",
+        "revoke_key",
+    }

@@ -278,6 +278,29 @@ CROSS JOIN LATERAL (
 WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
+-- name: request_cancel
+-- Index schedule_runs_once.  Whoever holds it looks by themselves; one that is executed elsewhere is looked at now.
+UPDATE schedule_runs SET
+    cancel_requested = true, due_ms = CASE WHEN owner IS NULL THEN %(now_ms)s ELSE due_ms END
+WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s
+  AND state IN ('ENQUEUED', 'STARTED') AND report IS NULL
+RETURNING {run};
+
+-- name: asked_to_end
+-- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
+UPDATE schedule_runs SET reason = 'cancel_requested', due_ms = %(until_ms)s
+WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s AND attempt = %(fence)s
+  AND state = 'STARTED' AND owner IS NULL AND report IS NULL
+RETURNING schedule_key;
+
+-- name: drop_run
+-- Index schedule_runs_once.
+UPDATE schedule_runs SET
+    state = 'CANCELLED', reason = %(reason)s, due_ms = NULL, queued_ms = NULL, finished_ms = %(now_ms)s
+WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s
+  AND state IN ('PLANNED', 'BUFFERED')
+RETURNING {run};
+
 -- name: terminate_runs
 -- Index schedule_runs_once, the newest first.
 UPDATE schedule_runs r SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ended_ms

@@ -209,6 +209,29 @@ WHERE run_number IN (
 )
 RETURNING {run};
 
+-- name: request_cancel
+-- Index schedule_runs_once.  Whoever holds it looks by themselves; one that is executed elsewhere is looked at now.
+UPDATE schedule_runs SET
+    cancel_requested = 1, due_ms = CASE WHEN owner IS NULL THEN :now_ms ELSE due_ms END
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
+  AND state IN ('ENQUEUED', 'STARTED') AND report IS NULL
+RETURNING {run};
+
+-- name: asked_to_end
+-- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
+UPDATE schedule_runs SET reason = 'cancel_requested', due_ms = :until_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND attempt = :fence
+  AND state = 'STARTED' AND owner IS NULL AND report IS NULL
+RETURNING schedule_key;
+
+-- name: drop_run
+-- Index schedule_runs_once.
+UPDATE schedule_runs SET
+    state = 'CANCELLED', reason = :reason, due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
+  AND state IN ('PLANNED', 'BUFFERED')
+RETURNING {run};
+
 -- name: terminate_runs
 -- Index schedule_runs_once, the newest first.
 UPDATE schedule_runs SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ?3

@@ -1,0 +1,129 @@
+"""Single runs: cancelled, ended by force, run once more."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot.engine.reporting import Reporting
+from foliot.errors import Conflict, NotFound
+from foliot.model.run import RunId, RunState
+from foliot.model.schedule import Run
+from foliot.operations import runs, steering, work
+from tests.conformance.operations.kit import Bench, Worker
+
+
+def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
+    """Let an engine write down what was said; return which runs their targets are to end, and how."""
+    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    return [(str(row.id), row.state) for row in found.to_end]
+
+
+def now(bench: Bench, run: Run) -> Run:
+    return bench.ask(runs.run, run.run_id)
+
+
+def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
+    bench.create(queue="elsewhere")
+    run = bench.trigger()
+    bench.ask(steering.cancel_run, run.run_id)
+    assert answer(bench, bench.worker()) == []
+    ended = now(bench, run)
+    assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
+    assert bench.get().in_flight == 0
+    with pytest.raises(Conflict, match="is over: CANCELLED"):
+        bench.ask(steering.cancel_run, run.run_id)
+
+
+@pytest.mark.parametrize("end", [steering.cancel_run, steering.terminate_run])
+def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
+    bench.create(overlap_policy="queue")
+    engine = bench.worker()
+    bench.go("08:01")
+    engine.on_time()
+    bench.go("08:02")
+    engine.on_time()
+    waiting = bench.runs()[-1]
+    assert waiting.state == RunState.BUFFERED
+    bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
+    assert bench.story() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
+    assert bench.get().waiting == 0
+
+
+def test_a_planned_run_is_not_planned_any_more(bench: Bench) -> None:
+    bench.create(catchup_policy="spread")
+    bench.go("08:05:30")
+    bench.worker().catch_up()
+    planned = next(run for run in bench.runs() if run.state == RunState.PLANNED)
+    bench.ask(steering.cancel_run, planned.run_id)
+    assert now(bench, planned).state == RunState.CANCELLED
+    assert bench.get().waiting == 0
+
+
+def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
+    bench.create()
+    engine = bench.worker()
+    bench.go("08:01")
+    engine.on_time()
+    (run,) = bench.runs()
+    bench.ask(steering.cancel_run, run.run_id, request_id="c1")
+    bench.ask(steering.cancel_run, run.run_id, request_id="c1")
+    row = engine.launched[0][0]
+    held = [(*row.id, row.attempt)]
+    assert bench.read(lambda t: t.check_runs(held)) == {row.id: True}
+    assert now(bench, run).state == RunState.ENQUEUED, "how it ends is for it to say"
+
+
+def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) -> None:
+    bench.create(queue="reports")
+    run = bench.trigger()
+    worker = bench.ask(work.join_work, "w", queues=["reports"])
+    (given,) = bench.ask(work.take_work, worker.worker_id, queues=["reports"])
+    bench.ask(steering.cancel_run, run.run_id)
+    engine = bench.worker("reports")
+    assert answer(bench, engine) == [(run.run_id, "STARTED")]
+    assert answer(bench, engine) == []
+    beaten = bench.ask(work.beat_work, worker.worker_id, queues=["reports"], tokens=[given.token])
+    assert beaten.to_cancel == (given.token,)
+    bench.clock.advance(121)
+    answer(bench, engine)
+    fired = bench.write(lambda t: engine.rescuing.claim(t, 10))
+    assert [str(row.id) for row, _ in fired.forsaken] == [run.run_id], "nobody begins with it again"
+
+
+def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
+    bench.create(queue="reports")
+    run = bench.trigger()
+    worker = bench.ask(work.join_work, "w", queues=["reports"])
+    bench.ask(work.take_work, worker.worker_id, queues=["reports"])
+    bench.ask(steering.terminate_run, run.run_id)
+    assert answer(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
+    ended = now(bench, run)
+    assert (ended.state, ended.error) == (RunState.TERMINATED, "terminated on request")
+    assert bench.get().in_flight == 0
+
+
+def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
+    bench.create(payload={"n": 1})
+    run = bench.trigger(payload={"n": 2})
+    with pytest.raises(Conflict, match="not over yet"):
+        bench.ask(steering.retry_run, run.run_id)
+    bench.ask(steering.terminate_run, run.run_id)
+    answer(bench, bench.worker())
+    bench.clock.advance(3_600)
+    again = bench.ask(steering.retry_run, run.run_id, request_id="r1")
+    assert again == bench.ask(steering.retry_run, run.run_id, request_id="r1")
+    assert (again.scheduled_for, again.source) == (run.scheduled_for, "trigger")
+    assert again.key != run.key
+    row = bench.read(lambda t: t.run_by_id(RunId(*map(int, again.run_id.split("-")))))
+    assert row is not None
+    assert row.payload == '{"n":2}'
+
+
+def test_a_run_that_is_not_there(bench: Bench) -> None:
+    bench.create()
+    run = bench.trigger()
+    for operation in (steering.cancel_run, steering.terminate_run, steering.retry_run):
+        with pytest.raises(NotFound):
+            bench.ask(operation, "1-2-3")
+        with pytest.raises(NotFound):
+            bench.ask(operation, run.run_id, namespace="elsewhere")
