@@ -28,6 +28,7 @@ from foliot.operations import (
     launches,
     reports,
     schedules,
+    service,
     steering,
     targets,
     work,
@@ -57,6 +58,12 @@ class Route:
     tag: str
     status: int = 200
     whole: str | None = None
+    prefix: str = PREFIX
+
+    @property
+    def address(self) -> str:
+        """Return the whole path."""
+        return f"{self.prefix}{self.path}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
 _WORK, _KEYS = "workers", "keys"
-_ONE = "/schedules/{schedule_id}"
+_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other names"
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, schedules.list_schedules, Page[Schedule], _SCHEDULE),
@@ -140,4 +147,15 @@ ROUTES = (
     Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
+    # What older services are called: docs/reference/rest.md#other-names
+    Route("POST", "/schedules/upsert", Role.EDITOR, service.upsert_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", "/schedules/pause", Role.OPERATOR, service.pause_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("GET", _ONE, Role.READER, service.show_schedule, service.Shown, _SERVICE, prefix=""),
+    Route("DELETE", _ONE, Role.EDITOR, service.delete_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", "/run-launcher/start", Role.OPERATOR, service.launch_run, service.Started, _SERVICE, prefix=""),
+    Route("GET", "/api/cron", Role.READER, service.list_cron, Page[service.CronJob], _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/pause", Role.OPERATOR, service.pause_cron, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/resume", Role.OPERATOR, service.resume_cron, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/trigger", Role.OPERATOR, service.trigger_cron, Run, _SERVICE, 201, prefix=""),
+    Route("GET", "/api/queues", Role.READER, work.list_queues, tuple[Queue, ...], _SERVICE, prefix=""),
 )

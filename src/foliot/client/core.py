@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple, get_type_hints
 from urllib.parse import quote, urlencode, urlsplit
 
-from foliot.api.routes import PREFIX, ROUTES, Route
+from foliot.api.routes import ROUTES, Route
 from foliot.client.raising import error_of
 from foliot.errors import InvalidField, StoreUnavailable
 from foliot.model.plain import to_plain
@@ -93,7 +93,7 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
     else:
         body = _json(rest[route.whole] if route.whole else rest)
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
-    target = f"{address.path}{PREFIX}{path}" + (f"?{urlencode(query)}" if query else "")
+    target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
     return Question(route.method, target, headers, body, route.answer)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from foliot.api.rest import gate
 from foliot.api.roles import Role
-from foliot.api.routes import PREFIX, ROUTES, Route
+from foliot.api.routes import ROUTES, Route
 from foliot.configuration import load
 from foliot.model.key import NewKey
 from foliot.operations import keys
@@ -44,7 +44,7 @@ class World:
 
     def ask(self, method: str, path: str, key: str | None, body: object = None) -> Answer:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        return self.http(method, f"{PREFIX}{path}", body, **headers)
+        return self.http(method, path, body, **headers)
 
     def close(self) -> None:
         self.http.close()
@@ -61,7 +61,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 def filled(route: Route) -> str:
-    return re.sub(r"{\w+}", "1", route.path)
+    return re.sub(r"{\w+}", "1", route.address)
 
 
 def body_of(route: Route) -> object:
@@ -90,44 +90,44 @@ def test_every_route_wants_somebody(world: World) -> None:
 def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
     """An administrator elsewhere learns nothing, not even that a namespace is there."""
     mine, theirs = world.key("admin", "mine").secret, world.key("admin", "theirs").secret
-    made = world.ask("PUT", "/schedules/1?namespace=mine", mine, {"cron": "@daily", "function": "a:b"})
+    made = world.ask("PUT", "/api/v1/schedules/1?namespace=mine", mine, {"cron": "@daily", "function": "a:b"})
     assert made.status == 200
     for route in ROUTES:
         if route.role is Role.PUBLIC:
             continue
         answer = world.ask(route.method, f"{filled(route)}?namespace=mine", theirs, body_of(route))
         assert (answer.status, answer.said["code"]) == (404, "not_found"), (route.method, route.path)
-    assert world.ask("GET", "/schedules/1", mine).status == 200, "without a name, the caller's own is meant"
-    assert world.ask("GET", "/schedules/1", theirs).status == 404
+    assert world.ask("GET", "/api/v1/schedules/1", mine).status == 200, "without a name, the caller's own is meant"
+    assert world.ask("GET", "/api/v1/schedules/1", theirs).status == 404
 
 
 def test_a_key_for_all_namespaces(world: World) -> None:
     everywhere = world.key("reader", "*").secret
-    assert world.ask("GET", "/schedules?namespace=anything", everywhere).status == 200
-    assert world.ask("PUT", "/schedules/1?namespace=anything", everywhere, {}).status == 403
+    assert world.ask("GET", "/api/v1/schedules?namespace=anything", everywhere).status == 200
+    assert world.ask("PUT", "/api/v1/schedules/1?namespace=anything", everywhere, {}).status == 403
 
 
 def test_keys_are_made_listed_and_revoked_by_administrators(world: World) -> None:
     admin = world.key("admin")
-    made = world.ask("POST", "/keys", admin.secret, {"name": "ci", "role": "editor"})
+    made = world.ask("POST", "/api/v1/keys", admin.secret, {"name": "ci", "role": "editor"})
     assert made.status == 201
     secret, key_id = made.said["secret"], made.said["key"]["key_id"]
     assert re.fullmatch(r"flt_[0-9a-f]{12}_[0-9a-f]{48}", secret)
-    listed = world.ask("GET", "/keys", admin.secret)
+    listed = world.ask("GET", "/api/v1/keys", admin.secret)
     assert {each["key_id"] for each in listed.said["items"]} == {admin.key.key_id, key_id}
     assert secret.encode() not in listed.body
-    assert world.ask("GET", "/schedules", secret).status == 200
-    assert world.ask("DELETE", f"/keys/{key_id}", admin.secret).said is True
-    assert world.ask("GET", "/schedules", secret).status == 401
-    assert world.ask("DELETE", "/keys/nobody", admin.secret).status == 404
+    assert world.ask("GET", "/api/v1/schedules", secret).status == 200
+    assert world.ask("DELETE", f"/api/v1/keys/{key_id}", admin.secret).said is True
+    assert world.ask("GET", "/api/v1/schedules", secret).status == 401
+    assert world.ask("DELETE", "/api/v1/keys/nobody", admin.secret).status == 404
 
 
 def test_a_key_ends_when_it_was_to(world: World) -> None:
     ends = datetime.fromtimestamp(BEGIN + 60, UTC)
     key = world.key("reader", expires_at=ends).secret
-    assert world.ask("GET", "/schedules", key).status == 200
+    assert world.ask("GET", "/api/v1/schedules", key).status == 200
     world.clock.advance(60)
-    assert world.ask("GET", "/schedules", key).status == 401
+    assert world.ask("GET", "/api/v1/schedules", key).status == 401
 
 
 def test_only_a_hash_of_a_key_is_kept(world: World) -> None:
@@ -150,20 +150,20 @@ def test_only_a_hash_of_a_key_is_kept(world: World) -> None:
     ],
 )
 def test_what_is_no_key_opens_nothing(world: World, shown: str) -> None:
-    answer = world.http("GET", f"{PREFIX}/schedules", Authorization=shown)
+    answer = world.http("GET", "/api/v1/schedules", Authorization=shown)
     assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
     assert shown.partition(" ")[2] not in answer.said["detail"] or not shown.partition(" ")[2]
 
 
 def test_a_key_with_the_wrong_secret_opens_nothing(world: World) -> None:
     key = world.key("admin").secret
-    assert world.ask("GET", "/schedules", key[:-1] + ("0" if key[-1] != "0" else "1")).status == 401
+    assert world.ask("GET", "/api/v1/schedules", key[:-1] + ("0" if key[-1] != "0" else "1")).status == 401
 
 
 def test_who_changes_something_is_in_the_audit(world: World) -> None:
     key = world.key("editor")
-    world.ask("PUT", "/schedules/1", key.secret, {"cron": "@daily", "function": "a:b"})
-    change = world.ask("GET", "/schedules/1/history", key.secret).said["items"][0]
+    world.ask("PUT", "/api/v1/schedules/1", key.secret, {"cron": "@daily", "function": "a:b"})
+    change = world.ask("GET", "/api/v1/schedules/1/history", key.secret).said["items"][0]
     assert change["actor"] == f"key {key.key.key_id} (test)"
 
 
@@ -183,18 +183,18 @@ def test_a_body_that_is_too_large_and_too_many_requests() -> None:
     world = World(max_body_bytes=1_000, requests_per_s=5)
     try:
         key = world.key("editor").secret
-        answer = world.ask("PUT", "/schedules/1", key, {"payload": "x" * 2_000})
+        answer = world.ask("PUT", "/api/v1/schedules/1", key, {"payload": "x" * 2_000})
         assert (answer.status, answer.said["code"]) == (413, "too_large")
-        statuses = [world.ask("GET", "/schedules", key).status for _ in range(20)]
+        statuses = [world.ask("GET", "/api/v1/schedules", key).status for _ in range(20)]
         assert 429 in statuses
         assert statuses[0] == 200
-        assert world.ask("GET", "/schedules", "another").status == 401, "each caller has a bound of their own"
+        assert world.ask("GET", "/api/v1/schedules", "another").status == 401, "each caller has a bound of their own"
     finally:
         world.close()
 
 
 def test_browsers_are_told_to_be_careful(world: World) -> None:
-    headers = world.ask("GET", "/schedules", world.key("reader").secret).headers
+    headers = world.ask("GET", "/api/v1/schedules", world.key("reader").secret).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"
     assert headers["x-frame-options"] == "DENY"

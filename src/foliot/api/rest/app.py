@@ -55,7 +55,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(Exception, problems.answer_mistake)
     for route in ROUTES:
-        app.add_route(f"{PREFIX}{route.path}", _endpoint(service, route), [route.method], name=route.name)
+        app.add_route(route.address, _endpoint(service, route), [route.method], name=route.name)
     document = describe(service.version)
 
     async def healthz(_request: Request) -> Response:

@@ -10,7 +10,7 @@ from foliot.api.rest.documents import SCHEDULE_DOCUMENT
 from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
-from foliot.api.routes import PREFIX, ROUTES, Route
+from foliot.api.routes import ROUTES, Route
 
 ERRORS = {
     400: "Something in the request cannot be right; the field is named.",
@@ -66,7 +66,7 @@ def describe(version: str) -> Schema:
     schemas.named["ScheduleDocument"] = SCHEDULE_DOCUMENT
     paths: dict[str, Schema] = {}
     for route in ROUTES:
-        paths.setdefault(f"{PREFIX}{route.path}", {})[route.method.lower()] = _operation(route, schemas)
+        paths.setdefault(route.address, {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Foliot", "version": version, "description": "Schedules, and what became of every tick."},
@@ -82,7 +82,7 @@ def describe(version: str) -> Schema:
 def _operation(route: Route, schemas: Schemas) -> Schema:
     summary, _, more = (inspect.getdoc(route.operation) or "").partition("\n")
     described: Schema = {
-        "operationId": re.sub(r"\W+", "_", f"{route.method.lower()}{route.path}").strip("_"),
+        "operationId": re.sub(r"\W+", "_", f"{route.method.lower()}{route.address}").strip("_"),
         "summary": summary.rstrip("."),
         "tags": [route.tag],
         "parameters": _parameters(route, schemas),
