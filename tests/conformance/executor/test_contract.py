@@ -52,8 +52,11 @@ def wanted(options: Options | None) -> Options:
 
 
 def test_every_executor_that_is_installed_is_here() -> None:
-    """But for the one whose contract is that of a transaction: tests/conformance/engine/test_transactional.py."""
-    assert set(offered()) - {"postgres"} <= set(SUBJECTS)
+    """But for the one whose contract is that of a transaction: tests/conformance/engine/test_transactional.py.
+
+    And for the one whose server is not everywhere: test_rabbitmq.py.
+    """
+    assert set(offered()) - {"postgres", "rabbitmq"} <= set(SUBJECTS)
 
 
 def test_it_works(subject: Subject, name: str) -> None:
