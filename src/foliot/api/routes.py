@@ -19,7 +19,7 @@ from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
 from foliot.model.verification import Verification
-from foliot.model.work import Assignment, Beaten, Queue, Worker
+from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
     adaptive,
     control,
@@ -136,6 +136,7 @@ ROUTES = (
     Route("POST", "/targets/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
     Route("POST", "/targets/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
     Route("GET", "/queues", Role.READER, work.list_queues, tuple[Queue, ...], _TARGETS),
+    Route("GET", "/instances", Role.READER, work.list_instances, tuple[Instance, ...], _WORK),
     Route("POST", "/workers", Role.OPERATOR, work.join_work, Worker, _WORK, 201),
     Route("POST", "/workers/{worker_id}/take", Role.OPERATOR, work.take_work, tuple[Assignment, ...], _WORK),
     Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, work.beat_work, Beaten, _WORK),

@@ -46,6 +46,22 @@ class Beaten:
 
 
 @dataclass(frozen=True, slots=True)
+class Instance:
+    """A process that runs an engine, or a worker without a store; ``alive`` is one that was heard of lately."""
+
+    instance_id: int
+    name: str
+    kind: str
+    release: str
+    queues: tuple[str, ...]
+    alive: bool
+    started_at: datetime
+    heard_of_at: datetime
+    stopped_at: datetime | None
+    skew_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Queue:
     """A queue: whether it is paused, how many serve it, and how many runs wait for somebody who does."""
 

@@ -7,6 +7,7 @@ runs one by one; others are given them, with the same key and a higher attempt.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any
@@ -16,9 +17,10 @@ from foliot.model.policy import WORKER
 from foliot.model.rows import DefinitionRow
 from foliot.model.run import Reason, RunRow, RunState, lost_text
 from foliot.model.token import CALLBACKS, signer
-from foliot.model.work import Assignment, Beaten, Queue, Worker
+from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations.drafting import check_name
 from foliot.operations.reports import report, run_of
+from foliot.operations.schedules import page_limit
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms, at_s, loaded_json
 from foliot.plan.definition import compact, stored_action, stored_policy
@@ -124,6 +126,27 @@ def list_queues(session: Session) -> tuple[Queue, ...]:
             at_ms(waiting[name][1]) if name in waiting else None,
         )
         for name in sorted({*served, *waiting, *paused})
+    )
+
+
+def list_instances(session: Session, *, limit: int = 100) -> tuple[Instance, ...]:
+    """Return the processes that execute runs, the newest first: engines, and workers without a store."""
+    since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
+    rows = session.transaction.instances(page_limit(session, limit))
+    return tuple(
+        Instance(
+            instance_id=row.instance_id,
+            name=row.name,
+            kind="engine" if row.release else "worker",
+            release=row.release,
+            queues=tuple(json.loads(row.queues)),
+            alive=row.stopped_ms is None and row.heartbeat_ms > since_ms,
+            started_at=at_ms(row.started_ms),
+            heard_of_at=at_ms(row.heartbeat_ms),
+            stopped_at=None if row.stopped_ms is None else at_ms(row.stopped_ms),
+            skew_ms=row.skew_ms,
+        )
+        for row in rows
     )
 
 

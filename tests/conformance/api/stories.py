@@ -103,6 +103,7 @@ STORIES: dict[str, list[Line]] = {
         line("resume_target", workflow_id="flow"),
         line("pause_target", queue="default"),
         line("list_queues"),
+        line("list_instances"),
         line("resume_target", queue="default"),
         line("history"),
     ],

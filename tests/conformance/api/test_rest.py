@@ -9,6 +9,7 @@ import pytest
 
 from foliot.api.rest.openapi import describe
 from foliot.api.routes import ROUTES
+from foliot.store.base import Store
 from tests.conformance.api.kit import Http
 
 ONE = "/api/v1/schedules/report"
@@ -111,6 +112,13 @@ def test_pages_follow_each_other(http: Http) -> None:
     second = http("GET", f"/api/v1/schedules?limit=2&after={first['next_page']}").said
     assert [each["schedule_id"] for each in first["items"] + second["items"]] == ["a", "b", "c"]
     assert second["next_page"] is None
+
+
+def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, store: Store) -> None:
+    assert (http("GET", "/healthz").status, http("GET", "/readyz").said["status"]) == (200, "ready")
+    store.close()
+    assert http("GET", "/healthz").status == 200
+    assert http("GET", "/readyz").status >= 500
 
 
 def test_namespaces_are_apart(http: Http) -> None:

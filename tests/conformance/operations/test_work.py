@@ -128,6 +128,16 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
         taken(bench, worker)
 
 
+def test_who_executes_runs(bench: Bench) -> None:
+    bench.write(lambda t: t.insert_instance("engine:1", "1.0", t.now_ms(), t.now_ms() + 120_000, ["default"]))
+    worker = joined(bench)
+    newest, engine = bench.ask(work.list_instances)
+    assert (newest.instance_id, newest.kind, newest.queues, newest.alive) == (worker, "worker", ("reports",), True)
+    assert (engine.name, engine.kind, engine.release, engine.alive) == ("engine:1", "engine", "1.0", True)
+    bench.clock.advance(91)
+    assert [each.alive for each in bench.ask(work.list_instances)] == [False, False]
+
+
 def test_a_queue_that_nobody_serves_is_shown(bench: Bench) -> None:
     triggered(bench)
     (queue,) = bench.ask(work.list_queues)

@@ -61,10 +61,16 @@ def create_app(service: Service) -> FastAPI:
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": service.version})
 
+    async def readyz(_request: Request) -> Response:
+        """Say whether the store answers."""
+        await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
+        return JSONResponse({"status": "ready", "version": service.version})
+
     async def openapi(_request: Request) -> Response:
         return JSONResponse(document)
 
     app.add_route("/healthz", healthz, ["GET"])
+    app.add_route("/readyz", readyz, ["GET"])
     app.add_route(f"{PREFIX}/openapi.json", openapi, ["GET"])
     return app
 
