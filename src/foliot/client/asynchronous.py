@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -11,9 +10,8 @@ from foliot.client.core import (
     ATTEMPTS,
     BUSY,
     RETRY_S,
-    TIMEOUT_S,
+    Caller,
     Question,
-    address_of,
     answer,
     question,
     unreachable,
@@ -25,27 +23,14 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 
-class AsyncClient(AsyncMethods):
+class AsyncClient(Caller, AsyncMethods):
     """A service somewhere else, asked asynchronously.
 
     >>> async with AsyncClient("http://127.0.0.1:8640") as foliot:
     ...     await foliot.pause("report", note="maintenance")
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        namespace: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        """Take the service's address; nothing is connected yet.  ``key`` is an API key or a signed token."""
-        self._address = address_of(url, namespace, key)
-        self._timeout_s = timeout_s
-        self._tls = tls
-        self._session: ClientSession | None = None
+    _session: ClientSession | None = None
 
     async def close(self) -> None:
         """Close the connections; the next call opens others."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from secrets import token_hex
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, TypedDict, get_type_hints
 from urllib.parse import quote, urlencode, urlsplit
 
 from foliot.api.routes import ROUTES, Route
@@ -57,6 +58,33 @@ class Address:
         """Return the beginning of every address."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.secure else 'http'}://{shown}:{self.port}"
+
+
+class Given(TypedDict, total=False):
+    """What else a caller is given."""
+
+    key: str | None
+    namespace: str | None
+    timeout_s: float
+    tls: ssl.SSLContext | None
+
+
+class Caller:
+    """Whoever asks a service: where it is, and how long to wait for it."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        namespace: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Take the service's address; nothing is connected yet.  ``key`` is an API key."""
+        self._address = address_of(url, namespace, key)
+        self._timeout_s = timeout_s
+        self._tls = tls
 
 
 def address_of(url: str, namespace: str | None, key: str | None) -> Address:

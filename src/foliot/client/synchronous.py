@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import http.client
-import ssl
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from foliot.client.core import (
     ATTEMPTS,
     BUSY,
     RETRY_S,
-    TIMEOUT_S,
+    Caller,
+    Given,
     Question,
-    address_of,
     answer,
     question,
     unreachable,
@@ -26,26 +25,16 @@ from foliot.methods import SyncMethods
 BROKEN = (OSError, http.client.HTTPException)
 
 
-class Client(SyncMethods):
+class Client(Caller, SyncMethods):
     """A service somewhere else, asked synchronously.
 
     >>> with Client("http://127.0.0.1:8640") as foliot:
     ...     foliot.pause("report", note="maintenance")
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        namespace: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        """Take the service's address; nothing is connected yet.  ``key`` is an API key or a signed token."""
-        self._address = address_of(url, namespace, key)
-        self._timeout_s = timeout_s
-        self._tls = tls
+    def __init__(self, url: str, **given: Unpack[Given]) -> None:
+        """Take the service's address, and the rest as every caller does; each thread has a connection of its own."""
+        super().__init__(url, **given)
         self._local = threading.local()
 
     def close(self) -> None:
