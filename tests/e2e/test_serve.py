@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -18,6 +20,8 @@ import pytest
 
 from foliot import SyncFoliot
 
+README = Path(__file__).parents[2] / "README.md"
+JSON = {"Content-Type": "application/json"}
 FOLIOT = [sys.executable, "-m", "foliot", "serve"]
 
 
@@ -120,6 +124,31 @@ def test_a_body_of_the_wrong_shape_is_a_problem_too(address: str, body: object) 
     status, problem, kind = post(f"{address}/api/v1/preview", body)
     assert (status, kind, problem["code"]) == (400, "application/problem+json", "invalid_field")
     assert problem["field"]
+
+
+def test_the_lines_that_the_readme_shows_work_as_printed(address: str) -> None:
+    text = README.read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.startswith("curl ")]
+    assert len(lines) == 3
+    answers = [curl(shlex.split(line)[1:], address) for line in lines]
+    assert answers[0]["schedule_id"] == "report"
+    assert len(answers[1]["next_ticks"]) == 10
+    assert (answers[2]["state"], answers[2]["pause_note"]) == ("paused", "holidays")
+
+
+def curl(words: list[str], address: str) -> dict[str, Any]:
+    """What curl would do, as far as the README uses it."""
+    given = dict(zip(words[1::2], words[2::2], strict=True)) if not words[0].startswith("-") else {}
+    url = words[0]
+    if words[0].startswith("-"):
+        given, url = {words[0]: words[1], **dict(zip(words[3::2], words[4::2], strict=True))}, words[2]
+    assert set(given) <= {"-X", "--json"}
+    body = given["--json"].encode() if "--json" in given else None
+    method = given.get("-X") or ("POST" if body else "GET")
+    request = Request(url.replace("http://127.0.0.1:8640", address), body, JSON, method=method)
+    with urlopen(request, timeout=30) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
 
 
 # --- with an engine beside it -----------------------------------------------------------------------------------
