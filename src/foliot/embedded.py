@@ -98,6 +98,11 @@ class _Home:
         return self._works or (self._with_engine and bool(self.declarations.declared))
 
     @property
+    def namespace(self) -> str:
+        """Return the namespace that everything here is about."""
+        return self._namespace
+
+    @property
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)

@@ -11,7 +11,9 @@ class RunLauncher:
     """Starts runs: the document is loaded, and its executor is given it, by an engine of the same store or service."""
 
     def __init__(self, foliot: AsyncMethods) -> None:
-        """Take what is open."""
+        """Take what is open, and asynchronous; a :class:`~foliot.SyncFoliot` has ``start_run`` itself."""
+        if not isinstance(foliot, AsyncMethods):
+            raise TypeError("expected a Foliot or an AsyncClient; a synchronous one has start_run()")
         self._foliot = foliot
 
     async def start(

@@ -29,12 +29,22 @@ from foliot.settings import Settings
 POLL_MS = 20_000
 """How long the service may think about whether there is work."""
 AGAIN_S = (0.2, 1.0, 5.0)
+REFUSED = "failed"
 EVENTS = {
     RunState.SUCCESS: "succeeded",
     RunState.FAILED: "failed",
     RunState.CANCELLED: "cancelled",
     RunState.TIMED_OUT: "timed_out",
 }
+
+
+class WorkerLink(Link):
+    """A link that also knows whether its function was found at all."""
+
+    def __init__(self) -> None:
+        """It was, until it turns out otherwise."""
+        super().__init__()
+        self.launched = True
 
 
 class RemoteWorker:
@@ -158,7 +168,7 @@ class RemoteWorker:
     # --- executing ------------------------------------------------------------------------------------------------
 
     def _begin(self, given: Assignment) -> None:
-        link = Link()
+        link = WorkerLink()
         task = asyncio.create_task(self._execute(given, link), name="foliot-run")
         self._active[given.token] = (task, link)
         self._idle.clear()
@@ -176,23 +186,23 @@ class RemoteWorker:
             self._probe.count("leases_lost")
         task.cancel()
 
-    async def _execute(self, given: Assignment, link: Link) -> None:
+    async def _execute(self, given: Assignment, link: WorkerLink) -> None:
         try:
             ended = await self._outcome(given, link)
-            if ended is not None:
-                await self._tell(given, ended)
+            await self._tell(given, ended, EVENTS[ended.state] if link.launched else "launch_failed")
         finally:
             self._active.pop(given.token, None)
             self._room.set()
             if not self._active:
                 self._idle.set()
 
-    async def _outcome(self, given: Assignment, link: Link) -> Ended | None:
+    async def _outcome(self, given: Assignment, link: WorkerLink) -> Ended:
         limit_s = None if given.max_execution_ms is None else given.max_execution_ms / 1000
         running = asyncio.ensure_future(self._executor.run(None, launch_of(given, link)))
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
+                link.unwanted = True
                 running.cancel()
                 return Ended(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({given.max_execution_ms})"
@@ -205,29 +215,45 @@ class RemoteWorker:
             return Ended(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:
             self._probe.count("runs_failed_launch")
+            link.launched = False
             return Ended(RunState.FAILED, error=str(error))
 
-    async def _tell(self, given: Assignment, ended: Ended) -> None:
+    async def _tell(self, given: Assignment, ended: Ended, event: str) -> None:
         """Say how a run ended, until somebody has heard it or it is no longer ours."""
-        result = None if ended.result is None else json.loads(ended.result)
+        said: dict[str, Any] = {
+            "result": None if ended.result is None else _clean(json.loads(ended.result)),
+            "error": None if ended.error is None else _clean(ended.error),
+        }
         failures = 0
         while True:
             try:
-                await self._ask(reports.report, given.token, EVENTS[ended.state], result=result, error=ended.error)
-            except StaleReport as error:
+                await self._ask(reports.report, given.token, event, **said)
+            except StaleReport as problem:
                 self._probe.count("stale_writes_rejected")
-                self._probe.warn(f"run {given.run_id}: {error}")
+                self._probe.warn(f"run {given.run_id}: {problem}")
                 return
-            except FoliotError as error:
-                if not error.retryable:
-                    self._probe.warn(f"what became of run {given.run_id} is not wanted: {error}")
+            except FoliotError as problem:
+                if problem.retryable:
+                    self._probe.warn(f"cannot say how run {given.run_id} ended, trying again: {problem}")
+                    await time.pause(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                    failures += 1
+                elif event != REFUSED:  # nobody would ever hear how it ended, and somebody would begin it again
+                    event, said = REFUSED, {"error": f"how it ended is not accepted: {problem}"}
+                else:
+                    self._probe.warn(f"how run {given.run_id} ended is not accepted: {problem}")
                     return
-                self._probe.warn(f"cannot say how run {given.run_id} ended, trying again: {error}")
-                await time.pause(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
-                failures += 1
             else:
                 self._probe.tell("ended", given.schedule_id, ended.state)
                 return
+
+
+def _clean(value: Any) -> Any:
+    """Return a value in which every text can be sent and stored: a service that refuses it would never hear the end."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
+    if isinstance(value, dict):
+        return {_clean(key): _clean(each) for key, each in value.items()}
+    return [_clean(each) for each in value] if isinstance(value, list) else value
 
 
 def launch_of(given: Assignment, link: Link) -> Launch:

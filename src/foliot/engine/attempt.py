@@ -20,7 +20,7 @@ class Attempt(Link):
     """
 
     __slots__ = (
-        "dag", "deadline", "executor", "held", "launch", "marked", "over", "row", "rule", "started_ms", "task",
+        "begun", "dag", "deadline", "executor", "held", "launch", "marked", "over", "row", "rule", "started_ms", "task",
         "waits",
     )  # fmt: skip
 
@@ -29,6 +29,7 @@ class Attempt(Link):
         self.cancelled = None
         self.lost = False
         self.progress = None
+        self.unwanted = False
         self.row = row
         self.rule = rule
         self.started_ms = started_ms
@@ -36,11 +37,18 @@ class Attempt(Link):
         self.executor: Executor | None = None
         self.launch: Launch | None = None
         self.dag: Any = None
+        self.begun = False
         self.marked = False
         self.over = False
         self.deadline: asyncio.Timeout | None = None
         self.waits: Callable[[bool], None] = nobody_asks
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
+
+    def begin(self) -> None:
+        """Take the first step, unless somebody has decided otherwise before: a task that never began says nothing."""
+        self.begun = True
+        if self.cancelled is not None or self.lost:
+            raise asyncio.CancelledError
 
     @property
     def remote(self) -> bool:

@@ -206,6 +206,8 @@ def _release(  # noqa: PLR0913 - as its caller
         rule_of = {row.id: rule for row, rule in decided}
         launches += [(row, rule_of[row.id]) for row in released.started if row.owner == instance.number]
     transaction.release_runs(changes)
+    if any(change.owner is None and change.state == RunState.ENQUEUED for change in changes):
+        transaction.notify()
     return launches, [key for key, decided in by_schedule.items() if len(decided) == page]
 
 

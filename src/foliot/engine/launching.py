@@ -19,7 +19,7 @@ from foliot.errors import LaunchError
 from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch, TransactionalExecutor, nobody_asks
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
-from foliot.model.run import Reason, RunId, RunRow, RunState, lost_text
+from foliot.model.run import FAILURES, Reason, RunId, RunRow, RunState, lost_text
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
@@ -83,6 +83,7 @@ class Launching:
         reason = None
         ended: Ended | Accepted
         try:
+            attempt.begin()
             limit_ms = attempt.rule.policy.max_execution_ms
             if limit_ms is None:
                 ended = await self._run(attempt)
@@ -91,6 +92,7 @@ class Launching:
                     attempt.within(deadline, limit_ms / 1000)
                     ended = await self._run(attempt)
                 if deadline.expired():  # it was told to stop, and preferred to go on
+                    attempt.unwanted = True
                     ended = _too_slow(limit_ms)
         except asyncio.CancelledError:
             if attempt.lost:
@@ -104,6 +106,7 @@ class Launching:
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
             ended = _too_slow(attempt.rule.policy.max_execution_ms)
+            attempt.unwanted = True
             self._ask(attempt)
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -171,6 +174,8 @@ class Launching:
         if isinstance(ended, Accepted):
             lease_ms = attempt.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
             ended = Ended(RunState.STARTED, execution_id=ended.execution_id)
+        elif attempt.cancelled is not None and ended.state in FAILURES:  # it was asked to end: it is not tried again
+            reason = reason or Reason.CANCEL_REQUESTED
         outcome = Outcome(
             row.schedule_key,
             row.nominal_s,
@@ -203,8 +208,8 @@ class Launching:
         attempt.cancelled = RunState.CANCELLED
         if attempt.remote:
             self._ask(attempt, forced=forced, then=attempt.task)
-        elif attempt.task is not None:
-            attempt.task.cancel()
+        else:
+            _interrupt(attempt)
 
     def _ask(self, attempt: Attempt, *, forced: bool = False, then: asyncio.Task[None] | None = None) -> None:
         """Ask the target of a remote run to end it; ``then`` is cancelled unless it will tell how that went."""
@@ -258,9 +263,16 @@ class Launching:
             attempt.over = True  # what it says when it ends after all is of no interest
             del self.active[attempt.held]
             self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
+        self._give_up_unbegun()
         if not self.active:
             self._rest()
         return len(overdue)
+
+    def _give_up_unbegun(self) -> None:
+        """Say of attempts whose task somebody else has cancelled before its first step that they are over."""
+        for attempt in [each for each in self.active.values() if not each.begun and each.task and each.task.done()]:
+            del self.active[attempt.held]
+            self._end(attempt, Ended(RunState.FAILED, error="CancelledError: somebody cancelled it"), None)
 
     def _rest(self) -> None:
         self.busy.clear()
@@ -318,13 +330,18 @@ class Launching:
         lost = [attempt for held in gone if (attempt := self.active.get(held)) is not None and not attempt.lost]
         for attempt in lost:
             attempt.lost = True
-            if attempt.task is not None:
-                attempt.task.cancel()
+            _interrupt(attempt)
         return lost
 
     def terminate(self, attempt: Attempt) -> None:
         """End a remote run by force: somebody has decided so, and it is in the ledger."""
         self._ask(attempt, forced=True)
+
+
+def _interrupt(attempt: Attempt) -> None:
+    """Cancel the task of an attempt; one that has not begun would never say so, and looks by itself when it does."""
+    if attempt.task is not None and attempt.begun:
+        attempt.task.cancel()
 
 
 def _task_maker(loop: asyncio.AbstractEventLoop) -> Callable[..., asyncio.Task[None]]:

@@ -10,7 +10,7 @@ from foliot.engine.instance import Instance
 from foliot.engine.settling import Settling
 from foliot.engine.step import Carried, Launches, Settled
 from foliot.model.policy import Policy
-from foliot.model.run import Reason, RunRow, RunState
+from foliot.model.run import FAILURES, Reason, RunRow, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 from foliot.store.base import Transaction
@@ -52,6 +52,9 @@ class Reporting:
         now_ms = transaction.now_ms()
         rows = transaction.answered_runs(now_ms, limit)
         rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
+        ended = [row for row in rows if row.state == RunState.TERMINATED]
+        transaction.no_longer_due(row.id for row in ended)
+        found, rows = len(rows), [row for row in rows if row.state != RunState.TERMINATED]
         unasked = [row for row in rows if _is_to_be_asked(row)]
         transaction.asked_to_end(
             [(*row.id, row.attempt) for row in unasked], now_ms + self._instance.settings.lock_ttl_ms
@@ -61,8 +64,13 @@ class Reporting:
         transaction.relaunch_runs([(*row.id, row.attempt) for row in silent if row not in too_late])
         outcomes = [_reported(row) for row in rows if row.report is not None]
         outcomes += [_timed_out(row, rules.get((row.schedule_key, row.version))) for row in too_late]
-        to_end = [*too_late, *unasked, *(_forced(row) for row in rows if row.report is not None and _is_forced(row))]
-        return Answered(outcomes, self._settling.settle(transaction, outcomes), to_end, len(rows))
+        to_end = [
+            *ended,
+            *too_late,
+            *unasked,
+            *(_forced(row) for row in rows if row.report is not None and _is_forced(row)),
+        ]
+        return Answered(outcomes, self._settling.settle(transaction, outcomes), to_end, found)
 
 
 def _is_to_be_asked(row: RunRow) -> bool:
@@ -89,13 +97,20 @@ def _reported(row: RunRow) -> Outcome:
         row.origin,
         row.attempt,
         RunState(said["state"]),
-        None if said.get("reason") is None else Reason(said["reason"]),
+        _reason(row, said),
         row.failures,
         row.started_ms,
         said.get("error"),
         said.get("result"),
         said.get("execution_id"),
     )
+
+
+def _reason(row: RunRow, said: dict[str, str]) -> Reason | None:
+    """Why a run ended as it did; one that was asked to end is not tried again, whatever it made of that."""
+    if said.get("reason") is not None:
+        return Reason(said["reason"])
+    return Reason.CANCEL_REQUESTED if row.cancel_requested and said["state"] in FAILURES else None
 
 
 def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:

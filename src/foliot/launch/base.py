@@ -30,12 +30,13 @@ def nobody_asks(waits: bool) -> None:
 class Link:
     """What a run says to whoever looks after it, and hears from there, while it is executed."""
 
-    __slots__ = ("cancelled", "lost", "progress")
+    __slots__ = ("cancelled", "lost", "progress", "unwanted")
 
     def __init__(self) -> None:
         """Nothing was said yet."""
         self.cancelled: RunState | None = None
         self.lost = False
+        self.unwanted = False
         self.progress: str | None = None
 
 
@@ -137,7 +138,8 @@ class Launch:
     @property
     def is_wanted(self) -> bool:
         """Return whether anybody still wants it to go on; a synchronous function, which cannot be stopped, may look."""
-        return self.link.cancelled is None and not self.link.lost
+        link = self.link
+        return link.cancelled is None and not link.lost and not link.unwanted
 
     def heartbeat(self) -> bool:
         """Say that it lives; return whether anybody still wants it to go on."""

@@ -133,8 +133,18 @@ class CeleryExecutor(Executor):
 
     def _look(self, task_ids: list[str]) -> dict[str, Mapping[str, Any]]:
         """Return what the backend says of tasks that have ended."""
-        found = {task_id: self._app.backend.get_task_meta(task_id) for task_id in task_ids}
+        found = {task_id: self._asked(task_id) for task_id in task_ids}
         return {task_id: said for task_id, said in found.items() if said["status"] in ENDED}
+
+    def _asked(self, task_id: str) -> Mapping[str, Any]:
+        """Return what the backend says of a task; an entry that cannot be read is about that task alone."""
+        try:
+            said: Mapping[str, Any] = self._app.backend.get_task_meta(task_id)
+        except (CeleryError, KombuError, OSError, RuntimeError):  # it is the backend that cannot be asked
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a serializer raises about what it finds
+            return {"status": "FAILURE", "result": f"its result cannot be read: {type(error).__name__}"}
+        return said
 
     def _ended(self, task_id: str, said: Mapping[str, Any]) -> Ended:
         state, most = ENDED[said["status"]], self._site.max_result_bytes
@@ -143,6 +153,8 @@ class CeleryExecutor(Executor):
             return Ended(result=result, execution_id=task_id)
         error = said["result"]
         told = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+        if isinstance(error, CeleryError):  # some of Celery's own repeat all arguments, payload and token included
+            told = type(error).__name__
         return Ended(state, error=cut(told, most), execution_id=task_id)
 
 

@@ -30,6 +30,8 @@ SHELLS = frozenset(
     {"sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "pwsh", "rbash", "tcsh", "zsh", "cmd.exe"}
 )
 PATH = "/usr/local/bin:/usr/bin:/bin"
+LAST_WORDS_S = 1.0
+"""How long the output of a command that has ended is read on, if something that it has begun holds it open."""
 CHUNK = 64 * 1024
 
 
@@ -101,10 +103,19 @@ class CommandExecutor(Executor):
         assert process.stdout is not None
         assert process.stderr is not None
         said = json.dumps({"dag": dag, "meta": meta.meta}).encode()
-        out, err, _ = await asyncio.gather(
-            _kept(process.stdout, self._most_bytes), _kept(process.stderr, self._most_bytes), _told(process.stdin, said)
-        )
-        code = await process.wait()
+        reading = [
+            asyncio.ensure_future(_kept(stream, self._most_bytes)) for stream in (process.stdout, process.stderr)
+        ]
+        telling = asyncio.ensure_future(_told(process.stdin, said))
+        try:
+            code = await process.wait()
+            await asyncio.wait(reading, timeout=LAST_WORDS_S)  # what it has left behind may hold its output open
+            if not all(each.done() for each in reading):
+                _send(process, signal.SIGKILL)
+            out, err = [await each for each in reading]
+        finally:
+            for each in (*reading, telling):
+                each.cancel()
         if code == 0:
             return Ended(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
         ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"

@@ -93,6 +93,8 @@ class Guard:
         host = (parts.hostname or "").rstrip(".")
         if not host or any(character.isspace() or character in "\\%#?@" for character in host):
             raise LaunchRefused("the url names no host")
+        if not host.isascii():  # a client would read other characters as digits and dots
+            raise LaunchRefused("the url's host is not ASCII; write it in its xn-- form")
         target = Target(url, host, port or PORTS[parts.scheme])
         literal = literal_address(host)
         if literal is not None:

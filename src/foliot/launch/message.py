@@ -22,6 +22,17 @@ def callback_of(meta: Launch, site: Site) -> dict[str, str]:
     return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
 
 
+def message_id_of(meta: Launch, end: type[Ended | Accepted]) -> str:
+    """Return what a queue is to recognise a message by.
+
+    Whoever reports shows the token of the attempt that counts, so each attempt is a message of its own then; the key
+    in it is the same.
+    """
+    if end is Accepted and meta.attempt > 1:
+        return f"{meta.delivery_id}.attempt-{meta.attempt}"
+    return meta.delivery_id
+
+
 def done_when(meta: Launch) -> type[Ended | Accepted]:
     """Return what it means that a queue has the message: all there is, or that whoever takes it will report."""
     done = meta.options.get("done", "taken")

@@ -16,7 +16,7 @@ from aio_pika.exceptions import AMQPError, ChannelClosed, ChannelNotFoundEntity,
 
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import done_when, message_of, text_option
+from foliot.launch.message import done_when, message_id_of, message_of, text_option
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("url", "timeout_ms", "max_active")
@@ -45,7 +45,7 @@ class RabbitExecutor(Executor):
         (exchange, key), end = _address(meta), done_when(meta)
         message = Message(
             message_of(dag, meta, self._site),
-            message_id=meta.delivery_id,
+            message_id=message_id_of(meta, end),
             correlation_id=meta.key,
             content_type="application/json",
             delivery_mode=DeliveryMode.PERSISTENT,

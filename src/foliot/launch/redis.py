@@ -12,7 +12,7 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import done_when, message_of, text_option
+from foliot.launch.message import done_when, message_id_of, message_of, text_option
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("url", "remember_ms", "timeout_ms", "max_active")
@@ -49,7 +49,7 @@ class RedisExecutor(Executor):
         message = message_of(dag, meta, self._site)
         try:
             added = await self._add_once(
-                keys=[stream, f"{PREFIX}{stream}:{meta.delivery_id}"],
+                keys=[stream, f"{PREFIX}{stream}:{message_id_of(meta, end)}"],
                 args=[meta.key, meta.run_id, message, self._remember_ms],
             )
         except (NoConnection, NoAnswer, ReadOnlyError) as error:  # the last is a replica, which may become more

@@ -209,11 +209,13 @@ class TemporalExecutor(Executor):
     async def _known_end(self, client: Client, execution_id: str) -> End | None:
         """Return how an earlier run ended, from memory or from the server, which may have forgotten it."""
         if execution_id not in self._ends:
+            end: End | Execution | None = Execution.read(execution_id)
             try:
-                end = await self._look(client, Execution.read(execution_id), wait=False)
+                while isinstance(end, Execution):  # which may have been continued
+                    end = await self._look(client, end, wait=False)
             except RPCError:
                 return None
-            if not isinstance(end, End):
+            if end is None:
                 return None
             self._remember(execution_id, end)
         return self._ends[execution_id]
@@ -286,7 +288,8 @@ class TemporalExecutor(Executor):
 
 def workflow_id_of(meta: Launch) -> str:
     """Return the id of a run's workflow: that of the tick, unless the workflow's options want it as it is."""
-    base = meta.options.get("workflow_id", meta.schedule_id)
+    usual = meta.schedule_id if meta.namespace == "default" else f"{meta.namespace}/{meta.schedule_id}"
+    base = meta.options.get("workflow_id", usual)
     if not isinstance(base, str):
         raise LaunchRefused("the workflow's option workflow_id is no text")
     wanted = meta.options.get("id", "suffix")
@@ -313,6 +316,8 @@ def _begun_before(error: RPCError, request: StartWorkflowExecutionRequest) -> st
         known = WorkflowExecutionAlreadyStartedFailure()
         if detail.Unpack(known) and known.start_request_id == request.request_id:
             return known.run_id
+        if known.start_request_id and known.start_request_id.partition(".")[0] == request.request_id.partition(".")[0]:
+            raise LaunchError("its own execution of the attempt before has not ended yet")
     raise LaunchRefused(f"the workflow id {request.workflow_id!r} is taken by somebody else's execution") from None
 
 

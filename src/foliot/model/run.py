@@ -43,6 +43,8 @@ OPEN = WAITING | IN_FLIGHT
 FINAL = frozenset(RunState) - OPEN
 
 _ENDINGS = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.TERMINATED, RunState.TIMED_OUT})
+FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT})
+"""What may be tried again."""
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.PLANNED: frozenset({RunState.BUFFERED, RunState.ENQUEUED, RunState.SKIPPED, RunState.CANCELLED}),
     RunState.BUFFERED: frozenset({RunState.ENQUEUED, RunState.SKIPPED, RunState.CANCELLED}),

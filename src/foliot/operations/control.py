@@ -195,7 +195,12 @@ def _world(session: Session, opened: Opened) -> World:
 
 
 def _record(session: Session, decision: Decision) -> None:
-    session.transaction.record(record_of(session.now_ms, [decision], [decision.standing()]))
+    recorded = session.transaction.record(record_of(session.now_ms, [decision], [decision.standing()]))
+    for (
+        row
+    ) in recorded.to_end:  # whoever executes it here looks by themselves; its target elsewhere is asked by an engine
+        if row.owner is None and row.execution_id is not None:
+            session.transaction.have_ended(row.id, session.now_ms)
     session.transaction.notify()
 
 

@@ -13,18 +13,19 @@ from typing import Any
 from foliot.errors import InvalidField, StaleReport, shown
 from foliot.model.kept import as_json, cut
 from foliot.model.policy import Policy
-from foliot.model.run import IN_FLIGHT, RunId, RunRow, RunState
+from foliot.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
 from foliot.model.token import CALLBACKS, read_token
 from foliot.operations.drafting import check_text, payload_of
 from foliot.operations.session import Session
 from foliot.plan.definition import compact, stored_policy
 
-EVENTS = ("started", "heartbeat", "progress", "succeeded", "failed", "cancelled", "timed_out")
+EVENTS = ("started", "heartbeat", "progress", "succeeded", "failed", "cancelled", "timed_out", "launch_failed")
 ENDS = {
     "succeeded": RunState.SUCCESS,
     "failed": RunState.FAILED,
     "cancelled": RunState.CANCELLED,
     "timed_out": RunState.TIMED_OUT,
+    "launch_failed": RunState.FAILED,
 }
 MAX_ID_CHARS = 1_000
 MAX_ERROR_CHARS = 1_000_000
@@ -56,7 +57,8 @@ def report(  # noqa: PLR0913 - what can be said about a run
     if row is None or row.attempt != attempt or row.state not in IN_FLIGHT:
         raise _stale(run, attempt, row)
     if event in ENDS:
-        return _ended(session, row, ENDS[event], result, error, execution_id)
+        reason = Reason.LAUNCH_FAILED if event == "launch_failed" else None
+        return _ended(session, row, ENDS[event], result, error, execution_id, reason)
     said = None if progress is None else compact(payload_of(progress, session.settings, "progress"))
     renewed = session.transaction.renew_runs([(*run, attempt)], session.now_ms, _until_ms(session, row), said)
     if not renewed:
@@ -65,11 +67,18 @@ def report(  # noqa: PLR0913 - what can be said about a run
 
 
 def _ended(  # noqa: PLR0913 - how it did
-    session: Session, row: RunRow, state: RunState, result: Any, error: str | None, execution_id: str | None
+    session: Session,
+    row: RunRow,
+    state: RunState,
+    result: Any,
+    error: str | None,
+    execution_id: str | None,
+    reason: Reason | None,
 ) -> Heard:
     most = session.settings.max_result_bytes
     said = {
         "state": state,
+        "reason": reason,
         "result": None if result is None else as_json(payload_of(result, session.settings, "result"), most),
         "error": None if error is None else cut(check_text("error", error, MAX_ERROR_CHARS), most),
         "execution_id": None if execution_id is None else check_text("execution_id", execution_id, MAX_ID_CHARS),

@@ -20,7 +20,7 @@ from foliot.model.call import Answers, Call
 from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
-from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunId
+from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunState
 from foliot.store.sending import Params
 from foliot.store.statements import FAR_S, Statements
 
@@ -69,6 +69,8 @@ class Transaction(Statements):
             dials = self._given_up(dials, record)
         to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
         duplicates = self.insert_runs(record.runs)
+        if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
+            self.notify()  # whoever serves its queue is somebody else
         if duplicates:
             dials = _uncounted(dials, record, duplicates)
         started_before = self.insert_starts(record.starts)

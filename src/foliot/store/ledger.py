@@ -155,6 +155,16 @@ class LedgerStatements(Sending):
         )
         return found[0] if found else None
 
+    def have_ended(self, run: RunId, now_ms: int) -> None:
+        """Let an engine tell the target of a run that is executed elsewhere to end it."""
+        params = {"key": run.schedule_key, "nominal_s": run.nominal_s, "origin": run.origin}
+        self.rows("have_ended", {**params, "now_ms": now_ms})
+
+    def no_longer_due(self, runs: Iterable[RunId]) -> None:
+        """Note that nobody has to look at runs any more that were terminated."""
+        for run in runs:
+            self.rows("no_longer_due", {"key": run.schedule_key, "nominal_s": run.nominal_s, "origin": run.origin})
+
     def asked_to_end(self, held: Sequence[HeldRun], until_ms: int) -> None:
         """Note that the targets of runs have been asked to end them, and when to look again."""
         for key, nominal_s, origin, fence in held:

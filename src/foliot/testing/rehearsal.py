@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from types import TracebackType
 from typing import Any, Self
 
@@ -54,6 +55,7 @@ class Rehearsal(SyncMethods):
         ``executors`` stand for those that workflows name: whoever would be called over a network.
         """
         begin_s = epoch_ms("at", at) / 1000
+        self._namespace = "default" if app is None else app.namespace
         self._declarations = None if app is None else app.declarations
         self._settings = settings or Settings(
             tick_ms=DAY_MS, heartbeat_ms=DAY_MS, lock_ttl_ms=3 * DAY_MS, sweep_ms=DAY_MS, settle_gather_ms=0
@@ -80,6 +82,8 @@ class Rehearsal(SyncMethods):
             seconds = float(duration)
         if seconds < 0:
             raise InvalidField("duration", "time does not go back; begin another rehearsal")
+        if not isfinite(seconds):
+            raise InvalidField("duration", f"{seconds} is no time that passes")
         self._running()
         self._loop.run_until_complete(_passing(seconds))
 
@@ -141,7 +145,7 @@ class Rehearsal(SyncMethods):
         if self._store is None:
             raise FoliotError("this rehearsal is not on: use it inside 'with'")
         sent = Desk(self._store, self._settings).send(
-            lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
+            lambda session: operation(session, *args, **kwargs), namespace=self._namespace, actor="local", writes=writes
         )
         return sent.result()
 

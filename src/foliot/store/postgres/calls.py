@@ -20,8 +20,11 @@ BUDGET_MS = 5_000
 """How long the calls of one transaction take together, give or take what is under way."""
 MOST_TOGETHER = 256
 
-_LIMIT = b"SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true)"
-_USUAL = b"SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
+_LIMIT = b"""SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true),
+    set_config('search_path', %s::text, true)"""
+_USUAL = (
+    b"""SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('search_path')"""
+)
 _NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _SAVE = b"SAVEPOINT foliot_call"
 _KEEP = b"RELEASE foliot_call"
@@ -54,7 +57,7 @@ class Calls:
         """Carry out as many calls as there is time for; one that fails has no effect, and no other is touched."""
         answers: Answers = []
         usual = self._cursor.execute(_USUAL, prepare=True).fetchall()[0]
-        self._limit(f"{timeout_ms}ms", f"{timeout_ms}ms")
+        self._limit(f"{timeout_ms}ms", f"{timeout_ms}ms", usual[2])
         for some in _portions(calls):
             if self._is_over():
                 break
@@ -125,8 +128,9 @@ class Calls:
         self._cursor.execute(_UNDO, prepare=False)
         self._cursor.execute(_KEEP, prepare=False)
 
-    def _limit(self, timeout: str, lock_timeout: str) -> None:
-        self._cursor.execute(_LIMIT, [timeout, lock_timeout], prepare=True)
+    def _limit(self, timeout: str, lock_timeout: str, search_path: str) -> None:
+        """Set what calls may take; a function may have changed where names are looked up, for all that follows."""
+        self._cursor.execute(_LIMIT, [timeout, lock_timeout, search_path], prepare=True)
 
     def _is_over(self) -> bool:
         now_ms = int(self._cursor.execute(_NOW, prepare=True).fetchall()[0][0])

@@ -84,8 +84,8 @@ RETURNING {run};
 -- name: answered_runs
 -- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
 SELECT {run} FROM schedule_runs
-WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED')
-  AND (report IS NOT NULL OR (state = 'STARTED' AND owner IS NULL))
+WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED')
+  AND (report IS NOT NULL OR (state IN ('STARTED', 'TERMINATED') AND owner IS NULL))
 ORDER BY due_ms LIMIT :limit;
 
 -- name: relaunch_runs
@@ -216,6 +216,16 @@ UPDATE schedule_runs SET
 WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
   AND state IN ('ENQUEUED', 'STARTED') AND report IS NULL
 RETURNING {run};
+
+-- name: have_ended
+-- Index schedule_runs_once.  An engine is to ask the target of a run that is executed elsewhere to end it.
+UPDATE schedule_runs SET due_ms = :now_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND owner IS NULL
+  AND state IN ('STARTED', 'TERMINATED');
+
+-- name: no_longer_due
+UPDATE schedule_runs SET due_ms = NULL
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND state = 'TERMINATED';
 
 -- name: asked_to_end
 -- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
