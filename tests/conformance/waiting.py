@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import psycopg
 
 _WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+
+
+def wait_until(check: Callable[[], bool]) -> bool:
+    """Return whether something becomes true; another thread makes it so, and needs its turn."""
+    turn = threading.Event()
+    return any(check() or turn.wait(0.01) for _ in range(1_000))
 
 
 def wait_for_waiting(url: str, count: int = 1) -> None:

@@ -23,6 +23,7 @@ SECONDS = 60
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 1 1 *"
+ALARM = threading.Event()
 
 PROGRAM = """
 import sys
@@ -139,6 +140,29 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
     first, second = asyncio.run(story())
     assert home.get_run(first).state == "CANCELLED"
     assert home.get_run(second).state in ("ENQUEUED", "STARTED", "SUCCESS")
+
+
+@pytest.mark.parametrize("outcome", ["error", "result", "late"])
+def test_an_end_that_cannot_be_stored_as_it_is_is_an_end_all_the_same(service: Service, outcome: str) -> None:
+    """The service refused it, the worker let it go, and the function was called again and again."""
+    app = SyncFoliot(service.url, settings=QUICK)
+    calls: list[int] = []
+
+    @app.schedule(NEVER, schedule_id="odd", max_execution_ms=200 if outcome == "late" else None)
+    def odd(run: Launch) -> Any:
+        calls.append(run.attempt)
+        if outcome == "error":
+            raise ValueError("bad byte \x00")
+        while outcome == "late" and run.is_wanted:
+            ALARM.wait(0.01)
+        return {"a": "\ud800", "b": "\x00"}
+
+    with app:
+        run = app.trigger("odd")
+        service.wait_for_end()
+        ended = app.get_run(run.run_id)
+    assert ended.state == {"error": "FAILED", "result": "SUCCESS", "late": "TIMED_OUT"}[outcome]
+    assert calls == [1]
 
 
 def test_a_worker_that_is_killed_leaves_its_run_to_another_with_the_same_key(service: Service, tmp_path: Path) -> None:

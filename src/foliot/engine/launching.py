@@ -116,7 +116,7 @@ class Launching:
             self.active.pop(attempt.held, None)
             if not self.active:
                 self._rest()
-        if not attempt.over:
+        if not attempt.over and not attempt.lost:  # what is somebody else's is not for us to end
             self._end(attempt, ended, reason)
 
     async def _run(self, attempt: Attempt) -> Ended | Accepted:

@@ -12,6 +12,7 @@ from foliot.model.run import RunState
 from foliot.model.work import Assignment, Beaten
 from foliot.operations import control, reports, runs, schedules, work
 from tests.conformance.operations.kit import Bench, Worker
+from tests.conformance.waiting import wait_until
 
 QUEUES = ["reports"]
 HOURLY: dict[str, Any] = {"cron": "0 * * * *", "function": "tasks:report", "queue": "reports", "payload": {"n": 1}}
@@ -167,3 +168,38 @@ def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
     for operation in (work.take_work, work.beat_work):
         with pytest.raises(NotFound, match="join again"):
             bench.ask(operation, 77, queues=QUEUES)
+
+
+def test_whoever_serves_a_queue_hears_of_a_tick_that_somebody_else_fired(bench: Bench) -> None:
+    bench.create(queue="reports")
+    heard: list[None] = []
+    unsubscribe = bench.store.subscribe(lambda: heard.append(None))
+    bench.go("08:01")
+    bench.worker("default").on_time()
+    assert bench.story() == ["08:01 ENQUEUED"]
+    assert wait_until(lambda: bool(heard))
+    unsubscribe()
+
+
+@pytest.mark.parametrize(("overlap", "state"), [("cancel_other", "STARTED"), ("terminate_other", "TERMINATED")])
+def test_a_target_elsewhere_is_told_to_end_for_a_request(bench: Bench, overlap: str, state: str) -> None:
+    """A tick told it; a trigger with the same policy did not."""
+    worker = joined(bench)
+    first = triggered(bench)
+    taken(bench, worker)
+    bench.ask(control.trigger, "report", overlap=overlap)
+    engine = bench.worker()
+    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    assert [(str(row.id), row.state) for row in found.to_end] == [(first, state)]
+    again = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    assert again.to_end == []
+
+
+def test_a_function_that_is_not_there_could_not_be_launched(bench: Bench) -> None:
+    worker = joined(bench)
+    run_id = triggered(bench, max_attempts=5)
+    (given,) = taken(bench, worker)
+    bench.ask(reports.report, given.token, "launch_failed", error="cannot be imported")
+    answer(bench, bench.worker())
+    ended = bench.ask(runs.run, run_id)
+    assert (ended.state, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")

@@ -9,13 +9,23 @@ from typing import Any
 import pytest
 
 from foliot.clock import pause
-from foliot.launch.base import Ended, Launch
+from foliot.launch.base import Ended, Executor, Launch
 from foliot.operations import control
 from tests.unit.engine.kit import World
 
 
 class Rude(BaseException):
     """Nothing that `except Exception` would catch."""
+
+
+class Misbehaving(Executor):
+    """Executes runs in a way of the test's choice."""
+
+    def __init__(self, way: Callable[[Launch], Coroutine[Any, Any, Ended]]) -> None:
+        self._way = way
+
+    async def run(self, dag: Any, meta: Launch) -> Ended:
+        return await self._way(meta)
 
 
 async def raises_rudely(launch: Launch) -> Ended:
@@ -87,3 +97,62 @@ def test_outcomes_are_written_while_an_engine_stops(world: World) -> None:
         assert world.states("long") == ["08:01 SUCCESS"]
 
     world.run(story)
+
+
+@pytest.mark.parametrize("interrupted", ["cancelled", "lost", "by somebody else"])
+def test_a_run_that_is_interrupted_before_its_first_step_has_an_end(world: World, interrupted: str) -> None:
+    """A task that is cancelled before it began never runs: it stayed in flight for ever, and its schedule blocked."""
+    engine = world.engine()
+    launching, begin = engine.launching, engine.launching.start
+
+    def start(launches: Any, now_ms: int) -> None:
+        begin(launches, now_ms)
+        launching.start = begin  # type: ignore[method-assign]  # only the first time
+        for attempt in list(launching.active.values()):
+            if interrupted == "cancelled":
+                launching.cancel(attempt)
+            elif interrupted == "lost":
+                launching.lose([attempt.held])
+            else:
+                assert attempt.task is not None
+                attempt.task.cancel()
+
+    launching.start = start  # type: ignore[method-assign]  # what two answers in one turn of the loop do
+
+    async def story() -> None:
+        world.create(max_concurrent=5, overlap_policy="allow")
+        await engine.start()
+        await pause(40)
+        assert not launching.active
+        assert launching.idle.is_set()
+
+    world.run(story)
+    expected = {"cancelled": "CANCELLED cancel_requested", "by somebody else": "FAILED", "lost": "ENQUEUED"}
+    assert world.states()[0].partition(" ")[2] == expected[interrupted]
+
+
+def test_what_was_asked_to_end_is_not_tried_again(world: World) -> None:
+    """A function that turns its cancellation into an error has failed; another try would undo the cancellation."""
+
+    async def rude(launch: Launch) -> Ended:
+        try:
+            await pause(1_000)
+        except asyncio.CancelledError:
+            raise ValueError("broke while cleaning up") from None
+        return Ended()
+
+    world.executors["function"] = Misbehaving(rude)
+    engine = world.engine()
+
+    async def story() -> None:
+        world.create(cron="0 0 1 1 *", max_attempts=3, retry_delay_ms=30_000)
+        await engine.start()
+        world.ask(control.trigger, "report")
+        await pause(5)
+        world.ask(control.trigger, "report", overlap="cancel_other")
+        await pause(5)
+
+    world.run(story)
+    first, second = world.states()
+    assert first.endswith("FAILED cancel_requested")
+    assert second.endswith(("STARTED", "ENQUEUED"))

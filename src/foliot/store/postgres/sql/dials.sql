@@ -69,7 +69,7 @@ SELECT
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= %(edge_ms)s AND next_fire_ms <= %(now_ms)s),
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < %(edge_ms)s),
     EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state = 'PLANNED'),
-    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED'))
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED'))
         OR EXISTS (SELECT 1 FROM instances WHERE lease_until_ms <= %(now_ms)s),
     EXISTS (SELECT 1 FROM backfills WHERE next_ms <= %(now_ms)s),
     least(

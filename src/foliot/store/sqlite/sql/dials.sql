@@ -50,7 +50,7 @@ SELECT
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms >= :edge_ms AND next_fire_ms <= :now_ms),
     EXISTS (SELECT 1 FROM dials WHERE next_fire_ms < :edge_ms),
     EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state = 'PLANNED'),
-    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED'))
+    EXISTS (SELECT 1 FROM schedule_runs WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED'))
         OR EXISTS (SELECT 1 FROM instances WHERE lease_until_ms <= :now_ms),
     EXISTS (SELECT 1 FROM backfills WHERE next_ms <= :now_ms),
     (SELECT min(due) FROM (
