@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from celery import Celery
 from celery.backends.base import DisabledBackend
 from celery.exceptions import CeleryError
-from kombu.exceptions import KombuError
+from kombu.exceptions import KombuError, OperationalError
 
 from foliot.clock import pause
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
@@ -88,7 +88,7 @@ class CeleryExecutor(Executor):
         self._thread.shutdown(wait=False)
 
     def _send(self, task: str, dag: Any, meta: Launch) -> None:
-        if meta.attempt > 1 and self._follows and self._app.AsyncResult(meta.delivery_id).state != UNKNOWN:
+        if meta.attempt > 1 and self._follows and self._asked(meta.delivery_id)["status"] != UNKNOWN:
             return
         queue = meta.options.get("queue")
         sent = self._app.send_task(
@@ -140,7 +140,7 @@ class CeleryExecutor(Executor):
         """Return what the backend says of a task; an entry that cannot be read is about that task alone."""
         try:
             said: Mapping[str, Any] = self._app.backend.get_task_meta(task_id)
-        except (CeleryError, KombuError, OSError, RuntimeError):  # it is the backend that cannot be asked
+        except (OperationalError, CeleryError, OSError, RuntimeError):  # it is the backend that cannot be asked
             raise
         except Exception as error:  # noqa: BLE001 - whatever a serializer raises about what it finds
             return {"status": "FAILURE", "result": f"its result cannot be read: {type(error).__name__}"}

@@ -97,7 +97,8 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
 def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
     """Return what an adaptive schedule does next, and why."""
     live = govern.hints_of(dial).live_at(now_ms)
-    found = None if dial.next_nominal_s is None else govern.pending(dial, rule, now_ms)
+    silent = dial.next_nominal_s is None or dial.closed or dial.remaining == 0
+    found = None if silent else govern.pending(dial, rule, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,

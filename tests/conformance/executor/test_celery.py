@@ -109,6 +109,25 @@ def _begun(url: str, launch: Launch) -> bool:
     return bool(found == b"begun")
 
 
+def test_a_result_that_cannot_be_read_is_about_its_own_task(url: str) -> None:
+    """It kept everybody else's results from being read, too."""
+    bad, good = unique("work", "unreadable")(), unique("work", "readable")()
+
+    async def story(executor: CeleryExecutor) -> tuple[Ended, Ended]:
+        Redis.from_url(url).set(f"celery-task-meta-{bad.key}", b"\x80\x04\x95junk")
+        again = unique("work", "unreadable")(attempt=2)
+        return tuple(await asyncio.gather(executor.run(None, again), executor.run(None, good)))
+
+    failed, worked = told(url, story)
+    assert failed.state is RunState.FAILED
+    assert worked.state is RunState.SUCCESS
+
+
+def test_celerys_own_errors_do_not_repeat_the_arguments(url: str) -> None:
+    ended = told(url, lambda executor: executor.run(CANARY, unique("retry", "retrying")(payload=CANARY)))
+    assert (ended.state, ended.error) == (RunState.FAILED, "MaxRetriesExceededError")
+
+
 @pytest.mark.parametrize(("done", "expected"), [("taken", Ended), ("reported", Accepted)])
 def test_when_a_run_counts_as_done(url: str, done: str, expected: type[Any]) -> None:
     launch = unique("work", f"done-{done}", done=done)()

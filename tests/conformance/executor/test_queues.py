@@ -129,6 +129,30 @@ def test_the_same_key_is_one_message_whoever_sends_it(queue: Queue) -> None:
     assert len(messages) == 1
 
 
+def test_a_run_that_is_to_be_reported_is_sent_again_with_the_token_that_counts(queue: Queue) -> None:
+    """The first message has the token of an attempt that is over: with that alone nobody could say how it ended."""
+    options = {**queue.options, "done": "reported"}
+
+    async def story(executor: Executor) -> Any:
+        for attempt in (1, 2, 2):
+            await executor.run(None, launch_of(options, attempt=attempt))
+        return await queue.messages()
+
+    messages = told(queue, story)
+    tokens = [message["callback"]["token"] for message in messages]
+    assert tokens == [launch_of({}, attempt=attempt).token for attempt in (1, 2)]
+    assert len({message["meta"]["idempotency_key"] for message in messages}) == 1
+
+
+def test_a_message_that_cannot_be_obeyed_is_not_sent(queue: Queue) -> None:
+    async def story(executor: Executor) -> Any:
+        with pytest.raises(LaunchRefused, match="option done"):
+            await executor.run(None, launch_of({**queue.options, "done": "perhaps"}))
+        return await queue.messages()
+
+    assert told(queue, story) == []
+
+
 def test_a_run_that_is_done_when_it_is_reported(queue: Queue) -> None:
     ended = told(queue, lambda executor: executor.run(None, launch_of({**queue.options, "done": "reported"})))
     assert isinstance(ended, Accepted)

@@ -39,6 +39,10 @@ CREATE FUNCTION app.echo(said text) RETURNS text LANGUAGE sql AS $$ SELECT said 
 CREATE FUNCTION app.two(OUT a integer, OUT b text) LANGUAGE sql AS $$ SELECT 1, 'two' $$;
 CREATE FUNCTION app.slow() RETURNS void LANGUAGE sql AS
     $$ INSERT INTO app.jobs (number) VALUES (8); SELECT pg_sleep(30) $$;
+CREATE FUNCTION app.elsewhere() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    SET search_path TO app;
+    INSERT INTO jobs (number) VALUES (9);
+END $$;
 CREATE FUNCTION app.sluggish() RETURNS void LANGUAGE sql AS $$ SELECT pg_sleep(0.05) $$;
 CREATE FUNCTION app.derived(said text) RETURNS void LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'no %', upper(said); END $$;
@@ -171,6 +175,14 @@ def test_a_call_that_fails_has_no_effect_and_spoils_nothing(
     assert [index for index, called in enumerate(answers) if called.error is not None] == [bad]
     assert answers[bad].error == 'PostgreSQL: relation "app.missing" does not exist (UndefinedTable (42P01))'
     assert numbers(users) == [each for each in range(10) if each != bad]
+
+
+def test_a_function_that_changes_where_names_are_looked_up(
+    postgres: PostgresStore, users: psycopg.Connection[Any]
+) -> None:
+    """What it sets lasts until the end of the transaction: our own statements no longer found our tables."""
+    assert made(postgres, function("elsewhere"), row(number="1")) == [Called(), Called()]
+    assert numbers(users) == [9, 1]
 
 
 def test_two_rows_that_exclude_each_other(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
