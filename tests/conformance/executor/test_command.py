@@ -217,6 +217,6 @@ def test_a_configuration_that_cannot_be(configured: dict[str, Any], problem: str
 
 def test_a_command_that_leaves_something_behind_has_ended_all_the_same() -> None:
     """A child that holds the output open kept the run executing for as long as it lived."""
-    code = "import subprocess, sys; print('done'); subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'])"
-    ended = called(f"import os; r, w = os.pipe(); os.dup2(r, 0); {code}")
+    child = "subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])"
+    ended = called(f"import subprocess, sys; print('done', flush=True); {child}")
     assert (ended.state, ended.result) == (RunState.SUCCESS, '"done"')

@@ -21,7 +21,7 @@ BUDGET_MS = 5_000
 MOST_TOGETHER = 256
 
 _LIMIT = b"""SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true),
-    set_config('search_path', %s::text, true)"""
+    set_config('search_path', %s::text, false)"""
 _USUAL = (
     b"""SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('search_path')"""
 )
@@ -129,7 +129,7 @@ class Calls:
         self._cursor.execute(_KEEP, prepare=False)
 
     def _limit(self, timeout: str, lock_timeout: str, search_path: str) -> None:
-        """Set what calls may take; a function may have changed where names are looked up, for all that follows."""
+        """Set what calls may take; a function may have changed where names are looked up, even after the commit."""
         self._cursor.execute(_LIMIT, [timeout, lock_timeout, search_path], prepare=True)
 
     def _is_over(self) -> bool:
