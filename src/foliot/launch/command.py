@@ -12,7 +12,7 @@ import json
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -30,6 +30,8 @@ SHELLS = frozenset(
     {"sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "pwsh", "rbash", "tcsh", "zsh", "cmd.exe"}
 )
 PATH = "/usr/local/bin:/usr/bin:/bin"
+LOOK_S = 0.5
+"""How often to look whether a command has ended whose output has not."""
 LAST_WORDS_S = 1.0
 """How long the output of a command that has ended is read on, if something that it has begun holds it open."""
 CHUNK = 64 * 1024
@@ -108,11 +110,9 @@ class CommandExecutor(Executor):
         ]
         telling = asyncio.ensure_future(_told(process.stdin, said))
         try:
-            code = await process.wait()
-            await asyncio.wait(reading, timeout=LAST_WORDS_S)  # what it has left behind may hold its output open
-            if not all(each.done() for each in reading):
-                _send(process, signal.SIGKILL)
+            await self._silence(process, reading)
             out, err = [await each for each in reading]
+            code = await process.wait()
         finally:
             for each in (*reading, telling):
                 each.cancel()
@@ -121,6 +121,13 @@ class CommandExecutor(Executor):
         ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
         error = cut(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
         return Ended(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
+
+    async def _silence(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
+        """Wait until a command says no more: its output has ended, or it has, and what it left behind is ended, too."""
+        while process.returncode is None and (await asyncio.wait(reading, timeout=LOOK_S))[1]:
+            pass
+        if (await asyncio.wait(reading, timeout=LAST_WORDS_S))[1]:
+            _send(process, signal.SIGKILL)
 
     async def _ended(self, process: Process) -> None:
         """See to it that nothing of a command is left: ask, wait a little, and force."""
