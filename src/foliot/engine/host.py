@@ -141,9 +141,13 @@ class Engine:
                 failures += 1
 
     def _waker(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        def stir() -> None:
+            self._wake.set()
+            self._keeping.stirred.set()
+
         def wake() -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._wake.set)
+                loop.call_soon_threadsafe(stir)
 
         return wake
 

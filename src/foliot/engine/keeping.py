@@ -15,12 +15,17 @@ from foliot.engine.membership import Membership, answer_of
 from foliot.engine.settling import Settling
 from foliot.engine.step import Settled
 from foliot.engine.sweeping import Sweeping
+from foliot.model.rows import HeldRun
 from foliot.model.run import RunId, RunRow, RunState
 from foliot.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
 CHECK_S = 1.0
 """How often an engine looks after its runs, while it has some."""
+STIRRED_S = 0.02
+"""How long it waits for more after the store has said that something has changed, before it looks at once."""
+FEW = 1_000
+"""So many runs are looked at whenever something has changed; more only at the usual times."""
 
 
 class Keeping:
@@ -50,6 +55,7 @@ class Keeping:
         self._swept = swept
         self._failed = failed
         self._stopping = stopping
+        self.stirred = asyncio.Event()
 
     async def beat(self) -> None:
         """Prolong the lease until the engine stops, whatever else takes its time."""
@@ -61,19 +67,31 @@ class Keeping:
     async def look_after(self) -> None:
         """Look after runs, and sweep, until the engine stops."""
         loop, settings = asyncio.get_running_loop(), self._instance.settings
-        next_sweep = loop.time()
+        next_sweep, next_check = loop.time(), loop.time() + CHECK_S
         while not self._stopping.is_set():
             if loop.time() >= next_sweep and await self._tried(self.sweep, "cannot clean up just now"):
                 next_sweep = loop.time() + settings.sweep_ms / 1000
-            if self._launching.active:
-                await time.wait(self._stopping, CHECK_S)
+            if not self._launching.active:
+                await self._rest(self._launching.busy, max(next_sweep - loop.time(), CHECK_S))
+                next_check = loop.time() + CHECK_S
+                self.stirred.clear()  # what has changed while nothing ran here is of no interest
+                continue
+            await self._rest(self.stirred, next_check - loop.time())
+            if loop.time() >= next_check:
                 await self._tried(self.check, "cannot look after runs just now")
-            else:
-                await self._rest(max(next_sweep - loop.time(), CHECK_S))
+                next_check = loop.time() + CHECK_S
+            elif not await time.wait(self._stopping, STIRRED_S):
+                await self._tried(self._look_at_once, "cannot look after runs just now")
 
-    async def _rest(self, seconds: float) -> None:
-        """Wait until there is something to look after again, or until the next sweep; a stopping engine has waited."""
-        waiting = [asyncio.ensure_future(event.wait()) for event in (self._launching.busy, self._stopping)]
+    async def _look_at_once(self) -> None:
+        """Notice what others have just decided, if that is quickly seen."""
+        self.stirred.clear()
+        if len(self._launching.active) <= FEW:
+            await self._check_held([attempt.held for attempt in self._launching.active.values()])
+
+    async def _rest(self, event: asyncio.Event, seconds: float) -> None:
+        """Wait for an event, but no longer than that; a stopping engine has waited."""
+        waiting = [asyncio.ensure_future(each.wait()) for each in (event, self._stopping)]
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
@@ -108,6 +126,10 @@ class Keeping:
             for attempt in launching.active.values()
             if attempt.marked or attempt.rule.policy.overlap_policy in ("cancel_other", "terminate_other")
         ]
+        await self._check_held(held)
+
+    async def _check_held(self, held: list[HeldRun]) -> None:
+        probe, launching = self._instance.probe, self._launching
         if not held:
             return
         found = await self._read(lambda transaction: transaction.check_runs(held))

@@ -156,3 +156,23 @@ def test_what_was_asked_to_end_is_not_tried_again(world: World) -> None:
     first, second = world.states()
     assert first.endswith("FAILED cancel_requested")
     assert second.endswith(("STARTED", "ENQUEUED"))
+
+
+@pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other"])
+def test_whoever_is_to_end_hears_of_it_at_once(world: World, overlap: str) -> None:
+    """It was noticed at the next look, up to a second later: so long two runs went on side by side."""
+    world.plan = lambda _: (1_000.0, Ended())
+    engine = world.engine()
+
+    async def story() -> None:
+        world.create(cron="0 0 1 1 *")
+        await engine.start()
+        world.ask(control.trigger, "report")
+        await pause(5.3)
+        (first,) = engine.launching.active
+        world.ask(control.trigger, "report", overlap=overlap)
+        await pause(0.1)
+        assert first not in engine.launching.active
+        assert len(engine.launching.active) == 1
+
+    world.run(story)
