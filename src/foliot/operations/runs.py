@@ -7,6 +7,7 @@ from itertools import islice
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.dial import Dial
 from foliot.model.page import Page
+from foliot.model.rows import ScheduleRow
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
 from foliot.operations.editing import find, loaded, view_of
@@ -56,16 +57,20 @@ def runs(  # noqa: PLR0913 - what a list can be about
 
 def run(session: Session, run_id: str) -> Run:
     """Return one run."""
-    wanted = read_run_id(run_id)
+    return run_view(*found_run(session, run_id))
+
+
+def found_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
+    """Return a run of this namespace, and its schedule; raises :class:`~foliot.errors.NotFound`."""
+    wanted = _read_run_id(run_id)
     row = None if wanted is None else session.transaction.run_by_id(wanted)
     schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
     if row is None or schedule is None or schedule.namespace != session.namespace:
         raise NotFound(f"there is no run {shown(run_id)}")
-    return run_view(row, schedule)
+    return row, schedule
 
 
-def read_run_id(run_id: object) -> RunId | None:
-    """Return what a run's id says, if it is one."""
+def _read_run_id(run_id: object) -> RunId | None:
     parts = str(run_id).split("-")
     return RunId(*map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from secrets import token_hex
 
-from foliot.errors import Conflict, NotFound, shown
+from foliot.errors import Conflict
 from foliot.model.policy import Overlap
 from foliot.model.rows import ScheduleRow
 from foliot.model.run import FINAL, IN_FLIGHT, Reason, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Run
 from foliot.operations.control import requested
 from foliot.operations.editing import Note, audit, open_schedule
-from foliot.operations.runs import read_run_id
+from foliot.operations.runs import found_run
 from foliot.operations.session import Session, once
 from foliot.operations.views import run_view
 from foliot.plan import edit
@@ -52,7 +52,7 @@ def terminate_run(session: Session, run_id: str, *, request_id: str | None = Non
 @once(Run)
 def retry_run(session: Session, run_id: str, *, request_id: str | None = None) -> Run:
     """Run once more what is over: another run, with the same nominal time and payload, and a key of its own."""
-    row, schedule = _found(session, run_id)
+    row, schedule = found_run(session, run_id)
     if row.state not in FINAL:
         raise Conflict(f"run {run_id} is not over yet: {row.state}")
     opened = open_schedule(session, schedule.schedule_id)
@@ -64,20 +64,11 @@ def retry_run(session: Session, run_id: str, *, request_id: str | None = None) -
     return run_view(again, schedule)
 
 
-def _found(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
-    wanted = read_run_id(run_id)
-    row = None if wanted is None else session.transaction.run_by_id(wanted)
-    schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
-    if row is None or schedule is None or schedule.namespace != session.namespace:
-        raise NotFound(f"there is no run {shown(run_id)}")
-    return row, schedule
-
-
 def _open_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
     """Return a run that is not over, with its dial locked: nobody decides about it meanwhile."""
-    row, schedule = _found(session, run_id)
+    row, schedule = found_run(session, run_id)
     session.transaction.lock_dials([row.schedule_key])
-    row, schedule = _found(session, run_id)
+    row, schedule = found_run(session, run_id)
     if row.state in FINAL:
         raise Conflict(f"run {run_id} is over: {row.state}")
     return row, schedule

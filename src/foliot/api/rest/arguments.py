@@ -28,7 +28,6 @@ class Parameter(NamedTuple):
     kind: Any
     default: Any
     required: bool
-    repeated: bool
 
 
 class Taking(NamedTuple):
@@ -55,7 +54,7 @@ def taking(operation: Callable[..., Any]) -> Taking:
             continue
         required = parameter.default is inspect.Parameter.empty
         kind = hints.get(name, Any)
-        found[name] = Parameter(name, kind, None if required else parameter.default, required, _is_list(kind))
+        found[name] = Parameter(name, kind, None if required else parameter.default, required)
     return Taking(found, fields)
 
 
@@ -139,10 +138,6 @@ def _read(parameter: Parameter, text: str) -> Any:
 
 def _kinds(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
-
-
-def _is_list(kind: Any) -> bool:
-    return any(get_origin(each) is list for each in _kinds(kind))
 
 
 async def _body_of(request: Request) -> Any:
