@@ -102,7 +102,10 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             return await asyncio.wrap_future(sent)
 
         wait_ms = given.get("wait_ms")
-        found = await (until_found(service.desk, ask, wait_ms, request.is_disconnected) if wait_ms else ask())
+        if type(wait_ms) is int and wait_ms > 0:
+            found = await until_found(service.desk, ask, wait_ms, request.is_disconnected)
+        else:
+            found = await ask()
         return answered(found, route.status)
 
     return answer

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
-from foliot.api.rest.documents import SCHEDULE_DOCUMENT
+from foliot.api.rest.documents import SCHEDULE_DOCUMENT, SPEC_FIELDS
+from foliot.api.rest.examples import BODIES, BODIES_BY_PATH, PARAMETERS
 from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from foliot.operations.preview import preview_for
+from foliot.operations.service import ALIASES, upsert_schedule
 
 ERRORS = {
     400: ("Invalid", "Something in the request cannot be right; the field is named."),
@@ -136,19 +140,25 @@ def _parameters(route: Route, schemas: Schemas) -> list[Schema]:
     taken = taking(route.operation)
     known = taken.parameters
     found = [
-        {"name": name, "in": "path", "required": True, "schema": _plain_schema(known.get(name), schemas)}
+        {"name": name, "in": "path", "required": True, "schema": _with_example(name, known.get(name), schemas)}
         for name in route.names
     ]
     found += [HEADERS[name] for name in taken.from_headers]
     if route.method in ("GET", "DELETE"):
         found += [
-            {"name": name, "in": "query", "required": each.required, "schema": _plain_schema(each, schemas)}
+            {"name": name, "in": "query", "required": each.required, "schema": _with_example(name, each, schemas)}
             for name, each in known.items()
             if name not in taken.from_headers and name not in route.names
         ]
     if route.role is not Role.PUBLIC:
         found.append(NAMESPACE)
     return found
+
+
+def _with_example(name: str, parameter: Parameter | None, schemas: Schemas) -> Schema:
+    schema = _plain_schema(parameter, schemas)
+    fits = name in PARAMETERS and schema.get("type") == ("integer" if type(PARAMETERS[name]) is int else "string")
+    return {**schema, "examples": [PARAMETERS[name]]} if fits and "enum" not in schema else schema
 
 
 def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
@@ -170,7 +180,7 @@ def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
 def _body(route: Route, schemas: Schemas) -> Schema:
     known = taking(route.operation)
     if route.whole is not None:
-        schema: Schema = {"type": "object"}
+        schema: Schema = {"type": "object", "examples": [_example(route)]}
     else:
         properties = {
             name: schemas.of(each.kind)
@@ -179,15 +189,28 @@ def _body(route: Route, schemas: Schemas) -> Schema:
         }
         required = [name for name in properties if known.parameters[name].required]
         if known.fields:
-            properties = {**SCHEDULE_DOCUMENT["properties"], **properties}
+            properties = {**_fields(route), **properties}
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        schema["examples"] = [_example(route)]
         if required:
             schema["required"] = required
-        if known.fields:
-            schema["examples"] = SCHEDULE_DOCUMENT["examples"]
     kinds = JSON_TYPES if route.method == "PATCH" else [kind for kind in JSON_TYPES if kind != MERGE_PATCH]
     needed = route.whole is not None or known.fields or bool(schema.get("required"))
     return {"required": needed, "content": {kind: {"schema": schema} for kind in kinds}}
+
+
+def _example(route: Route) -> Any:
+    return BODIES_BY_PATH.get(route.path, BODIES.get(route.name))
+
+
+def _fields(route: Route) -> Schema:
+    """Return the fields of a document that a route takes; older services call some of them otherwise."""
+    if route.operation is preview_for:
+        return SPEC_FIELDS
+    known: Schema = SCHEDULE_DOCUMENT["properties"]
+    if route.operation is not upsert_schedule:
+        return known
+    return {**known, **{alias: known.get(name, {"type": "string"}) for alias, name in ALIASES.items()}}
 
 
 def _responses(route: Route, schemas: Schemas) -> Schema:
