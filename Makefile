@@ -27,7 +27,7 @@ check: environment ## lint, formatting and types
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
 
-bench: environment ## run the benchmark of the time engine (PART=engine for the scheduler, PART=launch for executors)
+bench: environment ## run the benchmark of the time engine (PART=engine, launch or rest for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
 
 fmt: environment ## format the code and mend what can be mended

@@ -17,14 +17,18 @@ Form = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 """How one kind of dataclass is written otherwise than field by field, and how it is read."""
 Forms = Mapping[type, Form]
 NO_FORMS: Forms = {}
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
     """Return a value as JSON-ready data."""
-    if is_dataclass(value) and not isinstance(value, type):
-        if type(value) in forms:
-            return forms[type(value)][0](value)
-        return {name: to_plain(getattr(value, name), forms) for name in _names(type(value))}
+    kind = type(value)
+    if kind in _PLAIN:  # most of what there is
+        return value
+    if is_dataclass(kind):
+        if kind in forms:
+            return forms[kind][0](value)
+        return {name: to_plain(getattr(value, name), forms) for name in _names(kind)}
     if isinstance(value, datetime):
         text = value.isoformat()
         return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
