@@ -25,6 +25,7 @@ from foliot.operations import (
 )
 from foliot.operations import coming as ahead
 from foliot.operations import runs as ledger
+from foliot.operations import stats as figures
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
 from foliot.operations.session import Session
@@ -102,6 +103,7 @@ class AsyncMethods(ABC):
     runs = _Async(ledger.runs, writes=False)
     recent_runs = _Async(ledger.recent_runs, writes=False)
     coming = _Async(ahead.coming, writes=False)
+    stats = _Async(figures.stats, writes=False)
     get_run = _Async(ledger.run, writes=False)
     cancel_run = _Async(steering.cancel_run)
     terminate_run = _Async(steering.terminate_run)
@@ -162,6 +164,7 @@ class SyncMethods(ABC):
     runs = _Sync(ledger.runs, writes=False)
     recent_runs = _Sync(ledger.recent_runs, writes=False)
     coming = _Sync(ahead.coming, writes=False)
+    stats = _Sync(figures.stats, writes=False)
     get_run = _Sync(ledger.run, writes=False)
     cancel_run = _Sync(steering.cancel_run)
     terminate_run = _Sync(steering.terminate_run)

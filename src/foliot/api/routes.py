@@ -20,6 +20,7 @@ from foliot.model.key import ApiKey, NewKey
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
+from foliot.model.stats import Stats
 from foliot.model.verification import Verification
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
@@ -39,6 +40,7 @@ from foliot.operations import (
 )
 from foliot.operations import coming as ahead
 from foliot.operations import runs as ledger
+from foliot.operations import stats as figures
 from foliot.operations import verify as proof
 from foliot.operations.declared import Declared
 from foliot.operations.preview import Preview, preview_for
@@ -151,6 +153,7 @@ ROUTES = (
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
     Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
+    Route("GET", "/stats", Role.READER, figures.stats, Stats, _SCHEDULE),
     Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),
     Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, Touched, _BULK),
     Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, Touched, _BULK),

@@ -275,6 +275,23 @@ class LedgerStatements(Sending):
         params = {"before_number": before_number, "least_number": least_number, "state": state, "limit": limit}
         return _numbered(self.rows("newest_runs", {"namespace": namespace, **params}))
 
+    def latest_decided(
+        self, namespace: str, since_ms: int, least_number: int, limit: int
+    ) -> list[tuple[int, str, int, int | None]]:
+        """Return when the newest runs of a namespace were decided, their states, fire times and starts."""
+        params = {"namespace": namespace, "since_ms": since_ms, "least_number": least_number, "limit": limit}
+        return [(row[0], row[1], row[2], row[3]) for row in self.rows("latest_decided", params)]
+
+    def decided_from(self, least_number: int) -> int | None:
+        """Return when the first run from a number on was decided."""
+        found = self._one("decided_from", least_number=least_number)
+        return None if found is None else int(found[0])
+
+    def latest_spans(self, namespace: str, since_ms: int, limit: int) -> list[tuple[int, int]]:
+        """Return when ticks of a namespace were dropped together, and how many, the newest first."""
+        params = {"namespace": namespace, "since_ms": since_ms, "limit": limit}
+        return [(row[0], row[1]) for row in self.rows("latest_spans", params)]
+
     def last_run_number(self) -> int:
         """Return the number of the newest run."""
         return int(self.rows("last_run_number", {})[0][0])

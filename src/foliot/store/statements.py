@@ -59,6 +59,11 @@ class Statements(LedgerStatements):
         params = {"namespace": namespace, "after_id": after_id, "limit": limit, **wanted._asdict()}
         return [ScheduleRow._make(row) for row in self.rows("schedules_page", params)]
 
+    def tally_schedules(self, namespace: str, most: int) -> list[tuple[str, int, int, int, int]]:
+        """Return how many schedules of a namespace are in each state, degraded, and how many of their runs are open."""
+        rows = self.rows("tally_schedules", {"namespace": namespace, "most": most})
+        return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0), int(row[4] or 0)) for row in rows]
+
     def insert_version(self, row: VersionRow) -> None:
         """Add a version."""
         self.rows("insert_version", row._asdict())

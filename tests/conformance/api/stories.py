@@ -100,6 +100,10 @@ STORIES: dict[str, list[Line]] = {
         line("coming", seconds=86_400 * 7, limit=7),
         line("coming", schedule_id="s1", seconds=86_400 * 7),
         line("coming", seconds=0),
+        line("stats"),
+        line("stats", seconds=120, stretches=4),
+        line("stats", seconds=10, stretches=11),
+        line("stats", seconds=10, stretches=0),
         line("coming", schedule_id="nobody"),
     ],
     "an adaptive schedule": [

@@ -368,6 +368,22 @@ WHERE r.run_number < %(before_number)s AND r.run_number >= %(least_number)s AND 
   AND (%(state)s::text IS NULL OR r.state = %(state)s)
 ORDER BY r.run_number DESC LIMIT %(limit)s;
 
+-- name: latest_decided
+-- The primary key, newest first: numbers grow with the time of the decision.
+SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r JOIN schedules s USING (schedule_key)
+WHERE r.run_number >= %(least_number)s AND r.decided_ms >= %(since_ms)s AND s.namespace = %(namespace)s
+ORDER BY r.run_number DESC LIMIT %(limit)s;
+
+-- name: decided_from
+-- The primary key.
+SELECT decided_ms FROM schedule_runs WHERE run_number >= %(least_number)s ORDER BY run_number LIMIT 1;
+
+-- name: latest_spans
+-- Index tick_spans_age.
+SELECT t.decided_ms, t.ticks FROM tick_spans t JOIN schedules s USING (schedule_key)
+WHERE t.decided_ms >= %(since_ms)s AND s.namespace = %(namespace)s
+ORDER BY t.decided_ms DESC LIMIT %(limit)s;
+
 -- name: last_run_number
 -- The primary key.
 SELECT coalesce(max(run_number), 0) FROM schedule_runs;

@@ -42,6 +42,14 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
     OR strpos(lower((s.schedule_id || ' ' || s.description) COLLATE "C"), lower(%(text)s::text COLLATE "C")) > 0)
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
+-- name: tally_schedules
+-- The unique index on (namespace, schedule_id), no further than the bound.
+SELECT state, count(*), sum(degraded), sum(in_flight), sum(waiting) FROM (
+    SELECT s.state, d.in_flight, d.waiting, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded
+    FROM schedules s LEFT JOIN dials d USING (schedule_key) WHERE s.namespace = %(namespace)s LIMIT %(most)s
+) AS found
+GROUP BY state;
+
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < %(before_s)s

@@ -303,6 +303,22 @@ WHERE r.run_number < :before_number AND r.run_number >= :least_number AND s.name
   AND (:state IS NULL OR r.state = :state)
 ORDER BY r.run_number DESC LIMIT :limit;
 
+-- name: latest_decided
+-- The primary key, newest first: numbers grow with the time of the decision.
+SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r JOIN schedules s USING (schedule_key)
+WHERE r.run_number >= :least_number AND r.decided_ms >= :since_ms AND s.namespace = :namespace
+ORDER BY r.run_number DESC LIMIT :limit;
+
+-- name: decided_from
+-- The primary key.
+SELECT decided_ms FROM schedule_runs WHERE run_number >= :least_number ORDER BY run_number LIMIT 1;
+
+-- name: latest_spans
+-- Index tick_spans_age.
+SELECT t.decided_ms, t.ticks FROM tick_spans t JOIN schedules s USING (schedule_key)
+WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace
+ORDER BY t.decided_ms DESC LIMIT :limit;
+
 -- name: last_run_number
 -- The primary key.
 SELECT coalesce(max(run_number), 0) FROM schedule_runs;

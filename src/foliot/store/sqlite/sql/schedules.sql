@@ -41,6 +41,14 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND (:text IS NULL OR instr(lower(s.schedule_id || ' ' || s.description), lower(:text)) > 0)
 ORDER BY s.schedule_id LIMIT :limit;
 
+-- name: tally_schedules
+-- The unique index on (namespace, schedule_id), no further than the bound.
+SELECT state, count(*), sum(degraded), sum(in_flight), sum(waiting) FROM (
+    SELECT s.state, d.in_flight, d.waiting, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded
+    FROM schedules s LEFT JOIN dials d USING (schedule_key) WHERE s.namespace = :namespace LIMIT :most
+) AS found
+GROUP BY state;
+
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < :before_s
