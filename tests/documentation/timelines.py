@@ -4,9 +4,9 @@ Each story is a schedule, how long its runs take, and what happens meanwhile, in
 
     Story("skip", cron="*/5 * * * *", takes="7m", fields={"overlap_policy": "skip"}, steps="22m")
 
-``steps`` are separated by commas: a duration lets time pass, ``down 20m`` lets it pass while nobody is there; ``pause``,
-``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and ``backfill 11:30-11:45 only=missing`` ask for
-what they say.
+``steps`` are separated by commas: a duration lets time pass, ``down 20m`` lets it pass while nobody is there;
+``pause``, ``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and
+``backfill 11:30-11:45 only=missing`` ask for what they say.
 """
 
 from __future__ import annotations
@@ -169,14 +169,10 @@ class _Canvas:
         drawn = [self._clock(), self._ticks()]
         drawn += [self._band(band) for band in self._stage.bands]
         rows: list[tuple[datetime, datetime, str]] = []
+        rehearsal = self._stage.rehearsal
         for name in self._story.ids:
-            rows += [
-                (run.scheduled_for, run.decided_at, self._run(run)) for run in self._stage.rehearsal.all_runs(name)
-            ]
-            rows += [
-                (self._dropped(span)[0], span.decided_at, self._span(span))
-                for span in self._stage.rehearsal.spans(name)
-            ]
+            rows += [(run.scheduled_for, run.decided_at, self._run(run)) for run in rehearsal.all_runs(name)]
+            rows += [(self._dropped(span)[0], span.decided_at, self._span(span)) for span in rehearsal.spans(name)]
         drawn += [line for _, _, line in sorted(rows)]
         state = rehearsal.get(self._story.ids[0]).state
         return drawn if state == "active" else [*drawn, "", f"the schedule is {state}"]

@@ -82,6 +82,7 @@ class Rehearsal(SyncMethods):
         """Let time pass while nobody is there: as when every process is down, or the machine asleep."""
         seconds = _seconds(duration)
         self._running()
+        self._loop.run_until_complete(_passing(0))
         self._loop.pass_time(seconds)
 
     def advance_to(self, moment: When) -> None:
