@@ -27,7 +27,7 @@ def test_a_picture_of_a_night_is_what_the_spec_says(night: Night) -> None:
 
 
 def test_every_picture_has_a_story_and_every_policy_a_picture() -> None:
-    assert set(shown(TEXT)) == {each.name for each in (*STORIES, *NIGHTS)}
+    assert set(shown(TEXT)) == {story.name for story in STORIES} | {night.name for night in NIGHTS}
     said = [value for story in STORIES for value in story.fields.values()]
     assert [each for kind in (Overlap, CatchUp, OnResume) for each in kind if each not in said] == []
     assert Keep.FIRST in said

@@ -107,9 +107,9 @@ class Stage:
         elif verb == "skip":
             rehearsal.skip(job)
         elif verb == "backfill":
-            start, _, end = words[0].partition("-")
+            first, _, last = words[0].partition("-")
             options: Any = dict(word.split("=") for word in words[1:])
-            rehearsal.backfill(job, f"{DAY}T{start}:00Z", f"{DAY}T{end}:00Z", **options)
+            rehearsal.backfill(job, f"{DAY}T{first}:00Z", f"{DAY}T{last}:00Z", **options)
         else:
             rehearsal.advance(verb)
 
@@ -129,7 +129,7 @@ def draw(story: Story) -> str:
     if not story.workflow:
         for name in story.ids:
             app.schedule(story.cron, schedule_id=name, **story.fields)(job)
-    settings = Settings(**{**QUIET, **story.settings})  # type: ignore[arg-type]  # numbers, by their names
+    settings = Settings(**{**QUIET, **story.settings})
     seconds = float(parse_duration(story.takes, field="takes"))
     target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Ended(result="1")))
     at = f"{DAY}T{story.begin}:00Z"
