@@ -15,7 +15,7 @@ from typer.main import get_command
 
 import foliot
 from foliot import configuration, errors
-from foliot.api.routes import ROUTES
+from foliot.api.routes import EXTRAS, ROUTES
 from foliot.cli import main as command_line
 from foliot.launch import registry
 from foliot.model.run import Reason, RunState, Source
@@ -24,6 +24,7 @@ from foliot.model.spec import SpecDocument
 from foliot.operations import drafting
 from foliot.settings import Settings
 from foliot.spec import lint, tzif
+from tests import generated
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -62,10 +63,17 @@ def test_every_method_of_foliot_is_in_the_python_reference() -> None:
     assert [name for name in methods if f"`{name}(" not in text] == []
 
 
+@pytest.mark.parametrize("name", generated.PAGES)
+def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
+    """`python -m tests.generated` writes them anew."""
+    text = page(name)
+    assert generated.PAGES[name](text) == text
+
+
 def test_every_route_is_in_the_rest_reference() -> None:
     text = page("reference/rest.md")
     text = text[text.index("## Routes") :]
-    rows = [f"| `{route.method} {route.path}` | {route.role.name.lower()} |" for route in ROUTES]
+    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, EXTRAS)]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 

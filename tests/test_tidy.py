@@ -48,7 +48,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "engine": frozenset({"model", "spec", "plan", "store.base", "launch.base", "clock", "settings", "errors"}),
     "operations": frozenset({"model", "spec", "plan", "store.base", "clock", "settings", "errors"}),
     "wire": frozenset({"model", "spec.document", "errors"}),
-    "api": frozenset({"operations", "model", "wire", "errors"}),
+    "api": frozenset({"operations", "model", "wire", "clock", "errors"}),
     "web": frozenset({"operations", "model", "errors"}),
     "methods": frozenset({"operations"}),
     "launcher": frozenset({"methods"}),

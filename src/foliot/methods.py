@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from foliot.operations import (
     adaptive,
+    bulk,
     control,
     keys,
     launches,
@@ -22,6 +23,7 @@ from foliot.operations import (
     work,
     workflows,
 )
+from foliot.operations import coming as ahead
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.preview import preview_for
@@ -85,15 +87,21 @@ class AsyncMethods(ABC):
     pause = _Async(control.pause)
     resume = _Async(control.resume)
     trigger = _Async(control.trigger)
+    pause_matching = _Async(bulk.pause_matching)
+    resume_matching = _Async(bulk.resume_matching)
+    trigger_matching = _Async(bulk.trigger_matching)
     skip = _Async(control.skip)
     backfill = _Async(control.backfill)
     backfills = _Async(control.backfills, writes=False)
+    get_backfill = _Async(control.get_backfill, writes=False)
     cancel_backfill = _Async(control.cancel_backfill)
     hint = _Async(adaptive.hint)
     hints = _Async(adaptive.hints, writes=False)
     clear_hints = _Async(adaptive.clear_hints)
     reset_failures = _Async(adaptive.reset_failures)
     runs = _Async(ledger.runs, writes=False)
+    recent_runs = _Async(ledger.recent_runs, writes=False)
+    coming = _Async(ahead.coming, writes=False)
     get_run = _Async(ledger.run, writes=False)
     cancel_run = _Async(steering.cancel_run)
     terminate_run = _Async(steering.terminate_run)
@@ -139,15 +147,21 @@ class SyncMethods(ABC):
     pause = _Sync(control.pause)
     resume = _Sync(control.resume)
     trigger = _Sync(control.trigger)
+    pause_matching = _Sync(bulk.pause_matching)
+    resume_matching = _Sync(bulk.resume_matching)
+    trigger_matching = _Sync(bulk.trigger_matching)
     skip = _Sync(control.skip)
     backfill = _Sync(control.backfill)
     backfills = _Sync(control.backfills, writes=False)
+    get_backfill = _Sync(control.get_backfill, writes=False)
     cancel_backfill = _Sync(control.cancel_backfill)
     hint = _Sync(adaptive.hint)
     hints = _Sync(adaptive.hints, writes=False)
     clear_hints = _Sync(adaptive.clear_hints)
     reset_failures = _Sync(adaptive.reset_failures)
     runs = _Sync(ledger.runs, writes=False)
+    recent_runs = _Sync(ledger.recent_runs, writes=False)
+    coming = _Sync(ahead.coming, writes=False)
     get_run = _Sync(ledger.run, writes=False)
     cancel_run = _Sync(steering.cancel_run)
     terminate_run = _Sync(steering.terminate_run)

@@ -206,10 +206,25 @@ def build_service(desk: Desk, configuration: Configuration | None = None) -> Fas
         read_only=told.get("read_only"),
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
+        configuration=shown_configuration(told),
     )
     app = create_app(service)
     mount_page(app)
     return app
+
+
+def shown_configuration(configuration: Configuration) -> dict[str, Any]:
+    """Return everything that a process was told, and by whom, without its secrets."""
+    values = [
+        {"name": each.name, "value": masked(each.value) if each.name == "store" else each.value, "origin": each.origin}
+        for each in configuration.values.values()
+    ]
+    return {
+        "file": configuration.path,
+        "values": values,
+        "executors": sorted(configuration.executors),
+        "schedules": [schedule_id for schedule_id, _ in configuration.schedules],
+    }
 
 
 def refuse_open_doors(configuration: Configuration) -> None:

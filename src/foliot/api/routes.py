@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.api.roles import Role
+from foliot.model.bulk import Touched
+from foliot.model.coming import Coming
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
 from foliot.model.page import Page
@@ -22,6 +24,7 @@ from foliot.model.verification import Verification
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
     adaptive,
+    bulk,
     control,
     declared,
     keys,
@@ -34,6 +37,7 @@ from foliot.operations import (
     work,
     workflows,
 )
+from foliot.operations import coming as ahead
 from foliot.operations import runs as ledger
 from foliot.operations import verify as proof
 from foliot.operations.declared import Declared
@@ -81,12 +85,33 @@ class Route:
         return NAMES.get(self.operation, self.operation.__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
+
+    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means.
+    """
+
+    path: str
+    role: Role
+    media_type: str
+    summary: str
+    everywhere: bool = False
+    takes: tuple[tuple[str, str, str], ...] = ()
+    prefix: str = PREFIX
+
+    @property
+    def address(self) -> str:
+        """Return the whole path."""
+        return f"{self.prefix}{self.path}"
+
+
 READING = (preview_for,)
 """Operations that write nothing although they take a body."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
-_WORK, _KEYS = "workers", "keys"
+_WORK, _KEYS, _BULK = "workers", "keys", "bulk"
 _ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other names"
 
 ROUTES = (
@@ -105,6 +130,7 @@ ROUTES = (
     Route("POST", f"{_ONE}/skip", Role.OPERATOR, control.skip, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/backfills", Role.READER, control.backfills, tuple[Backfill, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/backfills", Role.OPERATOR, control.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
+    Route("GET", "/backfills/{backfill_id}", Role.READER, control.get_backfill, Backfill, _SCHEDULE),
     Route("POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, control.cancel_backfill, Backfill, _SCHEDULE),
     Route("GET", f"{_ONE}/hints", Role.READER, adaptive.hints, Outlook, _SCHEDULE),
     Route("POST", f"{_ONE}/hints", Role.OPERATOR, adaptive.hint, Outlook, _SCHEDULE, 201),
@@ -116,6 +142,7 @@ ROUTES = (
     Route("GET", f"{_ONE}/runs", Role.READER, ledger.runs, Page[Run], _RUN),
     Route("GET", f"{_ONE}/spans", Role.READER, ledger.spans, tuple[SpanRecord, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, proof.verify, Verification, _SCHEDULE),
+    Route("GET", "/runs", Role.READER, ledger.recent_runs, Page[Run], _RUN),
     Route("GET", "/runs/{run_id}", Role.READER, ledger.run, Run, _RUN),
     Route("POST", "/runs/{run_id}/cancel", Role.OPERATOR, steering.cancel_run, Run, _RUN),
     Route("POST", "/runs/{run_id}/terminate", Role.OPERATOR, steering.terminate_run, Run, _RUN),
@@ -123,6 +150,10 @@ ROUTES = (
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, launches.start_run, bool, _WORKFLOW, 201),
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
+    Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
+    Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),
+    Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, Touched, _BULK),
+    Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, Touched, _BULK),
     Route("GET", "/audit", Role.READER, schedules.history, Page[Change], "audit"),
     Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
     Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
@@ -159,4 +190,23 @@ ROUTES = (
     Route("POST", f"{_CRON}/resume", Role.OPERATOR, service.resume_cron, service.Upserted, _SERVICE, prefix=""),
     Route("POST", f"{_CRON}/trigger", Role.OPERATOR, service.trigger_cron, Run, _SERVICE, 201, prefix=""),
     Route("GET", "/api/queues", Role.READER, work.list_queues, tuple[Queue, ...], _SERVICE, prefix=""),
+)
+
+_JSON = "application/json"
+EXTRAS = (
+    Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix=""),
+    Extra("/readyz", Role.PUBLIC, _JSON, "Say whether the store answers", prefix=""),
+    Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
+    Extra("/config", Role.ADMIN, _JSON, "Return every setting, and where its value came from", everywhere=True),
+    Extra("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
+    Extra(
+        "/calendar.ics",
+        Role.READER,
+        "text/calendar",
+        "Return the coming ticks as a calendar that others can subscribe to",
+        takes=(
+            ("schedule_id", "string", "Of one schedule only."),
+            ("days", "integer", "How far ahead; 30 unless given."),
+        ),
+    ),
 )

@@ -18,25 +18,19 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
     Example: foliot config --config production.toml
     """
     from foliot.configuration import told
-    from foliot.wiring import masked
+    from foliot.wiring import shown_configuration
 
-    found = told({}, config)
-    rows = [
-        (each.name, masked(each.value) if each.name == "store" else each.value, each.origin)
-        for each in found.values.values()
-    ]
+    found = shown_configuration(told({}, config))
     if as_json:
-        values = [{"name": name, "value": value, "origin": origin} for name, value, origin in rows]
-        executors = sorted(found.executors)
-        schedules = [schedule_id for schedule_id, _ in found.schedules]
-        render.print_json({"file": found.path, "values": values, "executors": executors, "schedules": schedules})
+        render.print_json(found)
         return
-    width = max(len(name) for name, _, _ in rows)
-    for name, value, origin in rows:
+    width = max(len(each["name"]) for each in found["values"])
+    for each in found["values"]:
+        value, origin = each["value"], each["origin"]
         shown = ", ".join(value) if isinstance(value, list) else str(value)
         said_by = "" if origin == "default" else f"  ({origin})"
-        render.line(f"{name:<{width}}  {shown}{said_by}")
-    for name in sorted(found.executors):
-        render.line(f"{'executors.' + name:<{width}}  configured  ({found.path})")
-    for schedule_id, _ in found.schedules:
-        render.line(f"{'schedule':<{width}}  {schedule_id}  ({found.path})")
+        render.line(f"{each['name']:<{width}}  {shown}{said_by}")
+    for name in found["executors"]:
+        render.line(f"{'executors.' + name:<{width}}  configured  ({found['file']})")
+    for schedule_id in found["schedules"]:
+        render.line(f"{'schedule':<{width}}  {schedule_id}  ({found['file']})")

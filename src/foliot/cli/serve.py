@@ -68,6 +68,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     import uvicorn
 
+    from foliot.cli.server import GRACE_S, Server
     from foliot.stopping import stopping
     from foliot.wiring import build_service, settle_in
 
@@ -80,6 +81,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             config = uvicorn.Config(
                 build_service(foliot.desk, told),
                 log_level="warning",
+                timeout_graceful_shutdown=GRACE_S,
                 ssl_certfile=told.get("tls_cert") or None,
                 ssl_keyfile=told.get("tls_key") or None,
             )
@@ -89,7 +91,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
             if state.code is None:
-                await uvicorn.Server(config).serve(sockets=[listening])
+                await Server(config).serve(sockets=[listening])
             if with_engine:
                 lines.say(STOPPING)
     return state.code or 0

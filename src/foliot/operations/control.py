@@ -8,6 +8,7 @@ from typing import Any
 from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
 from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
+from foliot.model.rows import ScheduleRow
 from foliot.model.run import RunRow, Source
 from foliot.model.schedule import Backfill, Run, Schedule
 from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
@@ -80,6 +81,11 @@ def trigger(
     request_id: str | None = None,
 ) -> Run:
     """Run a schedule now, whether or not it is paused; its cursor does not move."""
+    return triggered(session, schedule_id, overlap, payload, request_id)
+
+
+def triggered(session: Session, schedule_id: str, overlap: str | None, payload: Any, request_id: str | None) -> Run:
+    """Run a schedule now, whether or not the same request was answered before."""
     asked = request_id or f"t-{token_hex(8)}"
     opened = open_schedule(session, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
@@ -162,19 +168,30 @@ def backfill(  # noqa: PLR0913 - the parts of the request
 @once(Backfill)
 def cancel_backfill(session: Session, backfill_id: int, *, request_id: str | None = None) -> Backfill:
     """Stop a backfill where it is; what it has started goes on."""
-    known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
-    row = session.transaction.backfill_by_id(backfill_id) if known else None
-    schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
-    if row is None or schedule is None or schedule.namespace != session.namespace:
-        raise NotFound(f"there is no backfill {shown(backfill_id)}")
+    row, schedule = _found_backfill(session, backfill_id)
     opened = open_schedule(session, schedule.schedule_id, closed=True)
-    row = session.transaction.backfill_by_id(backfill_id)
-    assert row is not None
+    row, _ = _found_backfill(session, backfill_id)  # once more, now that nobody else changes it
     if row.state == RUNNING:
         row = row._replace(state=CANCELLED, next_ms=None, finished_ms=session.now_ms)
         session.transaction.save_backfill(row)
         _audit_request(session, opened, Note("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
     return backfill_view(row, schedule.schedule_id)
+
+
+def get_backfill(session: Session, backfill_id: int) -> Backfill:
+    """Return one backfill, and how far it is."""
+    row, schedule = _found_backfill(session, backfill_id)
+    return backfill_view(row, schedule.schedule_id)
+
+
+def _found_backfill(session: Session, backfill_id: int) -> tuple[BackfillRow, ScheduleRow]:
+    """Return a backfill of this namespace, and its schedule; raises :class:`~foliot.errors.NotFound`."""
+    known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
+    row = session.transaction.backfill_by_id(backfill_id) if known else None
+    schedule = None if row is None else session.transaction.schedules_by_key([row.schedule_key]).get(row.schedule_key)
+    if row is None or schedule is None or schedule.namespace != session.namespace:
+        raise NotFound(f"there is no backfill {shown(backfill_id)}")
+    return row, schedule
 
 
 def backfills(session: Session, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:

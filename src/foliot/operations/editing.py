@@ -64,12 +64,15 @@ def open_schedule(
     return repaired(session, row, dial) if repair else loaded(session, row, dial)
 
 
-def loaded(session: Session, row: ScheduleRow, dial: Dial | None) -> Opened:
-    """Return a schedule with the version in force.  Raises :class:`~foliot.errors.StoreError` if it is damaged."""
+def loaded(session: Session, row: ScheduleRow, dial: Dial | None, version: VersionRow | None = None) -> Opened:
+    """Return a schedule with the version in force, which is looked up unless it is given.
+
+    Raises :class:`~foliot.errors.StoreError` if it is damaged.
+    """
     if dial is None:
         raise damaged(row, "its dial is missing")
     _check_dial(row, dial)
-    version = session.transaction.version_by_number(row.schedule_key, row.version)
+    version = version or session.transaction.version_by_number(row.schedule_key, row.version)
     if version is None:
         raise damaged(row, f"its version {row.version} is missing")
     try:

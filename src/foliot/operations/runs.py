@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from foliot.errors import InvalidField, NotFound, shown
@@ -26,6 +27,8 @@ from foliot.store.base import FAR_S
 SOURCES = tuple(Source)
 RECENT = 10
 NEXT_TICKS = 10
+LOOKED_AT = 50_000
+"""How many runs are looked at for one page of the runs of all schedules."""
 WOULD_RUN = 100
 MOST, PASSES = 10_000, 20
 """How many held-up ticks a description judges, and how many passes it takes to find them."""
@@ -41,8 +44,7 @@ def runs(  # noqa: PLR0913 - what a list can be about
     before: str | None = None,
 ) -> Page[Run]:
     """Return the runs of a schedule, the newest first."""
-    if state is not None and state not in list(RunState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
+    _check_state(state)
     if source is not None and source not in SOURCES:
         raise InvalidField("source", f"{shown(source)}; expected one of {', '.join(SOURCES)}")
     row, limit = find(session, schedule_id), page_limit(session, limit)
@@ -53,6 +55,31 @@ def runs(  # noqa: PLR0913 - what a list can be about
     found = session.transaction.runs_page(row.schedule_key, start, limit + 1, state, source)
     more = f"{found[limit - 1].nominal_s}-{found[limit - 1].origin}" if len(found) > limit else None
     return Page(tuple(run_view(run, row) for run in found[:limit]), more)
+
+
+def recent_runs(
+    session: Session, *, state: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
+) -> Page[Run]:
+    """Return the runs of all schedules, in the order in which they were decided, the newest first.
+
+    A page may hold fewer than asked for, or none, and be followed by others: so many runs are looked at for each.  A
+    list shows no results, because they may be long: ``get_run`` does.
+    """
+    _check_state(state)
+    limit = page_limit(session, limit)
+    transaction = session.transaction
+    start = transaction.last_run_number() + 1 if before is None else page_number("before", before, 0)
+    least = max(1, start - LOOKED_AT)
+    found = transaction.newest_runs(session.namespace, start, least, limit + 1, state)
+    names = transaction.schedules_by_key(row.schedule_key for _, row in found[:limit])
+    items = tuple(replace(run_view(row, names[row.schedule_key]), result=None) for _, row in found[:limit])
+    more = found[limit - 1][0] if len(found) > limit else least
+    return Page(items, str(more) if more > 1 else None)
+
+
+def _check_state(state: str | None) -> None:
+    if state is not None and state not in list(RunState):
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
 
 
 def run(session: Session, run_id: str) -> Run:

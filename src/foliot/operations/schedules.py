@@ -129,6 +129,20 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     One that is damaged is in the state ``damaged``, and ``degraded`` says why.  A list shows no payloads, because they
     may hold secrets: ``get`` does.
     """
+    wanted = schedule_filter(state, workflow_id, user_id, label, text)
+    limit = page_limit(session, limit)
+    rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
+    shown_rows = rows[:limit]
+    keys = [row.schedule_key for row in shown_rows]
+    dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
+    items = (_listed(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key)) for row in shown_rows)
+    return Page(tuple(map(_without_payload, items)), shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def schedule_filter(
+    state: str | None, workflow_id: str | None, user_id: str | None, label: str | None, text: str | None
+) -> ScheduleFilter:
+    """Return what a list looks for.  Raises :class:`~foliot.errors.InvalidField`."""
     if state is not None and state not in STORED_STATES:
         raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(STORED_STATES)}")
     for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
@@ -137,23 +151,17 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     name, equals, value = (label or "").partition("=")
     if label is not None and (not name or not equals):
         raise InvalidField("label", f"{shown(label)}; expected name=value")
-    wanted = ScheduleFilter(state, workflow_id, user_id, name or None, value if label else None, text)
-    limit = page_limit(session, limit)
-    rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
-    shown_rows = rows[:limit]
-    dials = session.transaction.read_dials(row.schedule_key for row in shown_rows)
-    items = tuple(_without_payload(_listed(session, row, dials.get(row.schedule_key))) for row in shown_rows)
-    return Page(items, shown_rows[-1].schedule_id if len(rows) > limit else None)
+    return ScheduleFilter(state, workflow_id, user_id, name or None, value if label else None, text)
 
 
 def _without_payload(schedule: Schedule) -> Schedule:
     return replace(schedule, definition=replace(schedule.definition, payload=None))
 
 
-def _listed(session: Session, row: ScheduleRow, dial: Dial | None) -> Schedule:
+def _listed(session: Session, row: ScheduleRow, dial: Dial | None, version: VersionRow | None) -> Schedule:
     """What a list shows of a schedule: one that is damaged must not hide the others."""
     try:
-        return view_of(session, loaded(session, row, dial))
+        return view_of(session, loaded(session, row, dial, version))
     except StoreError as error:
         return replace(view_of(session, stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
 

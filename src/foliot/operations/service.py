@@ -70,8 +70,12 @@ def upsert_schedule(
     session: Session, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Upserted:
     """Create or replace a schedule; without an id, one is made up."""
-    fields = {ALIASES.get(name, name): value for name, value in given.items() if value is not None}
-    chosen = schedule_id or fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
+    named = {**given, "schedule_id": schedule_id}
+    for alias, name in ALIASES.items():
+        if named.get(alias) is not None and named.get(name) is not None:
+            raise InvalidField(alias, f"given twice: {name} is the same")
+    fields = {ALIASES.get(name, name): value for name, value in named.items() if value is not None}
+    chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
     made = schedules.upsert(session, chosen, request_id=request_id, **fields)

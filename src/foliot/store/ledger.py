@@ -26,6 +26,11 @@ class LedgerStatements(Sending):
         params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
         return [(row[0], row[1]) for row in self.rows("coming_dials", params)]
 
+    def coming_in_namespace(self, namespace: str, until_ms: int, limit: int) -> list[tuple[int, int]]:
+        """Return the schedules of a namespace that are looked at until a moment, the first one first, and when."""
+        params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
+        return [(row[0], row[1]) for row in self.rows("coming_in_namespace", params)]
+
     def lock_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
         """Lock dials by key, in the order of their keys, waiting for whoever holds them."""
         return {key: Dial._make(row) for key, row in self.lock_dial_rows(keys).items()}
@@ -263,6 +268,25 @@ class LedgerStatements(Sending):
         params = {"key": key, "before_s": before[0], "before_origin": before[1], "state": state, "source": source}
         return self._runs("runs_page", limit=limit, **params)
 
+    def newest_runs(
+        self, namespace: str, before_number: int, least_number: int, limit: int, state: str | None = None
+    ) -> list[tuple[int, RunRow]]:
+        """Return the runs of a namespace between two numbers, the newest first, each with its number."""
+        params = {"before_number": before_number, "least_number": least_number, "state": state, "limit": limit}
+        return _numbered(self.rows("newest_runs", {"namespace": namespace, **params}))
+
+    def last_run_number(self) -> int:
+        """Return the number of the newest run."""
+        return int(self.rows("last_run_number", {})[0][0])
+
+    def runs_since(self, after_number: int, limit: int) -> list[tuple[int, RunRow]]:
+        """Return the runs of all namespaces after a number, the oldest first, each with its number."""
+        return _numbered(self.rows("runs_since", {"after_number": after_number, "limit": limit}))
+
+    def runs_numbered(self, numbers: Iterable[int]) -> list[tuple[int, RunRow]]:
+        """Return runs by their numbers."""
+        return _numbered(self.rows("runs_numbered", {"numbers": sorted(numbers)}))
+
     def run_by_id(self, run: RunId) -> RunRow | None:
         """Return one run."""
         found = self._runs("run_by_id", key=run.schedule_key, nominal_s=run.nominal_s, origin=run.origin)
@@ -313,3 +337,7 @@ class LedgerStatements(Sending):
 
     def _changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         return self.changed(name, rows) if rows else set()
+
+
+def _numbered(rows: list[tuple[Any, ...]]) -> list[tuple[int, RunRow]]:
+    return [(row[0], RunRow._make(row[1:])) for row in rows]

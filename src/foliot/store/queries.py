@@ -8,12 +8,17 @@ from importlib.resources import files
 
 from foliot.model.run import RunRow
 
+RUN = ", ".join(RunRow._fields)
+R_RUN = ", ".join(f"r.{field}" for field in RunRow._fields)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 @cache
 def load_queries(package: str) -> dict[str, str]:
-    """Return the statements of one dialect by name; ``{run}`` stands for the columns of the ledger."""
+    """Return the statements of one dialect by name; ``{run}`` stands for the columns of the ledger.
+
+    And ``{r.run}`` for those of a table called so.
+    """
     queries: dict[str, str] = {}
     for file in sorted(files(package).joinpath("sql").iterdir(), key=lambda entry: entry.name):
         if not file.name.endswith(".sql"):
@@ -22,7 +27,7 @@ def load_queries(package: str) -> dict[str, str]:
         for name, text in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
                 raise ValueError(f"{file.name}: the statement {name} stands twice")
-            queries[name] = text.strip().rstrip(";").replace("{run}", ", ".join(RunRow._fields))
+            queries[name] = text.strip().rstrip(";").replace("{run}", RUN).replace("{r.run}", R_RUN)
     return queries
 
 

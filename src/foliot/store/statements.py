@@ -76,6 +76,11 @@ class Statements(LedgerStatements):
         found = self._one("version_by_number", key=key, version=version)
         return None if found is None else VersionRow._make(found)
 
+    def versions_in_force(self, keys: Iterable[int]) -> dict[int, VersionRow]:
+        """Return the newest version of each schedule."""
+        found = self.rows("versions_in_force", {"keys": sorted(set(keys))})
+        return {row[0]: VersionRow._make(row) for row in found}
+
     def definitions(self, pairs: Sequence[tuple[int, int]]) -> list[DefinitionRow]:
         """Return versions by schedule and number, as an engine needs them."""
         found = self.rows("definitions", {"pairs": [list(pair) for pair in pairs]})
@@ -239,6 +244,15 @@ class Statements(LedgerStatements):
         """Return audit rows of a schedule, the newest first."""
         params = {"namespace": namespace, "schedule_id": schedule_id, "before_number": before_number, "limit": limit}
         return [AuditRow._make(row) for row in self.rows("audit_page", params)]
+
+    def audit_since(self, after_number: int, limit: int) -> list[AuditRow]:
+        """Return audit rows of all namespaces after a number, the oldest first."""
+        params = {"after_number": after_number, "limit": limit}
+        return [AuditRow._make(row) for row in self.rows("audit_since", params)]
+
+    def last_audit_number(self) -> int:
+        """Return the number of the newest audit row."""
+        return int(self.rows("last_audit_number", {})[0][0])
 
     def request(self, namespace: str, request_id: str) -> RequestRow | None:
         """Return what a request id was answered."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import uvicorn
 
+from foliot.cli.server import Server
 from foliot.client import AsyncClient
 from foliot.configuration import Configuration
 from foliot.methods import SyncMethods
@@ -33,7 +34,7 @@ class Served:
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
         app = build_service(desk, configuration)
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        self._server = Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"

@@ -84,3 +84,11 @@ def test_a_page_of_cron_jobs(http: Http) -> None:
     assert http("GET", "/api/cron").said["items"][0]["paused"] is False
     assert [queue["queue"] for queue in http("GET", "/api/queues").said] == ["reports"]
     assert http("POST", "/api/cron/nobody/pause").status == 404
+
+
+def test_one_thing_under_two_names_is_refused(http: Http) -> None:
+    """A document with `name` beside `schedule_id` was a mistake of ours: a status of 500."""
+    for alias, value in (("name", "other"), ("cron", "@daily"), ("workflow_version", 2)):
+        refused = http("POST", "/schedules/upsert", {**INPUT, alias: value})
+        assert (refused.status, refused.said["code"]) == (400, "invalid_field")
+        assert "given twice" in refused.said["detail"]

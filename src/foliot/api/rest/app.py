@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,13 +16,15 @@ from starlette.responses import JSONResponse, Response
 
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
-from foliot.api.rest.gate import NOBODY, Caller, Gate, OpenGate
+from foliot.api.rest.extras import ANSWERS, namespace_of
+from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate
 from foliot.api.rest.limits import Limits
+from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.slashes import Slashes
 from foliot.api.roles import Role
-from foliot.api.routes import PREFIX, ROUTES, Route
+from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
 from foliot.errors import FoliotError, Forbidden, NotFound
 from foliot.model.schedule import Schedule
 from foliot.operations.desk import Desk
@@ -32,7 +34,7 @@ from foliot.wire import encode
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Service:
     """What the application is made of."""
 
@@ -43,6 +45,17 @@ class Service:
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def live(self) -> Live:
+        """Return who tells of changes as they happen."""
+        return Live(self.desk)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        return describe(self.version)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -56,23 +69,22 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(Exception, problems.answer_mistake)
     for route in ROUTES:
         app.add_route(route.address, _endpoint(service, route), [route.method], name=route.name)
-    document = describe(service.version)
-
-    async def healthz(_request: Request) -> Response:
-        return JSONResponse({"status": "ok", "version": service.version})
-
-    async def readyz(_request: Request) -> Response:
-        """Say whether the store answers."""
-        await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
-        return JSONResponse({"status": "ready", "version": service.version})
-
-    async def openapi(_request: Request) -> Response:
-        return JSONResponse(document)
-
-    app.add_route("/healthz", healthz, ["GET"])
-    app.add_route("/readyz", readyz, ["GET"])
-    app.add_route(f"{PREFIX}/openapi.json", openapi, ["GET"])
+    for extra in EXTRAS:
+        app.add_route(extra.address, _extra_endpoint(service, extra), ["GET"], name=extra.path)
+    app.state.live = service.live
     return app
+
+
+def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
+    reply = ANSWERS[extra.path]
+
+    async def answer(request: Request) -> Response:
+        caller = NOBODY if extra.role is Role.PUBLIC else await service.gate.caller(request)
+        namespace = namespace_of(extra, request, caller)
+        authorise(caller, namespace, extra.role)
+        return await reply(service, request, caller, namespace)
+
+    return answer
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
@@ -90,7 +102,10 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             return await asyncio.wrap_future(sent)
 
         wait_ms = given.get("wait_ms")
-        found = await (until_found(service.desk, ask, wait_ms, request.is_disconnected) if wait_ms else ask())
+        if type(wait_ms) is int and wait_ms > 0:
+            found = await until_found(service.desk, ask, wait_ms, request.is_disconnected)
+        else:
+            found = await ask()
         return answered(found, route.status)
 
     return answer
@@ -104,6 +119,8 @@ def called(operation: Callable[..., Any], given: dict[str, Any], session: Sessio
 def authorise(caller: Caller, namespace: str, role: Role) -> None:
     """Raise unless a caller may do what needs a role; of a namespace that is not theirs they learn nothing."""
     held = caller.role_in(namespace)
+    if namespace == ANY_NAMESPACE and held < role:
+        raise Forbidden(f"this needs the role {role.name.lower()} in all namespaces")
     if role is not Role.PUBLIC and held is Role.PUBLIC:
         raise NotFound(f"there is no namespace {namespace!r}")
     if held < role:

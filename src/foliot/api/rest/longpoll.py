@@ -18,7 +18,7 @@ async def until_found(
     """Return the first answer that is not empty, or the last one within the time; stop when nobody listens."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     end = loop.time() + wait_ms / 1000
-    unsubscribe = desk.store.subscribe(lambda: _wake(loop, changed))
+    unsubscribe = desk.store.subscribe(lambda: wake(loop, changed))
     try:
         while True:
             changed.clear()
@@ -33,6 +33,7 @@ async def until_found(
         unsubscribe()
 
 
-def _wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
+def wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
+    """Set an event of a loop from any thread."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(changed.set)

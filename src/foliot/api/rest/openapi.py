@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
-from foliot.api.rest.documents import SCHEDULE_DOCUMENT
+from foliot.api.rest.documents import SCHEDULE_DOCUMENT, SPEC_FIELDS
+from foliot.api.rest.examples import BODIES, BODIES_BY_PATH, PARAMETERS
 from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
-from foliot.api.routes import ROUTES, Route
+from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from foliot.operations.preview import preview_for
+from foliot.operations.service import ALIASES, upsert_schedule
 
 ERRORS = {
-    400: "Something in the request cannot be right; the field is named.",
-    401: "Nobody knows who asks.",
-    403: "Whoever asks may not do that.",
-    404: "There is no such thing, or not for whoever asks.",
-    409: "It does not fit what is stored.",
-    412: "The schedule has changed since it was read.",
-    413: "The body is too large.",
-    422: "A limit was reached.",
-    429: "Too many requests.",
-    503: "The store cannot be used just now; try again.",
+    400: ("Invalid", "Something in the request cannot be right; the field is named."),
+    401: ("Unauthenticated", "Nobody knows who asks."),
+    403: ("Forbidden", "Whoever asks may not do that."),
+    404: ("NotFound", "There is no such thing, or not for whoever asks."),
+    409: ("Conflict", "It does not fit what is stored."),
+    412: ("Stale", "The schedule has changed since it was read."),
+    413: ("TooLarge", "The body is too large."),
+    422: ("LimitReached", "A limit was reached."),
+    429: ("TooMany", "Too many requests."),
+    503: ("Unavailable", "The store cannot be used just now; try again."),
 }
+"""What may be wrong, by status: a name, and what it means."""
 PROBLEM: Schema = {
     "type": "object",
     "description": "What is wrong, for machines and for people.",
@@ -67,12 +72,18 @@ def describe(version: str) -> Schema:
     paths: dict[str, Schema] = {}
     for route in ROUTES:
         paths.setdefault(route.address, {})[route.method.lower()] = _operation(route, schemas)
+    for extra in EXTRAS:
+        paths[extra.address] = {"get": _extra(extra)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Foliot", "version": version, "description": "Schedules, and what became of every tick."},
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.named.items())),
+            "responses": {
+                name: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}}}
+                for name, about in ERRORS.values()
+            },
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"bearer": []}],
@@ -80,9 +91,11 @@ def describe(version: str) -> Schema:
 
 
 def _operation(route: Route, schemas: Schemas) -> Schema:
-    summary, _, more = (inspect.getdoc(route.operation) or "").partition("\n")
+    first, _, more = (inspect.getdoc(route.operation) or "").partition("\n")
+    summary, _, rest = first.partition(".  ")
+    more = f"{rest}\n{more}"
     described: Schema = {
-        "operationId": re.sub(r"\W+", "_", f"{route.method.lower()}{route.address}").strip("_"),
+        "operationId": _operation_id(route.method.lower(), route.address),
         "summary": summary.rstrip("."),
         "tags": [route.tag],
         "parameters": _parameters(route, schemas),
@@ -98,23 +111,54 @@ def _operation(route: Route, schemas: Schemas) -> Schema:
     return described
 
 
+def _extra(extra: Extra) -> Schema:
+    parameters = [
+        {"name": name, "in": "query", "required": False, "description": about, "schema": {"type": kind}}
+        for name, kind, about in extra.takes
+    ]
+    if extra.role is not Role.PUBLIC and not extra.everywhere:
+        parameters.append(NAMESPACE)
+    kind: Schema = {"type": "object"} if extra.media_type == "application/json" else {"type": "string"}
+    described: Schema = {
+        "operationId": _operation_id("get", extra.address),
+        "summary": extra.summary,
+        "tags": ["service"],
+        "parameters": parameters,
+        "responses": {"200": {"description": "Done.", "content": {extra.media_type: {"schema": kind}}}, **_problems()},
+        "x-role": extra.role.name.lower(),
+    }
+    if extra.role is Role.PUBLIC:
+        described["security"] = []
+    return described
+
+
+def _operation_id(method: str, address: str) -> str:
+    return re.sub(r"\W+", "_", f"{method}{address}").strip("_")
+
+
 def _parameters(route: Route, schemas: Schemas) -> list[Schema]:
     taken = taking(route.operation)
     known = taken.parameters
     found = [
-        {"name": name, "in": "path", "required": True, "schema": _plain_schema(known.get(name), schemas)}
+        {"name": name, "in": "path", "required": True, "schema": _with_example(name, known.get(name), schemas)}
         for name in route.names
     ]
     found += [HEADERS[name] for name in taken.from_headers]
     if route.method in ("GET", "DELETE"):
         found += [
-            {"name": name, "in": "query", "required": each.required, "schema": _plain_schema(each, schemas)}
+            {"name": name, "in": "query", "required": each.required, "schema": _with_example(name, each, schemas)}
             for name, each in known.items()
             if name not in taken.from_headers and name not in route.names
         ]
     if route.role is not Role.PUBLIC:
         found.append(NAMESPACE)
     return found
+
+
+def _with_example(name: str, parameter: Parameter | None, schemas: Schemas) -> Schema:
+    schema = _plain_schema(parameter, schemas)
+    fits = name in PARAMETERS and schema.get("type") == ("integer" if type(PARAMETERS[name]) is int else "string")
+    return {**schema, "examples": [PARAMETERS[name]]} if fits and "enum" not in schema else schema
 
 
 def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
@@ -136,7 +180,7 @@ def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
 def _body(route: Route, schemas: Schemas) -> Schema:
     known = taking(route.operation)
     if route.whole is not None:
-        schema: Schema = {"type": "object"}
+        schema: Schema = {"type": "object", "examples": [_example(route)]}
     else:
         properties = {
             name: schemas.of(each.kind)
@@ -145,15 +189,28 @@ def _body(route: Route, schemas: Schemas) -> Schema:
         }
         required = [name for name in properties if known.parameters[name].required]
         if known.fields:
-            properties = {**SCHEDULE_DOCUMENT["properties"], **properties}
+            properties = {**_fields(route), **properties}
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        schema["examples"] = [_example(route)]
         if required:
             schema["required"] = required
-        if known.fields:
-            schema["examples"] = SCHEDULE_DOCUMENT["examples"]
     kinds = JSON_TYPES if route.method == "PATCH" else [kind for kind in JSON_TYPES if kind != MERGE_PATCH]
     needed = route.whole is not None or known.fields or bool(schema.get("required"))
     return {"required": needed, "content": {kind: {"schema": schema} for kind in kinds}}
+
+
+def _example(route: Route) -> Any:
+    return BODIES_BY_PATH.get(route.path, BODIES.get(route.name))
+
+
+def _fields(route: Route) -> Schema:
+    """Return the fields of a document that a route takes; older services call some of them otherwise."""
+    if route.operation is preview_for:
+        return SPEC_FIELDS
+    known: Schema = SCHEDULE_DOCUMENT["properties"]
+    if route.operation is not upsert_schedule:
+        return known
+    return {**known, **{alias: known.get(name, {"type": "string"}) for alias, name in ALIASES.items()}}
 
 
 def _responses(route: Route, schemas: Schemas) -> Schema:
@@ -162,9 +219,8 @@ def _responses(route: Route, schemas: Schemas) -> Schema:
     else:
         content = {"application/json": {"schema": schemas.of(route.answer)}}
         responses = {str(route.status): {"description": "Done.", "content": content}}
-    for status, description in ERRORS.items():
-        responses[str(status)] = {
-            "description": description,
-            "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}},
-        }
-    return responses
+    return {**responses, **_problems()}
+
+
+def _problems() -> Schema:
+    return {str(status): {"$ref": f"#/components/responses/{name}"} for status, (name, _) in ERRORS.items()}

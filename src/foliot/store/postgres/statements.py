@@ -23,6 +23,7 @@ _COLUMNS = {
     "{schedule}": ScheduleRow._fields,
     "{s.schedule}": tuple(f"s.{field}" for field in ScheduleRow._fields),
     "{version}": VersionRow._fields,
+    "{v.version}": tuple(f"v.{field}" for field in VersionRow._fields),
     "{span}": Span._fields,
     "{start}": START_COLUMNS,
     "{step}": STEP_COLUMNS,

@@ -13,6 +13,13 @@ WHERE next_fire_ms > %(after_ms)s AND next_fire_ms <= %(until_ms)s
 ORDER BY next_fire_ms, schedule_key
 LIMIT %(limit)s;
 
+-- name: coming_in_namespace
+-- Index dials_due.
+SELECT d.schedule_key, d.next_fire_ms FROM dials d JOIN schedules s USING (schedule_key)
+WHERE d.next_fire_ms <= %(until_ms)s AND s.namespace = %(namespace)s
+ORDER BY d.next_fire_ms, d.schedule_key
+LIMIT %(limit)s;
+
 -- name: lock_dials
 -- In the order of the keys, so that two who lock several cannot wait for each other.
 SELECT {dial} FROM dials WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key FOR UPDATE;

@@ -361,6 +361,26 @@ WHERE schedule_key = %(key)s AND (nominal_s, origin) < (%(before_s)s::bigint, %(
   AND (%(state)s::text IS NULL OR state = %(state)s) AND (%(source)s::text IS NULL OR source = %(source)s)
 ORDER BY nominal_s DESC, origin DESC LIMIT %(limit)s;
 
+-- name: newest_runs
+-- The primary key, newest first; only so many rows are looked at, whatever is looked for.
+SELECT r.run_number, {r.run} FROM schedule_runs r JOIN schedules s USING (schedule_key)
+WHERE r.run_number < %(before_number)s AND r.run_number >= %(least_number)s AND s.namespace = %(namespace)s
+  AND (%(state)s::text IS NULL OR r.state = %(state)s)
+ORDER BY r.run_number DESC LIMIT %(limit)s;
+
+-- name: last_run_number
+-- The primary key.
+SELECT coalesce(max(run_number), 0) FROM schedule_runs;
+
+-- name: runs_since
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs
+WHERE run_number > %(after_number)s ORDER BY run_number LIMIT %(limit)s;
+
+-- name: runs_numbered
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs WHERE run_number = ANY (%(numbers)s::bigint[]);
+
 -- name: run_by_id
 -- Index schedule_runs_once.
 SELECT {run} FROM schedule_runs

@@ -72,6 +72,12 @@ SELECT {version} FROM schedule_versions WHERE schedule_key = %(key)s ORDER BY ve
 -- name: version_by_number
 SELECT {version} FROM schedule_versions WHERE schedule_key = %(key)s AND version = %(version)s;
 
+-- name: versions_in_force
+-- Both primary keys.
+SELECT {v.version} FROM schedules s
+JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
+WHERE s.schedule_key = ANY (%(keys)s::bigint[]);
+
 -- name: purge_versions
 DELETE FROM schedule_versions WHERE schedule_key = %(key)s;
 

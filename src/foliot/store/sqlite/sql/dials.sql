@@ -12,6 +12,13 @@ WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
 ORDER BY next_fire_ms, schedule_key
 LIMIT :limit;
 
+-- name: coming_in_namespace
+-- Index dials_due.
+SELECT d.schedule_key, d.next_fire_ms FROM dials d JOIN schedules s USING (schedule_key)
+WHERE d.next_fire_ms <= :until_ms AND s.namespace = :namespace
+ORDER BY d.next_fire_ms, d.schedule_key
+LIMIT :limit;
+
 -- name: lock_dials
 SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 

@@ -109,6 +109,15 @@ FROM audit
 WHERE namespace = :namespace AND schedule_id = :schedule_id AND audit_number < :before_number
 ORDER BY audit_number DESC LIMIT :limit;
 
+-- name: audit_since
+-- The primary key.
+SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+FROM audit WHERE audit_number > :after_number ORDER BY audit_number LIMIT :limit;
+
+-- name: last_audit_number
+-- The primary key.
+SELECT coalesce(max(audit_number), 0) FROM audit;
+
 -- name: request_by_id
 SELECT operation, fingerprint, answer FROM requests WHERE namespace = :namespace AND request_id = :request_id;
 

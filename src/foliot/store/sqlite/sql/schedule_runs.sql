@@ -296,6 +296,26 @@ WHERE schedule_key = :key
   AND (:state IS NULL OR state = :state) AND (:source IS NULL OR source = :source)
 ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 
+-- name: newest_runs
+-- The primary key, newest first; only so many rows are looked at, whatever is looked for.
+SELECT r.run_number, {r.run} FROM schedule_runs r JOIN schedules s USING (schedule_key)
+WHERE r.run_number < :before_number AND r.run_number >= :least_number AND s.namespace = :namespace
+  AND (:state IS NULL OR r.state = :state)
+ORDER BY r.run_number DESC LIMIT :limit;
+
+-- name: last_run_number
+-- The primary key.
+SELECT coalesce(max(run_number), 0) FROM schedule_runs;
+
+-- name: runs_since
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs
+WHERE run_number > :after_number ORDER BY run_number LIMIT :limit;
+
+-- name: runs_numbered
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs WHERE run_number IN (SELECT value FROM json_each(:numbers));
+
 -- name: run_by_id
 -- Index schedule_runs_once.
 SELECT {run} FROM schedule_runs WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin;

@@ -70,6 +70,11 @@ SELECT * FROM schedule_versions WHERE schedule_key = :key ORDER BY version DESC 
 -- name: version_by_number
 SELECT * FROM schedule_versions WHERE schedule_key = :key AND version = :version;
 
+-- name: versions_in_force
+-- Both primary keys.
+SELECT v.* FROM schedules s JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
+WHERE s.schedule_key IN (SELECT value FROM json_each(:keys));
+
 -- name: purge_versions
 DELETE FROM schedule_versions WHERE schedule_key = :key;
 

@@ -1,0 +1,96 @@
+"""Addresses that are no operations: health, the description, live changes, a calendar, the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from foliot.api.rest.calendar import feed
+from foliot.api.rest.gate import ANY_NAMESPACE, Caller
+from foliot.api.routes import Extra
+from foliot.errors import InvalidField, shown
+from foliot.model.coming import Coming
+from foliot.operations.coming import coming
+from foliot.operations.session import Session
+from foliot.operations.views import at_ms
+
+if TYPE_CHECKING:
+    from foliot.api.rest.app import Service
+
+Answering = Callable[["Service", Request, Caller, str], Awaitable[Response]]
+DAY_S = 24 * 3_600
+MOST_DAYS = 400
+DEFAULT_DAYS = 30
+
+
+async def healthz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+    """Say that the service is there."""
+    return JSONResponse({"status": "ok", "version": service.version})
+
+
+async def readyz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+    """Say whether the store answers."""
+    await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
+    return JSONResponse({"status": "ready", "version": service.version})
+
+
+async def openapi(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+    """Return the description of all addresses."""
+    return JSONResponse(service.description)
+
+
+async def config(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+    """Return every setting, and where its value came from."""
+    return JSONResponse(service.configuration)
+
+
+async def events(service: Service, _request: Request, _caller: Caller, namespace: str) -> Response:
+    """Tell of changes as they happen."""
+    told = await service.live.events(namespace)
+    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def calendar(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
+    """Return the coming ticks as a calendar."""
+    look = partial(
+        _looked_ahead,
+        schedule_id=request.query_params.get("schedule_id"),
+        seconds=_days(request.query_params.get("days")) * DAY_S,
+    )
+    sent = service.desk.send(look, namespace=namespace, actor=caller.actor, writes=False)
+    found, now_ms = await asyncio.wrap_future(sent)
+    text = feed(found, namespace, at_ms(now_ms))
+    return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="foliot.ics"'})
+
+
+def _looked_ahead(session: Session, **given: Any) -> tuple[Coming, int]:
+    return coming(session, limit=session.settings.max_page, **given), session.now_ms
+
+
+def _days(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_DAYS
+    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
+        raise InvalidField("days", f"{shown(text)}; expected a whole number from 1 to {MOST_DAYS}")
+    return int(text)
+
+
+def namespace_of(extra: Extra, request: Request, caller: Caller) -> str:
+    """Return the namespace in which an address needs its role."""
+    return ANY_NAMESPACE if extra.everywhere else request.query_params.get("namespace") or caller.home
+
+
+ANSWERS: dict[str, Answering] = {
+    "/healthz": healthz,
+    "/readyz": readyz,
+    "/openapi.json": openapi,
+    "/config": config,
+    "/events": events,
+    "/calendar.ics": calendar,
+}
+"""Who answers each of the addresses."""

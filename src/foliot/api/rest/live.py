@@ -1,0 +1,132 @@
+"""Live changes as Server-Sent Events: one look at the store for everybody who listens, while somebody does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+
+from foliot.api.rest.longpoll import wake
+from foliot.clock import pause
+from foliot.errors import FoliotError, LimitExceeded
+from foliot.model.live import Update
+from foliot.model.schedule import Run
+from foliot.operations.desk import Desk
+from foliot.operations.live import Looked, Seen, look
+from foliot.wire import encode
+
+EVERY_S = 1.0
+"""How long the store is left alone at most; not every change is announced."""
+REST_S = 0.2
+"""How long it is left alone at least."""
+ALIVE_S = 15.0
+"""After which silence a comment says that the stream is alive."""
+WAITING = 1_000
+"""How many events wait for a slow listener; then it is told to begin anew."""
+LISTENERS = 1_000
+HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
+ALIVE = b": alive\n\n"
+
+
+class Live:
+    """Looks on, and tells whoever listens."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Take what to look at."""
+        self._desk = desk
+        self._listeners: dict[asyncio.Queue[bytes | None], str] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    async def events(self, namespace: str) -> AsyncIterator[bytes]:
+        """Yield the changes in a namespace from now on, until nobody listens or the service ends."""
+        if len(self._listeners) >= LISTENERS:
+            raise LimitExceeded(f"{LISTENERS} listen already; ask again later")
+        waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
+        self._listeners[waiting] = namespace
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_on())
+        return self._told(waiting)
+
+    def close(self) -> None:
+        """End every stream."""
+        for waiting in self._listeners:
+            _empty(waiting)
+            waiting.put_nowait(None)
+
+    async def _told(self, waiting: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+        try:
+            yield HELLO
+            while True:
+                getting = asyncio.ensure_future(waiting.get())
+                await asyncio.wait([getting], timeout=ALIVE_S)
+                if not getting.done():
+                    getting.cancel()
+                    yield ALIVE
+                    continue
+                event = getting.result()
+                if event is None:
+                    return
+                yield event
+        finally:
+            self._leave(waiting)
+
+    def _leave(self, waiting: asyncio.Queue[bytes | None]) -> None:
+        self._listeners.pop(waiting, None)
+        if not self._listeners and self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    async def _look_on(self) -> None:
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        unsubscribe = self._desk.store.subscribe(lambda: wake(loop, changed))
+        seen: Seen | None = None
+        try:
+            while True:
+                changed.clear()
+                looked = await self._looked(seen)
+                if looked is not None:
+                    seen = looked.seen
+                    self._tell(looked)
+                waiting = asyncio.ensure_future(changed.wait())
+                await asyncio.wait([waiting], timeout=EVERY_S)
+                waiting.cancel()
+                await pause(REST_S)
+        finally:
+            unsubscribe()
+
+    async def _looked(self, seen: Seen | None) -> Looked | None:
+        """Look once; a store that cannot be used just now is looked at later."""
+        try:
+            sent = self._desk.send(partial(look, seen=seen), namespace="", actor="live", writes=False)
+            return await asyncio.wrap_future(sent)
+        except FoliotError:
+            return None
+
+    def _tell(self, looked: Looked) -> None:
+        events = [(namespace, _event(update)) for namespace, update in looked.updates]
+        for waiting, wanted in self._listeners.items():
+            if looked.behind:
+                _begin_anew(waiting)
+            for namespace, event in events:
+                if namespace != wanted:
+                    continue
+                if waiting.full():
+                    _begin_anew(waiting)
+                    break
+                waiting.put_nowait(event)
+
+
+def _begin_anew(waiting: asyncio.Queue[bytes | None]) -> None:
+    _empty(waiting)
+    waiting.put_nowait(RESET)
+
+
+def _empty(waiting: asyncio.Queue[bytes | None]) -> None:
+    while not waiting.empty():
+        waiting.get_nowait()
+
+
+def _event(update: Update) -> bytes:
+    kind = "run" if isinstance(update, Run) else "edit"
+    return f"event: {kind}\ndata: {json.dumps(encode(update))}\n\n".encode()

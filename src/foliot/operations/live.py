@@ -1,0 +1,84 @@
+"""Looking on: which runs and definitions have changed since one last looked, in all namespaces.
+
+The ledger and the audit number their rows, but a transaction that was quick to take a number may be slow to commit: so
+the last few numbers are looked at again each time, and what was seen of them is remembered.  So are runs that are not
+over, because whoever looks on wants to see them end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from foliot.model.live import Edited, Update
+from foliot.model.rows import AuditRow
+from foliot.model.run import OPEN, RunRow
+from foliot.operations.session import Session
+from foliot.operations.views import at_ms, run_view
+
+AGAIN = 500
+"""How many of the last numbers are looked at again."""
+MOST = 2_000
+"""How many rows one look reads; whoever falls behind further has to begin anew."""
+
+
+class Seen(NamedTuple):
+    """What has been seen: up to which numbers, and, of the last runs and of those not over, in which condition."""
+
+    run: int
+    edit: int
+    runs: Mapping[int, int]
+    edits: frozenset[int]
+
+
+class Looked(NamedTuple):
+    """What has changed; ``behind`` says that it was too much to tell."""
+
+    updates: tuple[tuple[str, Update], ...]
+    seen: Seen
+    behind: bool = False
+
+
+def look(session: Session, seen: Seen | None = None) -> Looked:
+    """Return what has changed since the last look, each with its namespace; the first one sees nothing."""
+    transaction = session.transaction
+    if seen is None:
+        seen = Seen(transaction.last_run_number(), transaction.last_audit_number(), {}, frozenset())
+        return Looked((), _after(seen, *_read(session, seen)))
+    runs, edits = _read(session, seen)
+    if len(runs) > MOST or len(edits) > MOST:
+        return Looked((), look(session).seen, behind=True)
+    changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
+    names = transaction.schedules_by_key(row.schedule_key for row in changed)
+    updates: list[tuple[str, Update]] = [
+        (names[row.schedule_key].namespace, replace(run_view(row, names[row.schedule_key]), result=None))
+        for row in changed
+        if row.schedule_key in names
+    ]
+    updates += [(row.namespace, _edited(row)) for row in edits if row.audit_number not in seen.edits]
+    return Looked(tuple(updates), _after(seen, runs, edits))
+
+
+def _read(session: Session, seen: Seen) -> tuple[dict[int, RunRow], list[AuditRow]]:
+    transaction = session.transaction
+    runs = dict(transaction.runs_since(seen.run - AGAIN, MOST + AGAIN + 1))
+    older = [number for number in seen.runs if number <= seen.run - AGAIN]
+    if older:
+        runs |= dict(transaction.runs_numbered(older))
+    return runs, transaction.audit_since(seen.edit - AGAIN, MOST + AGAIN + 1)
+
+
+def _after(seen: Seen, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> Seen:
+    last = max([seen.run, *runs])
+    last_edit = max([seen.edit, *(row.audit_number for row in edits)])
+    return Seen(
+        last,
+        last_edit,
+        {number: hash(row) for number, row in runs.items() if number > last - AGAIN or row.state in OPEN},
+        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - AGAIN),
+    )
+
+
+def _edited(row: AuditRow) -> Edited:
+    return Edited(row.namespace, row.schedule_id, row.operation, row.actor, row.token, at_ms(row.at_ms))

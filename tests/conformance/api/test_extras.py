@@ -1,0 +1,206 @@
+"""What is no operation: live changes, the calendar, the configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from foliot.api.rest.calendar import LONGEST_LINE
+from foliot.configuration import load
+from foliot.model.live import Edited
+from foliot.model.schedule import Run
+from foliot.operations import control, live, schedules
+from foliot.operations.live import Looked, look
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Store, Transaction
+from foliot.store.postgres.driver import PostgresStore
+from tests.conformance.api.kit import SECONDS, Http, Served, desk_of
+
+HOURLY = {"cron": "0 * * * *", "function": "tasks:work"}
+
+
+class Listening:
+    """A listener to live changes."""
+
+    def __init__(self, url: str, namespace: str = "default") -> None:
+        host, port = url.removeprefix("http://").split(":")
+        self._connection = HTTPConnection(host, int(port), timeout=SECONDS)
+        self._connection.request("GET", f"/api/v1/events?namespace={namespace}")
+        self.answer: HTTPResponse = self._connection.getresponse()
+        assert self.next()[0] == "hello"
+
+    def next(self) -> tuple[str, Any]:
+        """The next event and its data."""
+        lines: dict[str, str] = {}
+        while line := self.answer.readline().decode().rstrip("\n"):
+            name, _, value = line.partition(": ")
+            lines[name] = value
+        return lines["event"], json.loads(lines["data"])
+
+    def until(self, kind: str, **wanted: object) -> Any:
+        """The first event of a kind that is about something."""
+        while True:
+            found, data = self.next()
+            if found == kind and wanted.items() <= data.items():
+                return data
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def listening(url: str) -> Iterator[Listening]:
+    made = Listening(url)
+    yield made
+    made.close()
+
+
+def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **given: Any) -> Any:
+    """Have an operation done."""
+    sent = store.write(lambda transaction: operation(Session(transaction, Settings(), namespace), *args, **given))
+    return sent.result(SECONDS)
+
+
+def test_whoever_listens_is_told_of_edits_and_runs(http: Http, listening: Listening) -> None:
+    assert listening.answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+    http("PUT", "/api/v1/schedules/other?namespace=b", HOURLY)
+    http("PUT", "/api/v1/schedules/report", HOURLY)
+    made = listening.until("edit")
+    assert (made["schedule_id"], made["operation"], made["actor"], made["token"]) == ("report", "upsert", "local", 1)
+    run = http("POST", "/api/v1/schedules/report/fire", {}).said
+    told = listening.until("run")
+    assert (told["run_id"], told["state"]) == (run["run_id"], "ENQUEUED")
+    http("DELETE", "/api/v1/schedules/report")
+    assert listening.until("run", run_id=run["run_id"])["state"] == "CANCELLED"
+
+
+def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
+    served = Served(desk_of(store))
+    listener = Listening(served.url)
+    served.close()
+    assert listener.answer.read() == b""
+    listener.close()
+
+
+def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
+    """The row with the lower number is committed after somebody has seen the higher one."""
+    store = PostgresStore(migrated_url)
+    first = ask(store, look)
+    numbered, may_commit = Event(), Event()
+
+    def slow(transaction: Transaction) -> None:
+        schedules.create(Session(transaction, Settings()), "slow", **HOURLY)
+        numbered.set()
+        assert may_commit.wait(SECONDS)
+
+    sent = store.write(slow)
+    assert numbered.wait(SECONDS)
+    other = PostgresStore(migrated_url)
+    ask(other, schedules.create, "quick", **HOURLY)
+    second = ask(other, look, first.seen)
+    assert edited(second) == ["quick"]
+    may_commit.set()
+    sent.result(SECONDS)
+    third = ask(other, look, second.seen)
+    assert edited(third) == ["slow"]
+    assert edited(ask(other, look, third.seen)) == []
+    store.close()
+    other.close()
+
+
+def edited(looked: Looked) -> list[str]:
+    return [update.schedule_id for _, update in looked.updates if isinstance(update, Edited)]
+
+
+def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "AGAIN", 1)
+    seen = ask(store, look).seen
+    ask(store, schedules.create, "report", **HOURLY)
+    runs = [ask(store, control.trigger, "report", request_id=f"r{number}") for number in range(4)]
+    looked = ask(store, look, seen)
+    assert [update.run_id for _, update in looked.updates if isinstance(update, Run)] == [run.run_id for run in runs]
+    ask(store, schedules.delete, "report")
+    after = ask(store, look, looked.seen)
+    ended = {update.run_id: update.state for _, update in after.updates if isinstance(update, Run)}
+    assert ended == {run.run_id: "CANCELLED" for run in runs}
+    assert not ask(store, look, after.seen).updates
+
+
+def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST", 2)
+    monkeypatch.setattr(live, "AGAIN", 1)
+    seen = ask(store, look).seen
+    ask(store, schedules.create, "report", **HOURLY)
+    for number in range(5):
+        ask(store, control.trigger, "report", request_id=f"r{number}")
+    looked = ask(store, look, seen)
+    assert (looked.updates, looked.behind) == ((), True)
+    ask(store, schedules.create, "later", **HOURLY)
+    assert edited(ask(store, look, looked.seen)) == ["later"]
+
+
+def test_many_listen_to_one_look(url: str, http: Http) -> None:
+    listeners = [Listening(url) for _ in range(20)]
+    found: list[Any] = []
+    threads = [Thread(target=lambda one=one: found.append(one.until("edit"))) for one in listeners]
+    for thread in threads:
+        thread.start()
+    http("PUT", "/api/v1/schedules/report", HOURLY)
+    for thread in threads:
+        thread.join(SECONDS)
+    assert len(found) == len(listeners)
+    for one in listeners:
+        one.close()
+
+
+def test_the_calendar_has_the_coming_ticks(http: Http) -> None:
+    http("PUT", "/api/v1/schedules/a%2C%20long%3B%20name%20" + "%C3%BC" * 40, {**HOURLY, "cron": "0 12 * * *"})
+    http("PUT", "/api/v1/schedules/hourly", HOURLY)
+    answer = http("GET", "/api/v1/calendar.ics?days=1")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
+    lines = answer.body.split(b"\r\n")
+    assert all(len(line) <= LONGEST_LINE for line in lines)
+    unfolded = answer.body.decode().replace("\r\n ", "").split("\r\n")
+    assert f"SUMMARY:a\\, long\\; name {'ü' * 40}" in unfolded
+    assert unfolded.count("SUMMARY:hourly") == 24
+    assert "DTSTART:20270115T120000Z" in unfolded
+    one = http("GET", "/api/v1/calendar.ics?days=1&schedule_id=hourly")
+    assert one.body.count(b"BEGIN:VEVENT") == 24
+    assert http("GET", "/api/v1/calendar.ics?schedule_id=nobody").status == 404
+    assert http("GET", "/api/v1/calendar.ics?days=0").said["field"] == "days"
+
+
+def test_what_is_paused_is_not_to_come(http: Http) -> None:
+    http("PUT", "/api/v1/schedules/hourly", HOURLY)
+    assert len(http("GET", "/api/v1/coming?seconds=7200").said["ticks"]) == 2
+    http("POST", "/api/v1/schedules/hourly/pause", {})
+    assert http("GET", "/api/v1/coming?seconds=7200").said["ticks"] == []
+
+
+def test_a_list_of_what_comes_says_how_far_it_is_complete(http: Http) -> None:
+    http("PUT", "/api/v1/schedules/hourly", HOURLY)
+    http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
+    found = http("GET", "/api/v1/coming?seconds=7200&limit=4").said
+    assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in found["ticks"]] == [
+        ("often", "08:10"),
+        ("often", "08:20"),
+        ("often", "08:30"),
+        ("often", "08:40"),
+    ]
+    assert found["complete_until"] == "2027-01-15T08:49:59.999000Z"
+
+
+def test_the_configuration_shows_no_password(store: Store) -> None:
+    served = Served(desk_of(store), load({}, {"store": "postgresql://u:hidden@127.0.0.1/x"}))
+    http = Http(served.url)
+    shown = http("GET", "/api/v1/config")
+    http.close()
+    served.close()
+    assert b"hidden" not in shown.body
+    assert {"name": "port", "value": 8640, "origin": "default"} in shown.said["values"]

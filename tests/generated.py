@@ -1,0 +1,59 @@
+"""Pages that follow from the code: ``python -m tests.generated`` writes them anew; a test compares them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from foliot.api.rest.openapi import describe
+from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+HEAD = "| route | role | what it does |\n|---|---|---|\n"
+
+
+def rest(text: str) -> str:
+    """The reference of REST, with its tables as they must be."""
+    text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
+    text = with_table(text, "## Beside the operations", map(extra_row, EXTRAS))
+    return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
+
+
+def with_table(text: str, title: str, rows: Iterable[str]) -> str:
+    """A page whose table below a title has these rows, and no others."""
+    begin = text.index(HEAD, text.index(f"\n{title}\n")) + len(HEAD)
+    end = begin
+    while text[end : end + 1] == "|":
+        end = text.index("\n", end) + 1
+    return text[:begin] + "".join(rows) + text[end:]
+
+
+def route_row(route: Route) -> str:
+    about = (inspect.getdoc(route.operation) or "").partition("\n")[0].rstrip(".").replace("``", "`")
+    return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
+
+
+def extra_row(extra: Extra) -> str:
+    role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
+    return f"| `GET {extra.address}` | {role} | {extra.summary} |\n"
+
+
+def openapi(_text: str) -> str:
+    """The description of the API for machines."""
+    return json.dumps(describe(version("foliot")), indent=1, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[str], str]] = {"reference/rest.md": rest, "reference/openapi.json": openapi}
+
+
+def main() -> None:
+    for name, make in PAGES.items():
+        path = DOCS / name
+        path.write_text(make(path.read_text(encoding="utf-8") if path.exists() else ""), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
