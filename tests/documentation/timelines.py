@@ -64,6 +64,16 @@ class Band:
     end: datetime
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """One call of the function that a schedule runs."""
+
+    run_id: str
+    attempt: int
+    start: datetime
+    end: datetime
+
+
 class Stage:
     """A story while it is told."""
 
@@ -121,10 +131,16 @@ def draw(story: Story) -> str:
     """Rehearse a story, and return its picture."""
     app = SyncFoliot("sqlite://")
 
+    attempts: list[Attempt] = []
+
     async def job(run: Launch) -> None:
-        await asyncio.sleep(parse_duration(story.takes, field="takes"))
-        if f"{run.scheduled_for:%H:%M}" in story.fails_at:
-            raise ValueError("no luck")
+        begun = rehearsal.now
+        try:
+            await asyncio.sleep(parse_duration(story.takes, field="takes"))
+            if f"{run.scheduled_for:%H:%M}" in story.fails_at:
+                raise ValueError("no luck")
+        finally:
+            attempts.append(Attempt(run.run_id, run.attempt, begun, rehearsal.now))
 
     if not story.workflow:
         for name in story.ids:
@@ -140,7 +156,7 @@ def draw(story: Story) -> str:
         stage.play()
         for name in story.ids:
             assert rehearsal.verify(name).ok, "a picture of a ledger that is not whole"
-        return "\n".join(line.rstrip() for line in (_heading(story), "", *_Canvas(stage).lines()))
+        return "\n".join(line.rstrip() for line in (_heading(story), "", *_Canvas(stage, attempts).lines()))
 
 
 def _heading(story: Story) -> str:
@@ -157,8 +173,9 @@ def _written(value: Any) -> str:
 class _Canvas:
     """Columns of time: one line for the clock, the ticks, each run and each span."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, attempts: list[Attempt]) -> None:
         self._stage = stage
+        self._attempts = attempts
         self._story = stage.story
         self._begin = stage.begin
         self._end = stage.rehearsal.now
@@ -205,6 +222,10 @@ class _Canvas:
         if run.started_at is not None:
             for column in range(self._at(started), self._at(ended)):
                 cells[column] = RUNS
+        for earlier in self._attempts:
+            if earlier.run_id == run.run_id and earlier.attempt < run.attempt:
+                cells |= dict.fromkeys(range(self._at(earlier.start), self._at(earlier.end)), RUNS)
+                cells[self._at(earlier.end)] = BREAKS
         if run.finished_at is not None:
             cells[self._at(ended)] = {"SUCCESS": ENDS, "SKIPPED": SKIPS}.get(run.state, BREAKS)
         return self._line(self._label(run), cells, " ".join(filter(None, [run.state, run.reason])))
