@@ -13,7 +13,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,6 +120,12 @@ def curl(command: str, address: str) -> Any:
     request = Request(url.replace(SHOWN_ADDRESS, address), body, {"Content-Type": "application/json"}, method=method)
     with urlopen(request, timeout=SECONDS) as answer:
         return json.load(answer)
+
+
+def soon(check: Callable[[], bool]) -> bool:
+    """Return whether something becomes true within a minute or so; a process that makes it so may still be starting."""
+    turn = threading.Event()
+    return any(check() or turn.wait(0.05) for _ in range(1_200))
 
 
 def shows(shown: Any, answer: Any) -> bool:

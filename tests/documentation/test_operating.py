@@ -16,8 +16,7 @@ import psycopg
 import pytest
 
 from foliot import SyncFoliot
-from tests.conformance.waiting import wait_until
-from tests.documentation.pages import blocks, commands, run, surroundings, write_files
+from tests.documentation.pages import blocks, commands, run, soon, surroundings, write_files
 from tests.servers.postgres import PostgresServer, find_binaries
 
 TASKS = "def note():\n    return 1\n"
@@ -40,7 +39,7 @@ def finishing(store: str, schedule_id: str, count: int) -> list[str]:
             found[:] = [run.key for run in page.items]
             return len(found) >= count
 
-        assert wait_until(enough), found
+        assert soon(enough), found
         return found
 
 

@@ -15,8 +15,7 @@ import pytest
 
 from foliot import Spec, SyncFoliot
 from foliot.testing import Rehearsal
-from tests.conformance.waiting import wait_until
-from tests.documentation.pages import ROOT, blocks, commands, curl, serving, shows, surroundings, write_files
+from tests.documentation.pages import ROOT, blocks, commands, curl, serving, shows, soon, surroundings, write_files
 from tests.servers.small import dying_with_us
 
 BROKER = "redis://127.0.0.1:6379/0"
@@ -44,7 +43,7 @@ def assert_answer(command: str, address: str, wanted: object) -> None:
         seen.append(curl(command, address))
         return shows(wanted, seen[-1])
 
-    assert wait_until(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
+    assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
 
 
 def cells(page: str, column: int) -> list[str]:
@@ -144,7 +143,7 @@ def test_what_beat_did_is_done(tmp_path: Path, valkey_url: str) -> None:
         running(tmp_path, "keep_time.py", BROKER=valkey_url),
         SyncFoliot(store, engine=False) as foliot,
     ):
-        assert wait_until(lambda: len(foliot.list_schedules().items) == 2)
+        assert soon(lambda: len(foliot.list_schedules().items) == 2)
         for schedule_id, said in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
             run = foliot.trigger(schedule_id)
             assert succeeded(foliot, run.run_id) == said
@@ -152,7 +151,7 @@ def test_what_beat_did_is_done(tmp_path: Path, valkey_url: str) -> None:
 
 def succeeded(foliot: SyncFoliot, run_id: str) -> object:
     """The result of a run that is about to succeed."""
-    assert wait_until(lambda: foliot.get_run(run_id).state == "SUCCESS"), foliot.get_run(run_id)
+    assert soon(lambda: foliot.get_run(run_id).state == "SUCCESS"), foliot.get_run(run_id)
     return foliot.get_run(run_id).result
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from foliot import SyncFoliot
-from tests.conformance.waiting import wait_until
 from tests.documentation.pages import (
     SHOWN_ADDRESS,
     blocks,
@@ -19,6 +18,7 @@ from tests.documentation.pages import (
     run,
     serving,
     shows,
+    soon,
     write_files,
 )
 
@@ -66,7 +66,7 @@ def answered(command: str, address: str, wanted: object) -> None:
         seen.append(curl(command, address))
         return shows(wanted, seen[-1])
 
-    assert wait_until(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
+    assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
 
 
 def test_what_is_shown_of_an_answer_must_be_in_it() -> None:
