@@ -14,10 +14,12 @@ import typer
 from typer.main import get_command
 
 import foliot
-from foliot import errors
+from foliot import configuration, errors
 from foliot.api.routes import EXTRAS, ROUTES
 from foliot.cli import main as command_line
-from foliot.model.run import Reason
+from foliot.launch import registry
+from foliot.model.run import Reason, RunState, Source
+from foliot.model.schedule import ScheduleState
 from foliot.model.spec import SpecDocument
 from foliot.operations import drafting
 from foliot.settings import Settings
@@ -92,6 +94,26 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert [name for name in names if f"| `{name}` | {getattr(defaults, name)} |" not in text] == []
 
 
+def test_every_option_of_a_process_is_documented_with_its_default() -> None:
+    text = page("reference/settings.md")
+    found = rows(text)
+    assert [name for name in configuration.OPTIONS if name not in found] == []
+    said = {name: str(option.default) for name, option in configuration.OPTIONS.items() if option.kind in (str, int)}
+    assert [name for name, value in said.items() if value and f"| `{name}` | `{value}` |" not in text] == []
+
+
+def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_documented() -> None:
+    text = page("reference/schedule.md")
+    words = [*RunState, *Source, *ScheduleState]
+    assert [word for word in words if f"`{word}`" not in text] == []
+    assert {*Source} <= rows(text)
+
+
+def test_every_executor_is_documented() -> None:
+    titles = re.findall(r"^### .*$", page("reference/executors.md"), re.MULTILINE)
+    assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.offered())
+
+
 def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:
     assert rows(page("reference/spec.md")) >= set(SpecDocument.__dataclass_fields__)
 
@@ -131,10 +153,35 @@ def test_every_command_and_option_is_documented() -> None:
     assert sorted(set(missing) - {"--help", "--count"}) == []
 
 
+def prose(path: Path) -> str:
+    """A page without its code."""
+    return re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them of its headings."""
+    found = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_anchor_of_a_link_is_a_heading(path: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", prose(path)):
+        there = path.parent / target if target else path
+        assert anchor in anchors(there), f"{path.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists(path: Path) -> None:
+    """A page that says ``foliot start`` sends people to an error."""
+    known = set(get_command(command_line.app).commands)  # type: ignore[attr-defined]  # it is a group
+    shown = re.findall(r"(?:^|[`/]|\$ )foliot ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [word for word in shown if word not in known] == []
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose(path)):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
@@ -147,10 +194,15 @@ def test_every_page_is_reachable_from_the_index() -> None:
     assert orphans == []
 
 
-def test_every_test_that_a_guarantee_names_exists() -> None:
-    named = re.findall(r"`(tests/[\w/.]+)`", page("guarantees.md"))
-    assert len(named) > 8
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_every_guarantee_names_tests_that_exist() -> None:
+    promises = [line.strip("|").split("|") for line in page("guarantees.md").splitlines() if re.match(r"\| \w\d", line)]
+    assert len(promises) > 30
+    assert len({number for number, *_ in promises}) == len(promises), "a number is there twice"
+    for number, _promise, proof in promises:
+        named = re.findall(r"`(?:tests/)?([\w/.]+)`", proof)
+        assert named, f"{number} names no test"
+        missing = [path for path in named if not ((ROOT / "tests" / path).exists() or [*ROOT.glob(f"tests/**/{path}")])]
+        assert missing == [], f"{number} names tests that do not exist"
 
 
 def test_every_file_on_the_map_exists() -> None:
@@ -190,6 +242,7 @@ def test_a_shown_command_prints_what_is_shown(
     [
         "tutorial/first-spec.md",
         "reference/python.md",
+        "how-to/adaptive-schedules.md",
         "how-to/missed-and-overlapping.md",
         "how-to/test-your-schedules.md",
     ],

@@ -82,6 +82,21 @@ def test_whatever_an_operator_does_can_be_rehearsed() -> None:
         assert [event.kind for event in rehearsal.events][-2:] == ["launched", "ended"]
 
 
+def test_an_outage_is_time_in_which_nobody_is_there() -> None:
+    with Rehearsal(at="2026-03-27T00:01:00Z") as rehearsal:
+        rehearsal.create("report", cron="*/10 * * * *", function="builtins:dict", catchup_policy="coalesce")
+        rehearsal.outage("35m")
+        assert rehearsal.now == datetime(2026, 3, 27, 0, 36, tzinfo=UTC)
+        assert rehearsal.all_runs("report") == [], "nobody was there"
+        rehearsal.advance(1)
+        (run,) = rehearsal.all_runs("report")
+        assert (f"{run.scheduled_for:%H:%M}", run.reason) == ("00:30", "coalesced")
+        (span,) = rehearsal.spans("report")
+        assert (span.ticks, span.reason) == (2, "coalesced")
+        with pytest.raises(InvalidField, match="does not go back"):
+            rehearsal.outage(-1)
+
+
 def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
     target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Ended(result="1")))
     with Rehearsal(at=FRIDAY, executors={"http": target}) as rehearsal:

@@ -74,18 +74,16 @@ class Rehearsal(SyncMethods):
 
     def advance(self, duration: str | float | timedelta) -> None:
         """Let time pass, and everything happen that is due meanwhile."""
-        if isinstance(duration, timedelta):
-            seconds = duration.total_seconds()
-        elif isinstance(duration, str):
-            seconds = float(parse_duration(duration, field="duration"))
-        else:
-            seconds = float(duration)
-        if seconds < 0:
-            raise InvalidField("duration", "time does not go back; begin another rehearsal")
-        if not isfinite(seconds):
-            raise InvalidField("duration", f"{seconds} is no time that passes")
+        seconds = _seconds(duration)
         self._running()
         self._loop.run_until_complete(_passing(seconds))
+
+    def outage(self, duration: str | float | timedelta) -> None:
+        """Let time pass while nobody is there: as when every process is down, or the machine asleep."""
+        seconds = _seconds(duration)
+        self._running()
+        self._loop.run_until_complete(_passing(0))
+        self._loop.pass_time(seconds)
 
     def advance_to(self, moment: When) -> None:
         """Let time pass until an instant."""
@@ -148,6 +146,20 @@ class Rehearsal(SyncMethods):
             lambda session: operation(session, *args, **kwargs), namespace=self._namespace, actor="local", writes=writes
         )
         return sent.result()
+
+
+def _seconds(duration: str | float | timedelta) -> float:
+    if isinstance(duration, timedelta):
+        seconds = duration.total_seconds()
+    elif isinstance(duration, str):
+        seconds = float(parse_duration(duration, field="duration"))
+    else:
+        seconds = float(duration)
+    if seconds < 0:
+        raise InvalidField("duration", "time does not go back; begin another rehearsal")
+    if not isfinite(seconds):
+        raise InvalidField("duration", f"{seconds} is no time that passes")
+    return seconds
 
 
 async def _passing(seconds: float) -> None:

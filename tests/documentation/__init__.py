@@ -1,0 +1,1 @@
+"""What the documentation shows, run: timelines, tutorials and how-tos."""

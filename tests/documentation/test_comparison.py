@@ -1,0 +1,40 @@
+"""The comparison: no figure that was not measured, no claim without its basis."""
+
+from __future__ import annotations
+
+import re
+
+from tests.documentation.pages import ROOT
+
+PAGE = (ROOT / "docs/explanation/comparison.md").read_text(encoding="utf-8")
+PEERS = [
+    *("Temporal Schedules", "Quartz", "Awa", "River", "Oban", "Procrastinate"),
+    *("APScheduler 3", "APScheduler 4", "Celery beat", "Airflow", "EventBridge Scheduler"),
+]
+
+
+def section(heading: str) -> str:
+    return PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of the tables of a text, without their heads."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| |")]
+
+
+def test_every_figure_is_one_that_the_benchmarks_have_printed() -> None:
+    measured = (ROOT / "docs/reference/benchmarks.md").read_text(encoding="utf-8")
+    text = section("How fast?")
+    found = [figure for row in rows(text) for figure in row[1:]]
+    found += re.findall(r"creates (\d+) a second", text) + re.findall(r"PostgreSQL, Foliot (\d+)", text)
+    assert len(found) == 18
+    assert [figure for figure in found if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d,])", measured)] == []
+
+
+def test_every_claim_about_a_peer_has_a_basis() -> None:
+    for heading in ("Is a tick decided once?", "When, and what if?", "What is around it?"):
+        table = rows(section(heading))
+        assert [row[0] for row in table] == ["**Foliot**", *PEERS]
+        bare = [(row[0], cell) for row in table[1:] for cell in row[1:] if not re.search(r"\*[mdsi?]\*", cell)]
+        assert bare == []

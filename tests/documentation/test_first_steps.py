@@ -1,0 +1,88 @@
+"""What a newcomer copies first: the README, the first schedule, schedules in code, holidays."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import Foliot, SyncFoliot
+from foliot.testing import Rehearsal
+from tests.documentation.pages import ROOT, blocks, commands, python_of, run, write_files
+
+FIRST = "tutorial/first-schedule.md"
+CALENDAR = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//example//EN
+BEGIN:VEVENT
+UID:1
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20260803
+DTEND;VALUE=DATE:20260808
+SUMMARY:works holidays
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def rehearsed(program: str) -> list[str]:
+    """A week of the only schedule of a program, without its last line, which would run it for ever."""
+    scope: dict[str, Any] = {"__name__": "program"}
+    before, last, _ = program.partition("app.run()")
+    assert last
+    exec(before, scope)  # noqa: S102 - our own documentation
+    app = scope["app"]
+    assert isinstance(app, Foliot)
+    with Rehearsal(app, at="2026-03-02T00:00:00Z") as rehearsal:
+        rehearsal.advance("7d")
+        (schedule,) = rehearsal.list_schedules().items
+        return [f"{run.scheduled_for:%a %H:%M} {run.state}" for run in rehearsal.all_runs(schedule.schedule_id)]
+
+
+WORKDAYS = [f"{day} 14:00 SUCCESS" for day in ("Mon", "Tue", "Wed", "Thu", "Fri")]
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    program, spec = found
+    assert rehearsed(program) == WORKDAYS
+    scope: dict[str, Any] = {}
+    exec(spec, scope)  # noqa: S102 - our own documentation
+    assert len(scope["spec"].upcoming(5)) == 5
+    assert scope["spec"].explain().startswith("At 09:00, Monday to Friday")
+
+
+def test_schedules_in_code_run() -> None:
+    (program,) = python_of("how-to/schedules-in-code.md")
+    assert rehearsed(program) == WORKDAYS
+
+
+def test_the_first_schedule_runs_and_is_whole(tmp_path: Path) -> None:
+    assert write_files(FIRST, tmp_path) == ["tasks.py", "first.py"]
+    said = run("python first.py", tmp_path)
+    assert len(re.findall(r"^report for .* key [0-9a-f]{8}$", said, re.MULTILINE)) >= 2
+    assert re.search(r"SUCCESS \{'rows': 42\}$", said, re.MULTILINE), said
+    worker, verify = [commands(block.text) for block in blocks(FIRST) if block.language == "sh"]
+    assert worker == ["foliot worker --store sqlite:///foliot.db"]
+    assert run(verify[0], tmp_path).endswith("each accounted for exactly once\n")
+
+
+def test_holidays_and_calendars_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plant.ics").write_text(CALENDAR)
+    scope: dict[str, Any] = {}
+    for program in python_of("how-to/holidays-and-calendars.md"):
+        exec(program, scope)  # noqa: S102 - our own documentation
+    works = scope["works"]
+    assert len(works.dates) == 5
+    found = scope["spec"].next(1_785_700_000, calendars=[scope["company"], works])  # in the night to 3 August 2026
+    assert f"{found:%Y-%m-%d}" == "2026-08-08"
+    (shown,) = [block.text for block in blocks("how-to/holidays-and-calendars.md") if block.language == "sh"]
+    install, ask = commands(shown)
+    assert install.startswith("pip install")
+    assert "2026-12-25" not in run(ask, tmp_path)
+    with SyncFoliot("sqlite://", engine=False) as foliot:
+        foliot.put_calendar(works)
+        assert foliot.get_calendar("plant").dates == works.dates

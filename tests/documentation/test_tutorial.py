@@ -1,0 +1,76 @@
+"""The five minutes, minute by minute: every command as it is printed, and what is shown of its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foliot import SyncFoliot
+from tests.documentation.pages import (
+    SHOWN_ADDRESS,
+    blocks,
+    commands,
+    curl,
+    python_of,
+    run,
+    serving,
+    shows,
+    soon,
+    write_files,
+)
+
+PAGE = "tutorial/five-minutes.md"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    assert write_files(PAGE, tmp_path) == ["tasks.py"]
+    return tmp_path
+
+
+@pytest.fixture
+def address(home: Path) -> Iterator[str]:
+    """What ``make serve`` starts."""
+    with serving(home) as found:
+        yield found
+
+
+def test_the_five_minutes_are_as_they_are_told(home: Path, address: str) -> None:
+    asked = 0
+    shown = [block for block in blocks(PAGE) if block.language in ("sh", "json") and block.text != "make serve\n"]
+    for block, below in zip(shown, [*shown[1:], None], strict=True):
+        if block.language == "json":
+            continue
+        for command in commands(block.text):
+            if not command.startswith("curl"):
+                assert run(command, home).endswith("each accounted for exactly once\n")
+                continue
+            wanted = json.loads(below.text) if below is not None and below.language == "json" else "…"
+            answered(command, address, wanted)
+            asked += 1
+    assert asked > 9
+    (program,) = python_of(PAGE)
+    exec(program.replace(SHOWN_ADDRESS, address), {})  # noqa: S102 - our own documentation
+    with SyncFoliot(address) as foliot:
+        assert foliot.get("greeting").state == "closed"
+
+
+def answered(command: str, address: str, wanted: object) -> None:
+    """Ask until the answer is what is shown: a reader is slower than the engine, a test is not."""
+    seen: list[object] = []
+
+    def asked() -> bool:
+        seen.append(curl(command, address))
+        return shows(wanted, seen[-1])
+
+    assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
+
+
+def test_what_is_shown_of_an_answer_must_be_in_it() -> None:
+    assert shows({"a": [{"b": "…"}]}, {"a": [{"b": 1}, 2], "c": 3})
+    assert not shows({"a": 1}, {"a": 2})
+    assert not shows({"a": 1}, {})
+    assert not shows([1, 2], [1])
