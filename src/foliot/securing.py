@@ -32,7 +32,7 @@ def gate_of(desk: Desk, told: Configuration, clock: Clock | None = None) -> Gate
 
 
 def hosts_of(told: Configuration) -> tuple[str, ...]:
-    """Return the names by which a service may be addressed: loopback's, its own, its public one, and those it is told."""
+    """Return the names by which a service may be addressed: those of loopback, its own, and those that it is told."""
     try:
         public = urlsplit(told.get("public_url")).hostname
     except ValueError:
