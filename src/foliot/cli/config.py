@@ -25,11 +25,14 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
         (each.name, masked(each.value) if each.name == "store" else each.value, each.origin)
         for each in found.values.values()
     ]
+    issuers = [str(each.get("iss")) for each in found.issuers]
+    certificates = [str(each.get("uri") or each.get("dns") or each.get("cn")) for each in found.certificates]
     if as_json:
         values = [{"name": name, "value": value, "origin": origin} for name, value, origin in rows]
         executors = sorted(found.executors)
         schedules = [schedule_id for schedule_id, _ in found.schedules]
-        render.print_json({"file": found.path, "values": values, "executors": executors, "schedules": schedules})
+        blocks = {"schedules": schedules, "issuers": issuers, "certificates": certificates}
+        render.print_json({"file": found.path, "values": values, "executors": executors, **blocks})
         return
     width = max(len(name) for name, _, _ in rows)
     for name, value, origin in rows:
@@ -40,3 +43,6 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
         render.line(f"{'executors.' + name:<{width}}  configured  ({found.path})")
     for schedule_id, _ in found.schedules:
         render.line(f"{'schedule':<{width}}  {schedule_id}  ({found.path})")
+    for kind, names in (("issuer", issuers), ("certificate", certificates)):
+        for name in names:
+            render.line(f"{kind:<{width}}  {name}  ({found.path})")

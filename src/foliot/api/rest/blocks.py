@@ -35,11 +35,11 @@ class Block:
 
     def text(self, field: str) -> str:
         """Return a text that must be there."""
-        return self._checked_text(field, self._fields.get(field))
+        return self._checked_text(field, self._present(field))
 
     def texts(self, field: str) -> tuple[str, ...]:
         """Return texts of which one must be there; a single one may stand without brackets."""
-        value = self._fields.get(field)
+        value = self._present(field)
         values = value if isinstance(value, list) else [value]
         if not values:
             self.refuse(field, "it is empty; expected text, or a list of texts")
@@ -66,7 +66,7 @@ class Block:
 
     def table(self, field: str) -> Mapping[str, Any]:
         """Return a table that has something in it."""
-        value = self._fields.get(field)
+        value = self._present(field)
         if not isinstance(value, Mapping) or not value:
             self.refuse(field, f"{shown(value)}; expected a table such as {{ default = 'reader' }}")
         return value
@@ -79,6 +79,11 @@ class Block:
             problem = "expected a table of namespaces and roles, such as { default = 'reader' }; roles are"
             self.refuse(field, f"{shown(table)}; {problem} {', '.join(ROLES)}")
         return found
+
+    def _present(self, field: str) -> Any:
+        if field not in self._fields:
+            self.refuse(field, "it must be there")
+        return self._fields[field]
 
     def _checked_text(self, field: str, value: Any) -> str:
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > LONGEST_NAME:
