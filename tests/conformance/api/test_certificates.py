@@ -21,7 +21,7 @@ from tests.conformance.api.kit import Blocking
 
 SECONDS = 30
 LIST = "/api/v1/schedules"
-ROBOT = {"uris": ("spiffe://example.org/robot",)}
+ROBOT: dict[str, Any] = {"uris": ("spiffe://example.org/robot",)}
 READER = {"names": ("reader.example.org",)}
 ANN = {"common": "ann"}
 
@@ -100,7 +100,7 @@ def of_a_server(world: World) -> ssl.SSLContext:
     return world.issue(**ROBOT, usage=ExtendedKeyUsageOID.SERVER_AUTH)
 
 
-WRONG = [of_a_stranger, over, of_a_server]
+WRONG: list[Callable[[World], ssl.SSLContext]] = [of_a_stranger, over, of_a_server]
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, World.context])
