@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+MOVED = "?moved"
+"""The end of an address at which everything is always in order."""
+
 
 class Publisher:
     """What is published, and how often it was fetched."""
@@ -29,7 +32,7 @@ def publishing() -> Iterator[Publisher]:
         def do_GET(self) -> None:
             publisher.fetched += 1
             publisher.before()
-            self.send_response(publisher.status)
+            self.send_response(200 if self.path.endswith(MOVED) else publisher.status)
             for name, value in publisher.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(publisher.content)))

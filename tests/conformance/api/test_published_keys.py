@@ -13,7 +13,7 @@ import pytest
 from foliot.api.rest import fetching
 from tests.conformance.api.issuing import Somebody, World, jwk, jwks, world_of
 from tests.conformance.api.kit import Http
-from tests.servers.jwks import Publisher, publishing
+from tests.servers.jwks import MOVED, Publisher, publishing
 
 FILE = """
 auth = "required"
@@ -124,7 +124,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
     assert world.ask(token("rsa-2")).status == 200
     good = publisher.content
     publisher.status = {"status": 500, "redirect": 302}.get(failure, 200)
-    publisher.headers = {"Location": publisher.url} if failure == "redirect" else {}
+    publisher.headers = {"Location": publisher.url + MOVED} if failure == "redirect" else {}
     publisher.content = {
         "no JSON": b"<html>",
         "no set": b"[]",

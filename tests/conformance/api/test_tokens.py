@@ -167,6 +167,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         (["ops"], "reports", "GET", 200),
         (["ops"], "elsewhere", "GET", 404),
         (["ops", "authors", "unknown"], "default", "PUT", 200),
+        (["authors", "ops"], "default", "PUT", 200),
         ("authors", "default", "PUT", 200),
         (["root"], "elsewhere", "PUT", 200),
         (["unknown"], "default", "GET", 401),
