@@ -24,7 +24,7 @@ from foliot.model.spec import SpecDocument
 from foliot.operations import drafting
 from foliot.settings import Settings
 from foliot.spec import lint, tzif
-from tests import generated
+from tests.documentation import generated
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -65,7 +65,7 @@ def test_every_method_of_foliot_is_in_the_python_reference() -> None:
 
 @pytest.mark.parametrize("name", generated.PAGES)
 def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
-    """`python -m tests.generated` writes them anew."""
+    """`python -m tests.documentation` writes them anew."""
     text = page(name)
     assert generated.PAGES[name](text) == text
 

@@ -67,6 +67,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
             "settings",
             "authoring",
             "clock",
+            "securing",
             "eventloop",
             "stopping",
             "model",
@@ -74,6 +75,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
         }
     ),
     "wiring": EVERYTHING,
+    "securing": frozenset({"api", "operations", "configuration", "clock", "errors"}),
     "embedded": EVERYTHING,
     "remote": frozenset({"client", "operations", "engine.probe", "launch", "settings", "model", "clock", "errors"}),
     "testing": EVERYTHING,
@@ -89,11 +91,26 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "store": frozenset({"psycopg", "psycopg_pool"}),
     "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "nats", "redis", "aio_pika"}),
     "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
-    "api": frozenset({"fastapi", "starlette", "pydantic", "grpc", "temporalio", "google", "mcp", "jwt"}),
+    "api": frozenset(
+        {
+            "fastapi",
+            "starlette",
+            "pydantic",
+            "grpc",
+            "temporalio",
+            "google",
+            "mcp",
+            "jwt",
+            "cryptography",
+            "aiohttp",
+            "uvicorn",
+        }
+    ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"fastapi", "starlette"}),
     "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
     "wiring": EVERYTHING,
+    "securing": frozenset({"fastapi", "uvicorn"}),
     "testing": EVERYTHING,
 }
 

@@ -55,10 +55,15 @@ OPTIONS: dict[str, Option] = {
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
     "tls_key": Option(str, "", "its private key"),
+    "tls_client_ca": Option(str, "", "who signs the certificates of clients, a PEM file"),
+    "tls_client": Option(
+        str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
+    ),
 }
 REQUIRED = "required"
-CHOICES = {"auth": ("open", REQUIRED)}
-EXECUTORS, SCHEDULE = "executors", "schedule"
+CHOICES = {"auth": ("open", REQUIRED), "tls_client": (REQUIRED, "optional")}
+EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE = "executors", "schedule", "issuer", "certificate"
+PARTS = (EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE)
 """Parts of a file that have a form of their own."""
 
 
@@ -79,6 +84,8 @@ class Configuration:
     settings: Settings
     executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    issuers: tuple[Mapping[str, Any], ...] = ()
+    certificates: tuple[Mapping[str, Any], ...] = ()
     path: str | None = None
 
     def get(self, name: str) -> Any:
@@ -105,6 +112,8 @@ def load(
         settings=_settings(values),
         executors=_executors(document, path),
         schedules=_schedules(document, path),
+        issuers=_blocks(document, ISSUER, path),
+        certificates=_blocks(document, CERTIFICATE, path),
         path=path,
     )
 
@@ -134,8 +143,8 @@ def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str)
             values[name] = Value(name, _checked(name, value, f"{path}: {name}"), path)
         elif name == LIMITS:
             _limits_from_file(values, value, path)
-        elif name not in (EXECUTORS, SCHEDULE):
-            known = ", ".join([*OPTIONS, LIMITS, EXECUTORS, SCHEDULE])
+        elif name not in PARTS:
+            known = ", ".join([*OPTIONS, LIMITS, *PARTS])
             raise InvalidField(f"{path}: {name}", f"there is no such setting; expected one of {known}")
 
 
@@ -214,11 +223,8 @@ def _executors(document: Mapping[str, Any], path: str | None) -> Mapping[str, Ma
 
 
 def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    blocks = document.get(SCHEDULE, [])
-    if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
-        raise InvalidField(f"{path}: schedule", "expected blocks, [[schedule]]")
     found: dict[str, Mapping[str, Any]] = {}
-    for number, block in enumerate(blocks, 1):
+    for number, block in enumerate(_blocks(document, SCHEDULE, path), 1):
         schedule_id = block.get("id")
         if not isinstance(schedule_id, str) or not schedule_id:
             raise InvalidField(f"{path}: [[schedule]] number {number}: id", "it must be there, and be text")
@@ -226,6 +232,13 @@ def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str
             raise InvalidField(f"{path}: [[schedule]] number {number}: id", f"{schedule_id!r} is there twice")
         found[schedule_id] = {name: value for name, value in block.items() if name != "id"}
     return tuple(found.items())
+
+
+def _blocks(document: Mapping[str, Any], name: str, path: str | None) -> tuple[Mapping[str, Any], ...]:
+    blocks = document.get(name, [])
+    if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
+        raise InvalidField(f"{path}: {name}", f"expected blocks, [[{name}]]")
+    return tuple(blocks)
 
 
 _KINDS = {str: "text", int: "a whole number", bool: "true or false", list: "a list of texts"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -60,12 +61,14 @@ class _Home:
         executors: Mapping[str, Mapping[str, Any]] | None = None,
         public_url: str | None = None,
         key: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """Take the store's URL, or the address of a service; nothing is opened yet.
 
         ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
         those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
-        ``key``; its engine fires, and this process executes the runs of its own ``queues``.
+        ``key``, or the certificate of ``tls``; its engine fires, and this process executes the runs of its own
+        ``queues``.
         """
         self._is_remote = str(store).startswith(SERVICES)
         if not self._is_remote and not str(store).startswith(wiring.STORES):
@@ -81,6 +84,7 @@ class _Home:
             raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
         self._url = store
         self._key = key
+        self._tls = tls
         self._with_engine = engine
         self._namespace = namespace
         self._actor = actor
@@ -163,7 +167,7 @@ class _Home:
         return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._probe)
 
     def _async_client(self) -> AsyncClient:
-        return AsyncClient(self._url, key=self._key, namespace=self._namespace)
+        return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
 
     def _declare(self) -> list[Future[declared.Declared]]:
         """Make the schedules that this program declares."""
@@ -323,7 +327,7 @@ class SyncFoliot(_Home, SyncMethods):
             for answer in self._declare():
                 self._tell(answer.result())
             return
-        self._client = Client(self._url, key=self._key, namespace=self._namespace)
+        self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
         for each in self.declarations.declared.values():
             self._tell(self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True))
 

@@ -8,12 +8,11 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
-from foliot.configuration import REQUIRED, Configuration, load
+from foliot.configuration import Configuration, load
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
@@ -191,18 +190,18 @@ def build_foliot(
     return foliot
 
 
-def build_service(desk: Desk, configuration: Configuration | None = None) -> FastAPI:
+def build_service(desk: Desk, configuration: Configuration | None = None, clock: Clock | None = None) -> FastAPI:
     """Return the service with its page, as a configuration wants it."""
     from foliot.api.rest.app import Service, create_app
-    from foliot.api.rest.gate import KeyGate, OpenGate
+    from foliot.securing import gate_of, hosts_of
     from foliot.web.app import mount_page
 
     told = configuration or load({})
     service = Service(
         desk,
         version("foliot"),
-        ("127.0.0.1", "localhost", "[::1]", told.get("host"), *told.get("hosts")),
-        gate=KeyGate(desk) if told.get("auth") == REQUIRED else OpenGate(),
+        hosts_of(told),
+        gate=gate_of(desk, told, clock),
         read_only=told.get("read_only"),
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
@@ -224,19 +223,11 @@ def shown_configuration(configuration: Configuration) -> dict[str, Any]:
         "values": values,
         "executors": sorted(configuration.executors),
         "schedules": [schedule_id for schedule_id, _ in configuration.schedules],
+        "issuers": [str(each.get("iss")) for each in configuration.issuers],
+        "certificates": [
+            str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
+        ],
     }
-
-
-def refuse_open_doors(configuration: Configuration) -> None:
-    """Raise if others could reach a service that lets everybody in, or whose certificate has no key."""
-    host = configuration.get("host")
-    if configuration.get("auth") != REQUIRED and not _is_loopback(host):
-        raise InvalidField(
-            "host",
-            f"{host}: only a loopback address such as 127.0.0.1, unless auth is '{REQUIRED}' (--auth {REQUIRED})",
-        )
-    if bool(configuration.get("tls_cert")) != bool(configuration.get("tls_key")):
-        raise InvalidField("tls_cert", "a certificate and its key, tls_key, come together")
 
 
 def _sqlite_path(url: str) -> str:
@@ -269,10 +260,3 @@ def _meant(url: str) -> str:
     if not name or "@" in name or not looks_like_one:
         return "sqlite:///file.db"
     return f"sqlite:///{'/' if absolute else ''}{name}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,16 +1,18 @@
-"""Draw the pictures of the documentation anew: ``python -m tests.documentation``."""
+"""Write the pages that follow from the code anew: ``python -m tests.documentation``."""
 
 from __future__ import annotations
 
-from tests.documentation.pictures import PAGE, pictures, with_pictures
+from tests.documentation.generated import DOCS, PAGES
 
 
 def main() -> None:
-    """Rewrite the page, and say whether anything has changed."""
-    before = PAGE.read_text(encoding="utf-8")
-    after = with_pictures(before, pictures())
-    PAGE.write_text(after, encoding="utf-8")
-    print(f"{PAGE.name}: {'drawn anew' if after != before else 'nothing has changed'}")
+    """Rewrite the pages, and say which have changed."""
+    for name, make in PAGES.items():
+        path = DOCS / name
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        after = make(before)
+        path.write_text(after, encoding="utf-8")
+        print(f"{name}: {'written anew' if after != before else 'nothing has changed'}")
 
 
 if __name__ == "__main__":

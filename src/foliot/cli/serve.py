@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Auth = Annotated[
     str | None,
-    typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show an API key."),
+    typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show who they are."),
 ]
 
 
@@ -43,7 +43,7 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
 
     from foliot.cli.events import EventLines
     from foliot.clock import SystemClock
-    from foliot.wiring import refuse_open_doors
+    from foliot.securing import refuse_open_doors
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
     told = prepared(config, {**flags, "engine": False if no_engine else None})
@@ -66,9 +66,8 @@ def _home(told: Configuration, lines: EventLines) -> Foliot:
 
 async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
-    import uvicorn
-
-    from foliot.cli.server import GRACE_S, Server
+    from foliot.cli.server import Server
+    from foliot.securing import server_config
     from foliot.stopping import stopping
     from foliot.wiring import build_service, settle_in
 
@@ -78,13 +77,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping() as state:
         async with foliot:
-            config = uvicorn.Config(
-                build_service(foliot.desk, told),
-                log_level="warning",
-                timeout_graceful_shutdown=GRACE_S,
-                ssl_certfile=told.get("tls_cert") or None,
-                ssl_keyfile=told.get("tls_key") or None,
-            )
+            config = server_config(build_service(foliot.desk, told), told)
             settle_in()
             scheme = "https" if told.get("tls_cert") else "http"
             lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")

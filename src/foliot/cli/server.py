@@ -6,9 +6,6 @@ import socket
 
 import uvicorn
 
-GRACE_S = 5
-"""How long requests that are being answered may take when the service ends."""
-
 
 class Server(uvicorn.Server):
     """Ends the streams of live changes before it waits for whoever is being answered."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
-
-import uvicorn
 
 from foliot.cli.server import Server
 from foliot.client import AsyncClient
-from foliot.configuration import Configuration
+from foliot.clock import Clock
+from foliot.configuration import Configuration, load
 from foliot.methods import SyncMethods
 from foliot.operations.desk import Desk
+from foliot.securing import server_config
 from foliot.settings import Settings
 from foliot.store.base import Store
 from foliot.wiring import build_service
@@ -29,15 +30,18 @@ SECONDS = 30
 class Served:
     """A desk that is served on a free port, by a thread."""
 
-    def __init__(self, desk: Desk, configuration: Configuration | None = None) -> None:
+    def __init__(self, desk: Desk, told: Configuration | None = None, clock: Clock | None = None) -> None:
+        told = told or load({})
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        app = build_service(desk, configuration)
-        self._server = Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        config = server_config(build_service(desk, told, clock), told)
+        config.lifespan = "off"
+        self._server = Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        scheme = "https" if told.get("tls_cert") else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:
         self._server.should_exit = True
@@ -75,9 +79,12 @@ class Answer:
 class Http:
     """Plain requests, as curl sends them."""
 
-    def __init__(self, url: str) -> None:
-        host, port = url.removeprefix("http://").split(":")
-        self._connection = HTTPConnection(host, int(port), timeout=SECONDS)
+    def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
+        host, port = url.partition("://")[2].split(":")
+        if tls is None:
+            self._connection = HTTPConnection(host, int(port), timeout=SECONDS)
+        else:
+            self._connection = HTTPSConnection(host, int(port), timeout=SECONDS, context=tls)
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         text = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -95,9 +102,9 @@ class Http:
 class Blocking(SyncMethods):
     """The asynchronous client, asked synchronously."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
         self._runner = asyncio.Runner()
-        self._client = AsyncClient(url)
+        self._client = AsyncClient(url, tls=tls)
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._runner.run(self._client._ask(operation, args, kwargs, writes=writes))

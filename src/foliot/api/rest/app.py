@@ -61,7 +61,7 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts))
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts), www_redirect=False)
     app.add_middleware(Slashes)
     app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)

@@ -68,18 +68,17 @@ class OpenGate:
         return self._caller
 
 
-class KeyGate:
-    """Lets in whoever shows an API key: ``Authorization: Bearer flt_…``."""
+class Keys:
+    """Knows whose an API key is."""
 
     def __init__(self, desk: Desk) -> None:
         """Take where keys are kept."""
         self._desk = desk
         self._known: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
 
-    async def caller(self, request: Request) -> Caller:
-        """Return whose key it is."""
-        scheme, _, text = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not 0 < len(text) <= LONGEST_KEY:
+    async def caller_with(self, text: str) -> Caller:
+        """Return whose key it is; raises :class:`~foliot.errors.Unauthenticated`."""
+        if not 0 < len(text) <= LONGEST_KEY:
             raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
         now = asyncio.get_running_loop().time()
         known = self._known.get(text)

@@ -17,6 +17,8 @@ HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 )
+OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
+"""Tells browsers to come back with TLS only."""
 REMEMBERED = 10_000
 
 
@@ -35,6 +37,7 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        send = _with_headers(send, over_tls=scope.get("scheme") == "https")
         if self._rate and not self._has_turn(scope):
             answer = problem(429, "too_many_requests", f"more than {self._rate} requests per second", retryable=True)
             answer.headers["Retry-After"] = "1"
@@ -42,7 +45,7 @@ class Limits:
             return
         if not await self._fits(scope, receive, send):
             return
-        await self._app(scope, _bounded(receive, self._max_body_bytes), _with_headers(send))
+        await self._app(scope, _bounded(receive, self._max_body_bytes), send)
 
     def _has_turn(self, scope: Any) -> bool:
         """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it."""
@@ -78,11 +81,13 @@ def _bounded(receive: Any, most: int) -> Any:
     return bounded
 
 
-def _with_headers(send: Any) -> Any:
+def _with_headers(send: Any, *, over_tls: bool) -> Any:
+    added = (*HEADERS, OVER_TLS) if over_tls else HEADERS
+
     async def with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             given = {name.lower() for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *(each for each in HEADERS if each[0] not in given)]
+            message["headers"] = [*message["headers"], *(each for each in added if each[0] not in given)]
         await send(message)
 
     return with_headers

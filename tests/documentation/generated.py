@@ -1,4 +1,4 @@
-"""Pages that follow from the code: ``python -m tests.generated`` writes them anew; a test compares them."""
+"""Pages that follow from the code: ``python -m tests.documentation`` writes them anew; a test compares them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 from foliot.api.rest.openapi import describe
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from tests.documentation.pictures import pictures, with_pictures
+from tests.documentation.roles import page as roles
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 HEAD = "| route | role | what it does |\n|---|---|---|\n"
 
 
@@ -46,14 +48,9 @@ def openapi(_text: str) -> str:
     return json.dumps(describe(version("foliot")), indent=1, ensure_ascii=False) + "\n"
 
 
-PAGES: dict[str, Callable[[str], str]] = {"reference/rest.md": rest, "reference/openapi.json": openapi}
-
-
-def main() -> None:
-    for name, make in PAGES.items():
-        path = DOCS / name
-        path.write_text(make(path.read_text(encoding="utf-8") if path.exists() else ""), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+PAGES: dict[str, Callable[[str], str]] = {
+    "reference/rest.md": rest,
+    "reference/openapi.json": openapi,
+    "reference/roles.md": lambda _text: roles(),
+    "explanation/policies.md": lambda text: with_pictures(text, pictures()),
+}

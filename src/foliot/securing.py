@@ -1,0 +1,131 @@
+"""How a service is secured, as a configuration wants it: who is believed, how it is addressed, and with which TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from foliot.clock import Clock, SystemClock
+from foliot.configuration import CERTIFICATE, ISSUER, REQUIRED, Configuration
+from foliot.errors import InvalidField, shown
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+    from foliot.api.rest.certificates import Certificates
+    from foliot.api.rest.gate import Gate
+    from foliot.api.rest.tokens import Tokens
+    from foliot.operations.desk import Desk
+
+GRACE_S = 5
+"""How long requests that are being answered may take when the service ends."""
+
+
+def gate_of(desk: Desk, told: Configuration, clock: Clock | None = None) -> Gate:
+    """Return what finds out who asks; a clock that is given also says how old fetched keys are."""
+    from foliot.api.rest.credentials import CredentialGate
+    from foliot.api.rest.gate import Keys, OpenGate
+
+    return CredentialGate(Keys(desk), *_believed(told, clock)) if _asks(told) else OpenGate()
+
+
+def hosts_of(told: Configuration) -> tuple[str, ...]:
+    """Return the names by which a service may be addressed: those of loopback, its own, and those that it is told."""
+    try:
+        public = urlsplit(told.get("public_url")).hostname
+    except ValueError:
+        raise InvalidField("public_url", f"{shown(told.get('public_url'))} is no URL") from None
+    named = [told.get("host"), *([public] if public else []), *told.get("hosts")]
+    for name in told.get("hosts"):
+        if "*" in name.removeprefix("*.") and name != "*":
+            raise InvalidField("hosts", f"{shown(name)}: a star stands alone, or before a dot as in *.example.org")
+        if not _is_ipv6(name.strip("[]")) and set(name) & set("/:@ "):
+            raise InvalidField("hosts", f"{shown(name)}: expected a name or an address, without a port")
+    return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in named))
+
+
+def server_config(app: FastAPI, told: Configuration) -> uvicorn.Config:
+    """Return how an application is served: in the clear, with TLS, or with TLS and certificates of clients."""
+    import uvicorn
+
+    tls: dict[str, Any] = {}
+    if told.get("tls_cert"):
+        tls = {"ssl_certfile": told.get("tls_cert"), "ssl_keyfile": told.get("tls_key")}
+    if told.get("tls_client_ca"):
+        from foliot.api.rest.peer import PeerProtocol
+
+        demanded = ssl.CERT_REQUIRED if told.get("tls_client") == REQUIRED else ssl.CERT_OPTIONAL
+        tls |= {"http": PeerProtocol, "ssl_ca_certs": told.get("tls_client_ca"), "ssl_cert_reqs": demanded}
+    return uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_S, **tls)
+
+
+def refuse_open_doors(told: Configuration) -> None:
+    """Raise if others could reach a service that lets everybody in, or if what it is told of callers cannot be used."""
+    host = told.get("host")
+    if not _asks(told) and not _is_loopback(host):
+        raise InvalidField(
+            "host",
+            f"{host}: only a loopback address such as 127.0.0.1, unless auth is '{REQUIRED}' (--auth {REQUIRED})",
+        )
+    _refuse_useless(told)
+    if told.get("tls_cert"):
+        from foliot.api.rest.peer import refuse_unusable
+
+        refuse_unusable(told.get("tls_cert"), told.get("tls_key"), told.get("tls_client_ca"))
+    hosts_of(told)
+    if _asks(told):
+        _believed(told)
+
+
+def _refuse_useless(told: Configuration) -> None:
+    """Raise if a service is told whom to believe, and not to ask; or of certificates that nobody can show."""
+    client_ca = told.get("tls_client_ca")
+    given = {f"[[{ISSUER}]]": told.issuers, f"[[{CERTIFICATE}]]": told.certificates, "tls_client_ca": client_ca}
+    useless = next((name for name, value in given.items() if value), None)
+    if useless and not _asks(told):
+        raise InvalidField("auth", f"{useless} is there, and nobody is asked who they are; set auth to '{REQUIRED}'")
+    if bool(told.get("tls_cert")) != bool(told.get("tls_key")):
+        raise InvalidField("tls_cert", "a certificate and its key, tls_key, come together")
+    if client_ca and not told.get("tls_cert"):
+        raise InvalidField("tls_client_ca", "clients show certificates over TLS only: tls_cert and tls_key")
+    if told.certificates and not client_ca:
+        raise InvalidField("tls_client_ca", f"[[{CERTIFICATE}]] is there, and nobody who signs certificates")
+
+
+def _asks(told: Configuration) -> bool:
+    return bool(told.get("auth") == REQUIRED)
+
+
+def _believed(told: Configuration, clock: Clock | None = None) -> tuple[Tokens | None, Certificates | None]:
+    """Return who knows the tokens and the certificates that are believed."""
+    from foliot.api.rest.certificates import Certificates, read_certificates
+    from foliot.api.rest.issuers import read_issuers
+    from foliot.api.rest.tokens import Tokens
+
+    path, now = str(told.path), (clock or SystemClock()).now
+    elapsed = clock.now if clock else lambda: asyncio.get_running_loop().time()
+    issuers = read_issuers(told.issuers, path, os.environ, elapsed)
+    known = read_certificates(told.certificates, path)
+    return (
+        Tokens(issuers, now) if issuers else None,
+        Certificates(known, now) if told.get("tls_client_ca") else None,
+    )
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        return ip_address(host).version == 6
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,208 @@
+"""Certificates of clients against a real server: known, unknown, of somebody else, over, and none at all."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from foliot.api.rest.certificates import identities
+from foliot.client import Client, asynchronous, synchronous
+from foliot.embedded import SyncFoliot
+from foliot.errors import Forbidden, StoreUnavailable, Unauthenticated
+from foliot.methods import SyncMethods
+from foliot.operations import keys
+from tests.conformance.api.certifying import World, world_of
+from tests.conformance.api.kit import Blocking
+
+SECONDS = 30
+LIST = "/api/v1/schedules"
+ROBOT: dict[str, Any] = {"uris": ("spiffe://example.org/robot",)}
+READER = {"names": ("reader.example.org",)}
+ANN = {"common": "ann"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_of(tmp_path_factory.mktemp("required")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lenient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_of(tmp_path_factory.mktemp("optional"), tls_client="optional") as made:
+        yield made
+
+
+def key_of(world: World, role: str) -> str:
+    sent = world.desk.send(
+        lambda session: keys.create_key(session, "test", role=role), namespace="default", actor="ann", writes=True
+    )
+    return sent.result(SECONDS).secret
+
+
+@pytest.mark.parametrize(
+    ("who", "role", "actor"),
+    [
+        (ROBOT, "editor", "certificate uri spiffe://example.org/robot"),
+        (READER, "reader", None),
+        (ANN, "admin", "certificate cn ann"),
+    ],
+)
+def test_whoever_is_known_by_a_certificate_holds_their_role(
+    world: World, who: dict[str, Any], role: str, actor: str | None
+) -> None:
+    with world.http(world.issue(**who)) as http:
+        assert http("GET", LIST).status == 200
+        made = http("PUT", f"{LIST}/{role}", {"cron": "@daily", "function": "a:b"})
+        assert made.status == (200 if actor else 403)
+        assert http("GET", "/api/v1/keys").status == (200 if role == "admin" else 403)
+        assert http("GET", f"{LIST}?namespace=elsewhere").status == (200 if role == "admin" else 404)
+        if actor:
+            assert http("GET", f"{LIST}/{role}/history").said["items"][0]["actor"] == actor
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"uris": ("spiffe://example.org/somebody",)},
+        {"uris": ("spiffe://example.org/robot/",)},
+        {"uris": ("SPIFFE://example.org/robot",)},
+        {"names": ("example.org",)},
+        {"names": ("*.example.org",)},
+        {"names": ("evil.reader.example.org",)},
+        {"common": "Ann"},
+        {"common": "spiffe://example.org/robot"},
+        {"common": "ann", "names": ("somebody.example.org",)},
+    ],
+    ids=str,
+)
+def test_a_certificate_that_nobody_has_named_opens_nothing(world: World, who: dict[str, Any]) -> None:
+    with world.http(world.issue(**who)) as http:
+        answer = http("GET", LIST)
+        assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
+        assert http("GET", "/healthz").status == 200
+
+
+def of_a_stranger(world: World) -> ssl.SSLContext:
+    return world.context(world.stranger.issue(world.directory, **ROBOT))
+
+
+def over(world: World) -> ssl.SSLContext:
+    return world.issue(**ROBOT, ends_in=timedelta(seconds=-1))
+
+
+def of_a_server(world: World) -> ssl.SSLContext:
+    return world.issue(**ROBOT, usage=ExtendedKeyUsageOID.SERVER_AUTH)
+
+
+WRONG: list[Callable[[World], ssl.SSLContext]] = [of_a_stranger, over, of_a_server]
+
+
+@pytest.mark.parametrize("wrong", [*WRONG, World.context])
+def test_without_a_valid_certificate_there_is_no_connection(
+    world: World, wrong: Callable[[World], ssl.SSLContext]
+) -> None:
+    with world.http(wrong(world)) as http, pytest.raises(OSError, match=r".") as refused:
+        http("GET", "/healthz")
+    assert isinstance(refused.value, ssl.SSLError | ConnectionError)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_where_none_is_demanded_a_wrong_one_is_refused_all_the_same(
+    lenient: World, wrong: Callable[[World], ssl.SSLContext]
+) -> None:
+    with lenient.http(wrong(lenient)) as http, pytest.raises((ssl.SSLError, ConnectionError)):
+        http("GET", "/healthz")
+
+
+def test_where_none_is_demanded_a_key_or_a_certificate_will_do(lenient: World) -> None:
+    key = key_of(lenient, "reader")
+    with lenient.http(lenient.context()) as http:
+        assert http("GET", LIST).status == 401
+        assert http("GET", LIST, Authorization=f"Bearer {key}").status == 200
+    with lenient.http(lenient.issue(**ROBOT)) as http:
+        assert http("GET", LIST).status == 200
+
+
+def test_what_a_request_shows_counts_before_the_certificate(world: World) -> None:
+    with world.http(world.issue(**ANN)) as http:
+        shown = {"Authorization": f"Bearer {key_of(world, 'reader')}"}
+        assert http("GET", LIST, **shown).status == 200
+        assert http("GET", "/api/v1/keys", **shown).status == 403
+        assert http("GET", "/api/v1/keys", Authorization="Bearer flt_000000000000_" + "0" * 48).status == 401
+        assert http("GET", "/api/v1/keys", Authorization="").status == 401
+
+
+def test_a_header_is_no_certificate(lenient: World) -> None:
+    """Proxies hand on certificates in headers; whoever can reach the service could write them, too."""
+    headers = {"X-Client-Cert": "ann", "X-SSL-Client-S-DN": "CN=ann", "X-Forwarded-Client-Cert": "Subject=CN=ann"}
+    with lenient.http(lenient.context()) as http:
+        assert http("GET", LIST, **headers).status == 401
+
+
+def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with world_of(tmp_path_factory.mktemp("outlived")) as world, world.http(world.issue(**ROBOT)) as http:
+        assert http("GET", LIST).status == 200
+        world.clock.advance(90_000)
+        assert http("GET", LIST).status == 401
+
+
+@pytest.mark.parametrize("client", [Client, Blocking, SyncFoliot])
+def test_the_clients_show_certificates(
+    world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (synchronous, asynchronous):
+        monkeypatch.setattr(module, "RETRY_S", 0.0)
+
+    def opened(tls: ssl.SSLContext) -> SyncMethods:
+        made: SyncMethods = client(world.url, tls=tls)
+        return made.open() if isinstance(made, SyncFoliot) else made
+
+    def asked(tls: ssl.SSLContext, work: Callable[[SyncMethods], object]) -> object:
+        made: Any = opened(tls)
+        try:
+            return work(made)
+        finally:
+            made.close()
+
+    asked(world.issue(**ROBOT), lambda it: it.upsert("by-client", cron="@daily", function="a:b"))
+    with pytest.raises(Forbidden):
+        asked(world.issue(**READER), lambda it: it.pause("by-client"))
+    with pytest.raises(Unauthenticated):
+        asked(world.issue(common="nobody"), lambda it: it.list_schedules())
+    for wrong in (*WRONG, World.context):
+        with pytest.raises(StoreUnavailable):
+            asked(wrong(world), lambda it: it.list_schedules())
+
+
+def test_browsers_are_told_to_come_back_with_tls(world: World) -> None:
+    with world.http(world.issue(**ROBOT)) as http:
+        assert http("GET", LIST).headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_a_request_for_another_host_is_refused_over_tls_too(world: World) -> None:
+    with world.http(world.issue(**ROBOT)) as http:
+        assert http("GET", LIST, Host="rebound.example").status == 400
+        assert http("GET", LIST, Host="localhost").status == 200
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ({"subject": ((("commonName", "ann"),),)}, [("cn", "ann")]),
+        ({"subject": ((("commonName", "ann"),), (("commonName", "bob"),))}, []),
+        ({"subject": ((("organizationName", "ann"),),)}, []),
+        ({"subjectAltName": (("DNS", "B.example"), ("URI", "u:1"))}, [("uri", "u:1"), ("dns", "b.example")]),
+        ({"subject": ((("commonName", "ann"),),), "subjectAltName": (("DNS", "b.example"),)}, [("dns", "b.example")]),
+        ({"subject": ((("commonName", "ann"),),), "subjectAltName": (("email", "b@c.example"),)}, [("cn", "ann")]),
+        ({"subjectAltName": (("DNS", "a.example\x00.evil"),)}, [("dns", "a.example\x00.evil")]),
+        ({}, []),
+    ],
+)
+def test_who_somebody_is_by_their_certificate(shown: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert list(identities(shown)) == expected

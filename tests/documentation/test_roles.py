@@ -1,0 +1,45 @@
+"""No route without a rule, and the page that shows them all."""
+
+from __future__ import annotations
+
+from starlette.routing import Route as Served
+
+from foliot.api.roles import Role
+from foliot.api.routes import EXTRAS, ROUTES
+from foliot.operations.desk import Desk
+from foliot.settings import Settings
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.wiring import build_service
+from tests.documentation.roles import PAGE, page
+
+
+def test_a_row_says_what_each_role_gets() -> None:
+    rows = page().splitlines()
+    assert "| `GET /api/v1/schedules` | 401 | yes | yes | yes | yes | 404 | yes |" in rows
+    assert "| `PUT /api/v1/calendars/{name}` | 401 | 403 | 403 | yes | yes | 404 | 403 |" in rows
+    assert "| `POST /api/v1/reports` | yes | yes | yes | yes | yes | yes | yes |" in rows
+    assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(EXTRAS)
+
+
+def test_no_route_is_without_a_rule() -> None:
+    """Whatever a service answers stands in one of the tables, but for the page."""
+    store = SqliteStore()
+    try:
+        app = build_service(Desk(store, Settings()))
+    finally:
+        store.close()
+    served = {
+        f"{method} {route.path}"
+        for route in app.routes
+        if isinstance(route, Served)
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert len(served) >= len(app.routes) - 1
+    described = {f"{route.method} {route.address}" for route in ROUTES} | {f"GET {each.address}" for each in EXTRAS}
+    assert served == {*described, PAGE}
+
+
+def test_only_reports_and_health_need_no_role() -> None:
+    """Reports carry a token of their own."""
+    assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/reports"]
+    assert [each.path for each in EXTRAS if each.role is Role.PUBLIC] == ["/healthz", "/readyz", "/openapi.json"]

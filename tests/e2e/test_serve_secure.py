@@ -1,0 +1,131 @@
+"""``foliot serve`` with TLS and callers who show who they are: a real process, a real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import jwt
+import pytest
+import trustme
+
+from foliot.client import Client
+from foliot.clock import SystemClock
+
+FOLIOT = [sys.executable, "-m", "foliot"]
+SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that lives for a test
+FILE = """
+port = 0
+engine = false
+auth = "required"
+tls_cert = "cert.pem"
+tls_key = "key.pem"
+tls_client_ca = "ca.pem"
+tls_client = "optional"
+
+[[issuer]]
+iss = "deploy"
+audience = "foliot"
+algorithms = ["HS256"]
+secret_env = "DEPLOY_SECRET"
+
+[[certificate]]
+dns = "robot.example.org"
+roles = { default = "editor" }
+"""
+
+
+class Home:
+    """A directory with a file, certificates, and the service that runs there."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.url = directory, ""
+        self.environment = {**os.environ, "DEPLOY_SECRET": SECRET}
+        self.ca = trustme.CA()
+        here = self.ca.issue_cert("127.0.0.1")
+        self.ca.cert_pem.write_to_path(directory / "ca.pem")
+        here.cert_chain_pems[0].write_to_path(directory / "cert.pem")
+        here.private_key_pem.write_to_path(directory / "key.pem")
+        (directory / "foliot.toml").write_text(FILE)
+
+    def context(self, shown: trustme.LeafCert | None = None) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        self.ca.configure_trust(context)
+        if shown is not None:
+            shown.configure_cert(context)
+        return context
+
+    def status(self, token: str | None = None, shown: trustme.LeafCert | None = None) -> int:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        request = Request(f"{self.url}/api/v1/schedules", headers=headers)
+        try:
+            with urlopen(request, timeout=30, context=self.context(shown)) as answer:
+                return int(answer.status)
+        except HTTPError as error:
+            error.close()
+            return error.code
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    made = Home(tmp_path_factory.mktemp("secure"))
+    command = [*FOLIOT, "serve"]
+    with subprocess.Popen(
+        command, cwd=made.directory, stdout=subprocess.PIPE, text=True, env=made.environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"https://127\.0\.0\.1:\d+", line)
+            assert found, line
+            made.url = found.group()
+            yield made
+            process.terminate()
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+
+
+def test_nobody_is_let_in_unasked(home: Home) -> None:
+    assert home.status() == 401
+
+
+def test_a_key_a_token_and_a_certificate_open_the_same_door(home: Home) -> None:
+    command = [*FOLIOT, "keys", "create", "ci", "--role", "reader"]
+    made = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
+    now = int(SystemClock().now())
+    claims = {"iss": "deploy", "aud": "foliot", "sub": "ci", "iat": now, "exp": now + 60}
+    token = jwt.encode({**claims, "foliot": {"default": "reader"}}, SECRET, "HS256")
+    assert home.status(made.stdout.split()[0]) == 200
+    assert home.status(token) == 200
+    assert home.status(token[:-4]) == 401
+    assert home.status(shown=home.ca.issue_cert("robot.example.org")) == 200
+    assert home.status(shown=home.ca.issue_cert("somebody.example.org")) == 401
+    with Client(home.url, tls=home.context(home.ca.issue_cert("robot.example.org"))) as client:
+        assert client.upsert("report", cron="@daily", function="a:b").schedule_id == "report"
+
+
+def test_the_configuration_shows_who_is_believed(home: Home) -> None:
+    command = [*FOLIOT, "config", "--json"]
+    left = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
+    shown = json.loads(left.stdout)
+    assert (shown["issuers"], shown["certificates"]) == (["deploy"], ["robot.example.org"])
+    assert SECRET not in left.stdout
+
+
+def test_a_mistake_is_one_line_that_names_file_block_and_field(home: Home) -> None:
+    environment = {name: value for name, value in home.environment.items() if name != "DEPLOY_SECRET"}
+    command = [*FOLIOT, "serve"]
+    left = subprocess.run(
+        command, cwd=home.directory, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    wrong = "foliot.toml: [[issuer]] number 1: secret_env: the environment has no DEPLOY_SECRET"
+    assert (left.returncode, left.stdout, left.stderr) == (2, "", f"foliot: {wrong}\n")

@@ -1,0 +1,206 @@
+"""What a service is told about its callers, and what is refused before it starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, PublicFormat
+
+from foliot.api.rest.certificates import KINDS
+from foliot.api.rest.issuers import FIELDS
+from foliot.api.rest.keysets import FITS
+from foliot.configuration import Configuration, load
+from foliot.errors import InvalidField
+from foliot.securing import hosts_of, refuse_open_doors
+
+SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
+ISSUER = """
+auth = "required"
+[[issuer]]
+iss = "https://login.example"
+"""
+AUDIENCE = 'audience = "foliot"\n'
+BY_SECRET = f'secret_env = "{SECRET}"\n'
+WITH_SECRET = f'{ISSUER}{AUDIENCE}algorithms = ["HS256"]\n{BY_SECRET}'
+CERTIFICATE = """
+auth = "required"
+tls_cert = "cert.pem"
+tls_key = "key.pem"
+tls_client_ca = "ca.pem"
+[[certificate]]
+"""
+
+
+def public_pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the files below name: keys, sets of keys, certificates."""
+    directory = tmp_path_factory.mktemp("files")
+    (directory / "rsa.pem").write_bytes(public_pem(rsa.generate_private_key(65537, 2048)))
+    (directory / "short.pem").write_bytes(public_pem(rsa.generate_private_key(65537, 1024)))  # noqa: S505 - too short on purpose
+    (directory / "ec.pem").write_bytes(public_pem(ec.generate_private_key(ec.SECP384R1())))
+    (directory / "damaged.pem").write_text("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
+    (directory / "oct.json").write_text(json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "1"}]}))
+    (directory / "list.json").write_text("[]")
+    (directory / "large.json").write_text(" " * 300_000)
+    ca = trustme.CA()
+    leaf = ca.issue_cert("localhost")
+    ca.cert_pem.write_to_path(directory / "ca.pem")
+    leaf.cert_chain_pems[0].write_to_path(directory / "cert.pem")
+    leaf.private_key_pem.write_to_path(directory / "key.pem")
+    locked = ec.generate_private_key(ec.SECP256R1())
+    encryption = BestAvailableEncryption(b"word")
+    (directory / "locked.pem").write_bytes(locked.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
+    return directory
+
+
+def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+    monkeypatch.chdir(files)
+    monkeypatch.setenv(SECRET, "s" * 40)
+    (files / "foliot.toml").write_text(text)
+    return load({}, {}, "foliot.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        WITH_SECRET,
+        f'{WITH_SECRET}claim = ["a", "b"]\nleeway_s = 0\n[issuer.roles]\nops = {{ default = "admin" }}',
+        f'{ISSUER}{AUDIENCE}algorithms = ["RS256", "PS512"]\npublic_key = "rsa.pem"\nkid = "1"',
+        f'{ISSUER}{AUDIENCE}algorithms = "ES384"\npublic_key = "ec.pem"',
+        f'{ISSUER}{AUDIENCE}algorithms = ["ES256"]\njwks_url = "https://login.example/keys"\nkeep_s = 600',
+        f'{ISSUER}{AUDIENCE}algorithms = ["ES256"]\njwks_url = "http://[::1]:1/keys"',
+        f'{CERTIFICATE}dns = "a.example"\nroles = {{ default = "reader" }}',
+        'auth = "required"\nhosts = ["*.example.org", "fd00::1", "[fd00::2]", "*"]',
+    ],
+)
+def test_what_can_be_obeyed(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_open_doors(told(files, text, monkeypatch))
+
+
+MISTAKES = {
+    f"{ISSUER}{BY_SECRET}algorithms = ['HS256']": "[[issuer]] number 1: audience: it must be there",
+    f"auth = 'required'\n[[issuer]]\n{AUDIENCE}": "[[issuer]] number 1: iss: it must be there",
+    f"{ISSUER}audience = []\nalgorithms = ['HS256']": "[[issuer]] number 1: audience: it is empty",
+    f"{ISSUER}audience = ''": "[[issuer]] number 1: audience: ''",
+    f"{ISSUER}audience = [1]": "[[issuer]] number 1: audience: 1",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}": "[[issuer]] number 1: algorithms: it must be there",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = ['none']": "[[issuer]] number 1: algorithms: 'none'; expected",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = ['ES256K']": "[[issuer]] number 1: algorithms: 'ES256K'",
+    f"{ISSUER}{AUDIENCE}algorithms = ['RS256']": "[[issuer]] number 1: secret_env: expected exactly one of",
+    f"{WITH_SECRET}jwks = 'a'": "[[issuer]] number 1: jwks: expected exactly one of secret_env, public_key, jwks,",
+    f"{WITH_SECRET}secret = 'x'": "[[issuer]] number 1: secret: there is no such field; expected one of iss, audience",
+    f"{WITH_SECRET}leeway_s = 301": "[[issuer]] number 1: leeway_s: 301; expected a whole number of seconds from 0",
+    f"{WITH_SECRET}leeway_s = true": "[[issuer]] number 1: leeway_s: True",
+    f"{WITH_SECRET}max_lifetime_s = 0": "[[issuer]] number 1: max_lifetime_s: 0",
+    f"{WITH_SECRET}refresh_s = 60": "[[issuer]] number 1: refresh_s: it is for jwks_url only",
+    f"{WITH_SECRET}claim = []": "[[issuer]] number 1: claim: it is empty",
+    f'{WITH_SECRET}namespaces = "a\\nb"': "[[issuer]] number 1: namespaces",
+    f"{WITH_SECRET}roles = 'admin'": "[[issuer]] number 1: roles: 'admin'; expected a table",
+    f"{WITH_SECRET}[issuer.roles]\nops = 'admin'": "[[issuer]] number 1: roles.ops: 'admin'; expected a table",
+    f"{WITH_SECRET}[issuer.roles]\nops = {{ a = 'owner' }}": "roles are reader, operator, editor, admin",
+    f"{WITH_SECRET}[[issuer]]\niss = 'https://login.example'\n{AUDIENCE}{BY_SECRET}algorithms = 'HS256'": (
+        "[[issuer]] number 2: iss: 'https://login.example' is there twice"
+    ),
+    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\nsecret_env = 'NOT_SET'": "secret_env: the environment has no NOT_SET",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'HS512'": "secret_env: the secret has 40 bytes; 64 are the least",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'RS256'": "secret_env: a secret is for HS256, HS384 and HS512 only",
+    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\npublic_key = 'rsa.pem'": "algorithms: HS256, HS384 and HS512 need",
+    f"{ISSUER}{AUDIENCE}algorithms = 'ES256'\npublic_key = 'rsa.pem'": "public_key: ES256 cannot be used with a key of",
+    f"{ISSUER}{AUDIENCE}algorithms = 'ES256'\npublic_key = 'ec.pem'": "of the kind EC P-384",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'short.pem'": "public_key: an RSA key of 1024 bits",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'damaged.pem'": "public_key: there is no public key in PEM",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'key.pem'": "public_key: there is no public key in PEM",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'nowhere.pem'": "public_key: nowhere.pem: No such file",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'rsa.pem'": "jwks: it is no JSON",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'list.json'": "jwks: it is no JWK set",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'": "jwks: none of its keys fits RS256",
+    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\njwks = 'oct.json'": "algorithms: HS256, HS384 and HS512 need",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'large.json'": "jwks: large.json: more than 262144 bytes",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'\nkid = '1'": "kid: the keys of a JWK set have",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'http://login.example/keys'": "jwks_url: expected https",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'file:///etc/passwd'": "jwks_url: expected a URL such as",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://a:b@c.example/'": "jwks_url: it has a user name",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://[bad'": "jwks_url: it is no URL",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://a.example/'\nkeep_s = 60": "keep_s: 60 is less than",
+    f"{CERTIFICATE}roles = {{ default = 'reader' }}": "[[certificate]] number 1: uri: expected exactly one of",
+    f"{CERTIFICATE}cn = 'a'\nuri = 'u:1'\nroles = {{ default = 'reader' }}": "[[certificate]] number 1: cn: expected",
+    f"{CERTIFICATE}cn = 'a'": "[[certificate]] number 1: roles: it must be there",
+    f"{CERTIFICATE}cn = 'a'\nroles = {{ default = 'owner' }}": "[[certificate]] number 1: roles: {'default': 'owner'}",
+    f"{CERTIFICATE}dns = 'A.x'\nroles = {{ a = 'reader' }}\n[[certificate]]\ndns = 'a.x'\nroles = {{ a = 'reader' }}": (
+        "[[certificate]] number 2: dns: 'a.x' is there twice"
+    ),
+    WITH_SECRET.replace("required", "open"): "auth: [[issuer]] is there, and nobody is asked",
+    CERTIFICATE.replace("required", "open"): "auth: [[certificate]] is there, and nobody is asked",
+    "tls_client_ca = 'ca.pem'": "auth: tls_client_ca is there, and nobody is asked",
+    "auth = 'required'\ntls_client_ca = 'ca.pem'": "tls_client_ca: clients show certificates over TLS only",
+    "auth = 'required'\n[[certificate]]\ncn = 'a'": "tls_client_ca: [[certificate]] is there, and nobody who signs",
+    "tls_cert = 'cert.pem'": "tls_cert: a certificate and its key, tls_key, come together",
+    "tls_cert = 'nowhere.pem'\ntls_key = 'key.pem'": "tls_cert: nowhere.pem and key.pem cannot be used: No such file",
+    "tls_cert = 'ca.pem'\ntls_key = 'key.pem'": "cannot be used: key values mismatch",
+    "tls_cert = 'cert.pem'\ntls_key = 'locked.pem'": "tls_cert: cert.pem and locked.pem cannot be used",
+    "tls_cert = 'list.json'\ntls_key = 'key.pem'": "tls_cert: list.json and key.pem cannot be used",
+    CERTIFICATE.replace("ca.pem", "list.json"): "tls_client_ca: list.json cannot be used",
+    "tls_client = 'perhaps'": "tls_client: 'perhaps'; expected required or optional",
+    "host = '0.0.0.0'": "host: 0.0.0.0: only a loopback address",
+    "hosts = ['ex*mple.org']": "hosts: 'ex*mple.org': a star stands alone",
+    "hosts = ['example.org:8640']": "hosts: 'example.org:8640': expected a name or an address, without a port",
+    "hosts = ['https://example.org']": "hosts: 'https://example.org': expected a name",
+    "public_url = 'http://[bad'": "public_url: 'http://[bad' is no URL",
+    "issuer = 1": "foliot.toml: issuer: expected blocks, [[issuer]]",
+    "certificate = { cn = 'a' }": "foliot.toml: certificate: expected blocks, [[certificate]]",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_is_refused_and_named(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidField) as caught:
+        refuse_open_doors(told(files, text, monkeypatch))
+    assert MISTAKES[text] in str(caught.value)
+    assert "\n" not in str(caught.value)
+    if "[[" in str(caught.value.field):
+        assert str(caught.value).startswith("foliot.toml: ")
+
+
+def test_a_secret_is_never_repeated(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = told(files, WITH_SECRET.replace("HS256", "HS512"), monkeypatch)
+    monkeypatch.setenv(SECRET, "do-not-tell")
+    with pytest.raises(InvalidField) as caught:
+        refuse_open_doors(found)
+    assert "do-not-tell" not in str(caught.value)
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_every_field_of_a_block_is_documented() -> None:
+    text = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
+    issuers, certificates = text[text.index("## Issuers") :].split("## Certificates")
+    assert re.findall(r"^\| `(\w+)` \|", issuers, re.MULTILINE) == list(FIELDS)
+    assert [field for field in (*KINDS, "roles") if f"`{field}`" not in certificates] == []
+    assert [name for name in FITS if f"`{name}`" not in issuers] == []
+
+
+def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS / "how-to" / "secure-a-service.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == 5
+    monkeypatch.setenv("DEPLOY_TOKEN_SECRET", "s" * 40)
+    for block in shown:
+        begun = block if block.startswith(("host", "auth")) else f'auth = "required"\n{block}'
+        here = begun.replace("/etc/foliot/", "").replace("clients.pem", "ca.pem")
+        refuse_open_doors(told(files, here, monkeypatch))
+
+
+def test_by_which_names_a_service_may_be_addressed() -> None:
+    found = hosts_of(load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]}))
+    assert found == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
