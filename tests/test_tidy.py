@@ -48,7 +48,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "engine": frozenset({"model", "spec", "plan", "store.base", "launch.base", "clock", "settings", "errors"}),
     "operations": frozenset({"model", "spec", "plan", "store.base", "clock", "settings", "errors"}),
     "wire": frozenset({"model", "spec.document", "errors"}),
-    "api": frozenset({"operations", "model", "wire", "errors"}),
+    "api": frozenset({"operations", "model", "wire", "clock", "errors"}),
     "web": frozenset({"operations", "model", "errors"}),
     "methods": frozenset({"operations"}),
     "launcher": frozenset({"methods"}),
@@ -89,10 +89,13 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "store": frozenset({"psycopg", "psycopg_pool"}),
     "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "nats", "redis", "aio_pika"}),
     "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
-    "api": frozenset({"fastapi", "starlette", "pydantic", "grpc", "temporalio", "google", "mcp", "jwt"}),
+    "api": frozenset(
+        {"fastapi", "starlette", "pydantic", "grpc", "temporalio", "google", "mcp", "jwt", "prometheus_client"}
+    ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"fastapi", "starlette"}),
-    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
+    "cli": frozenset({"typer", "click", "rich", "structlog", "uvicorn"}),
+    "embedded": frozenset({"opentelemetry"}),
     "wiring": EVERYTHING,
     "testing": EVERYTHING,
 }

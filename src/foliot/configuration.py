@@ -55,9 +55,20 @@ OPTIONS: dict[str, Option] = {
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
     "tls_key": Option(str, "", "its private key"),
+    "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
+    "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
+    "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
+    "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
+    "access_log": Option(bool, False, "whether every request is logged"),
+    "tracing": Option(str, "off", "off, or otlp: spans are sent to a collector, as the variables OTEL_… say"),
 }
 REQUIRED = "required"
-CHOICES = {"auth": ("open", REQUIRED)}
+CHOICES = {
+    "auth": ("open", REQUIRED),
+    "log_format": ("text", "json"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "tracing": ("off", "otlp"),
+}
 EXECUTORS, SCHEDULE = "executors", "schedule"
 """Parts of a file that have a form of their own."""
 

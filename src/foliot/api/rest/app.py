@@ -14,17 +14,20 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from foliot.api.metrics import CONTENT_TYPE, Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
-from foliot.api.rest.gate import NOBODY, Caller, Gate, OpenGate
+from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate
 from foliot.api.rest.limits import Limits
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.slashes import Slashes
+from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
 from foliot.api.routes import PREFIX, ROUTES, Route
 from foliot.errors import FoliotError, Forbidden, NotFound
-from foliot.model.schedule import Schedule
+from foliot.model.run import Source
+from foliot.model.schedule import Run, Schedule
 from foliot.operations.desk import Desk
 from foliot.operations.session import Session
 from foliot.wire import encode
@@ -43,6 +46,11 @@ class Service:
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
+    metrics: Metrics | None = None
+    listener: Callable[[Answered], None] | None = None
+    """Who is told of each request."""
+    triggered: Callable[[str, str], None] | None = None
+    """Who is told of a run that somebody has triggered as part of a trace: its key, and their ``traceparent``."""
 
 
 def create_app(service: Service) -> FastAPI:
@@ -54,8 +62,11 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(FoliotError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(Exception, problems.answer_mistake)
+    routes: dict[Any, str] = {}
     for route in ROUTES:
-        app.add_route(route.address, _endpoint(service, route), [route.method], name=route.name)
+        endpoint = _endpoint(service, route)
+        routes[endpoint] = route.address
+        app.add_route(route.address, endpoint, [route.method], name=route.name)
     document = describe(service.version)
 
     async def healthz(_request: Request) -> Response:
@@ -69,10 +80,26 @@ def create_app(service: Service) -> FastAPI:
     async def openapi(_request: Request) -> Response:
         return JSONResponse(document)
 
-    app.add_route("/healthz", healthz, ["GET"])
-    app.add_route("/readyz", readyz, ["GET"])
-    app.add_route(f"{PREFIX}/openapi.json", openapi, ["GET"])
+    async def metrics(request: Request) -> Response:
+        return await _scraped(service, request)
+
+    others = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics, f"{PREFIX}/openapi.json": openapi}
+    for path, endpoint in others.items():
+        routes[endpoint] = path
+        app.add_route(path, endpoint, ["GET"])
+    app.add_middleware(Watching, tally=service.desk.tally, routes=routes, listener=service.listener)
     return app
+
+
+async def _scraped(service: Service, request: Request) -> Response:
+    """Answer a scrape: its numbers are about all namespaces, so whoever asks must be allowed to look at all."""
+    caller = await service.gate.caller(request)
+    if caller.role_in(ANY_NAMESPACE) < Role.READER:
+        raise Forbidden("metrics are about all namespaces: this needs the role reader in '*'")
+    if service.metrics is None:
+        raise NotFound("this service has no metrics")
+    text = await asyncio.get_running_loop().run_in_executor(None, service.metrics.text)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
@@ -91,6 +118,8 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
 
         wait_ms = given.get("wait_ms")
         found = await (until_found(service.desk, ask, wait_ms, request.is_disconnected) if wait_ms else ask())
+        if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:
+            service.triggered(found.key, request.headers.get("traceparent", ""))
         return answered(found, route.status)
 
     return answer
