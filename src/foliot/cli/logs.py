@@ -76,11 +76,11 @@ class JsonLines:
     def _print(self, level: str, kind: str, **fields: Any) -> None:
         known = {name: value for name, value in fields.items() if value is not None}
         with self._lock, suppress(OSError, ValueError):  # nobody reads, or the disk is full: the ledger knows it all
-            self._logger.log(number_of(level), kind, level=level, **known)
+            self._logger.log(number_of(level), kind, **known)
 
-    def _stamped(self, _logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    def _stamped(self, _logger: Any, level: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         now = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="milliseconds")
-        first = {"timestamp": now, "level": fields.pop("level"), "event": fields.pop("event")}
+        first = {"timestamp": now, "level": level, "event": fields.pop("event")}
         return {**first, "instance": self._instance, **fields}
 
 
