@@ -15,8 +15,10 @@ from typer.main import get_command
 
 import foliot
 from foliot import errors
+from foliot.api import metrics
 from foliot.api.routes import ROUTES
 from foliot.cli import main as command_line
+from foliot.configuration import OPTIONS
 from foliot.model.run import Reason
 from foliot.model.spec import SpecDocument
 from foliot.operations import drafting
@@ -82,6 +84,30 @@ def test_every_setting_is_documented_with_its_default() -> None:
     text, defaults = page("reference/settings.md"), Settings()
     names = [field.name for field in fields(Settings)]
     assert [name for name in names if f"| `{name}` | {getattr(defaults, name)} |" not in text] == []
+
+
+def test_every_option_is_documented() -> None:
+    assert rows(page("reference/settings.md")) >= set(OPTIONS)
+
+
+def test_every_metric_is_documented_and_no_other() -> None:
+    counters = {f"{name}_total" for name in metrics.COUNTERS}
+    wanted = counters | set(metrics.HISTOGRAMS) | set(metrics.GAUGES)
+    assert len(wanted) > 30
+    text = page("reference/metrics.md")
+    assert rows(text) == wanted
+    labels = {f"{name}_total": entry.labels for name, entry in metrics.COUNTERS.items()}
+    labels |= {name: entry.labels for name, entry in metrics.HISTOGRAMS.items()}
+    for name, expected in labels.items():
+        assert f"| `{name}` | {', '.join(f'`{label}`' for label in expected)}".rstrip() in text, name
+
+
+def test_alerts_use_metrics_that_there_are() -> None:
+    named = set(re.findall(r"foliot_\w+", page("how-to/alerts.md")))
+    known = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
+    known |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
+    assert len(named) > 8
+    assert named - known == set()
 
 
 def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:

@@ -15,13 +15,15 @@ from foliot.engine.instance import Instance
 from foliot.engine.notes import Notes
 from foliot.engine.step import Carried, Launches, Settled
 from foliot.engine.telling import tell_ends, tell_launches, tell_notes, tell_outcomes
-from foliot.model.run import AUTOMATIC, FINAL, Reason, RunRow
+from foliot.model.run import FINAL, Reason, RunRow, RunState
 from foliot.model.tally import OTHER
 from foliot.plan.settle import Outcome
 
 _of_launch = itemgetter(
-    *map(RunRow._fields.index, ("source", "attempt", "failures", "pickups", "fire_ms", "decided_ms"))
+    *map(RunRow._fields.index, ("origin", "attempt", "failures", "pickups", "fire_ms", "decided_ms"))
 )
+"""What launches that are counted together have in common: numbers only, because to hash an enum is slow."""
+_schedule_of = itemgetter(0)
 
 
 class Accounts:
@@ -82,29 +84,35 @@ class Accounts:
         now_ms = int(self._clock.now() * 1000) - self._instance.skew_ms
         tally.count("runs_emitted", len(launches))
         alike = Counter([(rule.namespace, _of_launch(row)) for row, rule in launches])
-        for (name, (source, attempt, failures, pickups, fire_ms, decided_ms)), number in alike.items():
+        for (name, (origin, attempt, failures, pickups, fire_ms, decided_ms)), number in alike.items():
             if pickups and not failures:
                 tally.count("duplicate_executions", number)
             if attempt != 1:
                 continue
             labels = (tally.namespace(name),)
             tally.observe("queue_wait", max(0, now_ms - max(fire_ms, decided_ms)) / 1000, number, labels)
-            if source in AUTOMATIC:
+            if not origin:  # it is a tick, which nobody has asked for
                 late_s = (now_ms - fire_ms) / 1000
                 tally.observe("drift", abs(late_s), number)
                 tally.observe("lateness", max(0.0, late_s), number, labels)
 
     def _count_ends(self, outcomes: Sequence[Outcome], settled: Settled) -> None:
-        tally, newest = self._instance.probe.tally, self._instance.rules.newest
-        accepted, retried = settled.accepted, settled.retried
-        if len(accepted) != len(outcomes):
-            outcomes = [each for each in outcomes if each[:3] in accepted]
-        ended = Counter([
-            (rule.namespace if (rule := newest(each[0])) is not None else OTHER, each[4], each[:3] in retried)
-            for each in outcomes
-        ])  # fmt: skip
-        for (name, state, again), number in ended.items():
-            if again:
-                tally.count("runs_retried", number, (tally.namespace(name),))
-            elif state in FINAL:
-                tally.count("runs_finished", number, (tally.namespace(name), state))
+        """Count successes together, which is almost all of them, and the others one by one."""
+        tally = self._instance.probe.tally
+        if len(settled.accepted) != len(outcomes):
+            outcomes = [each for each in outcomes if each[:3] in settled.accepted]
+        well = [each for each in outcomes if each[4] is RunState.SUCCESS]
+        for name, number in Counter(self._namespaces(well)).items():
+            tally.count("runs_finished", number, (tally.namespace(name), RunState.SUCCESS))
+        if len(well) == len(outcomes):
+            return
+        others = [each for each in outcomes if each[4] is not RunState.SUCCESS]
+        for each, name in zip(others, self._namespaces(others), strict=True):
+            if each[:3] in settled.retried:
+                tally.count("runs_retried", 1, (tally.namespace(name),))
+            elif each.state in FINAL:
+                tally.count("runs_finished", 1, (tally.namespace(name), each.state))
+
+    def _namespaces(self, outcomes: Sequence[Outcome]) -> list[str]:
+        found = self._instance.rules.newest_of(map(_schedule_of, outcomes))
+        return [OTHER if rule is None else rule.namespace for rule in found]

@@ -1,4 +1,4 @@
-"""What a service shows to Prometheus, to whom; requests by route and status; and how a store stands in both dialects."""
+"""What a service shows to Prometheus, and to whom; requests by route and status; how a store stands."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clo
             connection.execute("ANALYZE schedules")
             for condition in ("state = 'paused'", "right(zones, 5) = ':gone' AND state <> 'closed'"):
                 plan = connection.execute(
-                    f"EXPLAIN (FORMAT JSON) SELECT count(*) FROM (SELECT 1 FROM schedules WHERE {condition} LIMIT 10000) x"
+                    f"EXPLAIN (FORMAT JSON) SELECT 1 FROM schedules WHERE {condition} LIMIT 10000"
                 ).fetchone()
                 assert plan is not None
                 assert "Seq Scan" not in json.dumps(plan[0]), condition

@@ -52,16 +52,27 @@ def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys
             attempt=2,
             error="no",
             trace_id="cd",
-        )  # fmt: skip
+        )
     )
     (said,) = printed(capsys)
     assert said.pop("instance")
     assert said == {
-        "timestamp": "2026-03-28T12:00:00.250+00:00", "level": "warning", "event": "ended", "message": "FAILED: no\nluck",
-        "schedule_id": "report", "nominal": "2026-03-28T12:00:00+00:00", "namespace": "team", "run_id": "1-2-0",
-        "key": "ab", "source": "schedule", "state": "FAILED", "reason": "launch_failed", "attempt": 2, "error": "no",
+        "timestamp": "2026-03-28T12:00:00.250+00:00",
+        "level": "warning",
+        "event": "ended",
+        "message": "FAILED: no\nluck",
+        "schedule_id": "report",
+        "nominal": "2026-03-28T12:00:00+00:00",
+        "namespace": "team",
+        "run_id": "1-2-0",
+        "key": "ab",
+        "source": "schedule",
+        "state": "FAILED",
+        "reason": "launch_failed",
+        "attempt": 2,
+        "error": "no",
         "trace_id": "cd",
-    }  # fmt: skip
+    }
 
 
 def test_what_is_unknown_is_left_out(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
