@@ -101,7 +101,7 @@ def test_a_task_of_celery_has_a_header(valkey_url: str, traceparent: str | None)
     async def story() -> Any:
         await ran(CeleryExecutor({"broker": valkey_url}, SITE), {"task": "tasks.none", "queue": name}, traceparent)
         async with aclosing(Redis.from_url(valkey_url)) as redis:
-            return await redis.lrange(name, 0, -1)  # type: ignore[misc]  # its stubs know both clients at once
+            return await redis.lrange(name, 0, -1)
 
     (message,) = asyncio.run(story())
     assert json.loads(message)["headers"].get("traceparent") == traceparent
