@@ -60,7 +60,7 @@ class Settling:
         changes = [self._change(outcome, dials, rules, now_ms) for outcome in outcomes]
         accepted = transaction.settle_runs(changes)
         touched: set[int] = set()
-        notes: list[tuple[str, str]] = []
+        notes: list[tuple[Rule, str]] = []
         for change in changes:
             key = change.schedule_key
             if change.id in accepted and change.state in FINAL and key in dials:
@@ -111,14 +111,15 @@ class Settling:
         dial: Dial,
         rule: Rule | None,
         change: RunChange,
-        notes: list[tuple[str, str]],
+        notes: list[tuple[Rule, str]],
     ) -> Dial:
         """Pause the schedule if it asked for that after a failure."""
         if rule is None or dial.closed or not pauses(dial, rule.policy, change.state):
             return dial
         error = (change.error or "no message").splitlines()[0]
         note = f"paused after a failed run ({change.state}): {error}"[:500]
-        notes.append((journal.paused(transaction, dial.schedule_key, note, transaction.now_ms()), note))
+        journal.paused(transaction, dial.schedule_key, note, transaction.now_ms())
+        notes.append((rule, note))
         return paused(dial, None)
 
 

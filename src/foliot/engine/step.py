@@ -20,7 +20,7 @@ class Settled(NamedTuple):
     accepted: set[RunId]
     launches: Launches
     retried: set[RunId]
-    paused: list[tuple[str, str]]
+    paused: list[tuple[Rule, str]]
     stale: int
     now_ms: int
     carried: Sequence[Carried] = ()

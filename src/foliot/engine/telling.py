@@ -38,8 +38,8 @@ def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Sett
             continue
         event = _event(instance, kind, text, outcome.row, rule)
         instance.probe.pass_on(event._replace(state=outcome.state, reason=outcome.reason, error=error))
-    for name, note in settled.paused:
-        instance.probe.tell("paused", name, note)
+    for paused, note in settled.paused:
+        instance.probe.pass_on(Event("paused", paused.schedule_id, note, namespace=paused.namespace))
 
 
 def tell_notes(instance: Instance, notes: Notes) -> None:
