@@ -15,6 +15,7 @@ from typer.main import get_command
 
 import foliot
 from foliot import configuration, errors
+from foliot.api import metrics
 from foliot.api.routes import EXTRAS, ROUTES
 from foliot.cli import main as command_line
 from foliot.launch import registry
@@ -112,6 +113,26 @@ def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_docume
 def test_every_executor_is_documented() -> None:
     titles = re.findall(r"^### .*$", page("reference/executors.md"), re.MULTILINE)
     assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.offered())
+
+
+def test_every_metric_is_documented_and_no_other() -> None:
+    counters = {f"{name}_total" for name in metrics.COUNTERS}
+    wanted = counters | set(metrics.HISTOGRAMS) | set(metrics.GAUGES)
+    assert len(wanted) > 30
+    text = page("reference/metrics.md")
+    assert rows(text) == wanted
+    labels = {f"{name}_total": entry.labels for name, entry in metrics.COUNTERS.items()}
+    labels |= {name: entry.labels for name, entry in metrics.HISTOGRAMS.items()}
+    for name, expected in labels.items():
+        assert f"| `{name}` | {', '.join(f'`{label}`' for label in expected)}".rstrip() in text, name
+
+
+def test_alerts_use_metrics_that_there_are() -> None:
+    named = set(re.findall(r"foliot_\w+", page("how-to/alerts.md")))
+    known = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
+    known |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
+    assert len(named) > 8
+    assert named - known == set()
 
 
 def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:

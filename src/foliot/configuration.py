@@ -59,9 +59,21 @@ OPTIONS: dict[str, Option] = {
     "tls_client": Option(
         str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
     ),
+    "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
+    "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
+    "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
+    "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
+    "access_log": Option(bool, False, "whether every request is logged"),
+    "tracing": Option(str, "off", "off, or otlp: spans are sent to a collector, as the variables OTEL_… say"),
 }
 REQUIRED = "required"
-CHOICES = {"auth": ("open", REQUIRED), "tls_client": (REQUIRED, "optional")}
+CHOICES = {
+    "auth": ("open", REQUIRED),
+    "tls_client": (REQUIRED, "optional"),
+    "log_format": ("text", "json"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "tracing": ("off", "otlp"),
+}
 EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE = "executors", "schedule", "issuer", "certificate"
 PARTS = (EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE)
 """Parts of a file that have a form of their own."""

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
 from foliot import eventloop, wiring
@@ -28,6 +28,7 @@ from foliot.engine.probe import Event, Probe
 from foliot.errors import FoliotError, InvalidField, InvalidInput
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
+from foliot.model.tally import Tally
 from foliot.operations import declared
 from foliot.operations.desk import Desk
 from foliot.operations.drafting import check_name
@@ -36,6 +37,11 @@ from foliot.remote import RemoteWorker
 from foliot.settings import Settings
 from foliot.stopping import stopping
 from foliot.store.base import Store
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor
+
+    from foliot.engine.tracing import Tracing
 
 T = TypeVar("T")
 SERVICES = ("http://", "https://")
@@ -62,13 +68,15 @@ class _Home:
         public_url: str | None = None,
         key: str | None = None,
         tls: ssl.SSLContext | None = None,
+        tracing: str | SpanProcessor = "off",
     ) -> None:
         """Take the store's URL, or the address of a service; nothing is opened yet.
 
         ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
         those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
         ``key``, or the certificate of ``tls``; its engine fires, and this process executes the runs of its own
-        ``queues``.
+        ``queues``.  ``tracing`` is ``otlp``, or the span processor of an OpenTelemetry SDK that this program has
+        already.
         """
         self._is_remote = str(store).startswith(SERVICES)
         if not self._is_remote and not str(store).startswith(wiring.STORES):
@@ -90,7 +98,9 @@ class _Home:
         self._actor = actor
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
-        self._probe = Probe(listener)
+        self._probe = Probe(listener, Tally(self._settings.max_metric_namespaces))
+        self._wanted_tracing = tracing
+        self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
         self.declarations = Declarations(queues[0])
@@ -118,7 +128,12 @@ class _Home:
             raise FoliotError("there is no store here: this is connected to a service")
         if self._store is None:
             raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
-        return Desk(self._store, self._settings)
+        return Desk(self._store, self._settings, self._probe.tally)
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """Return what writes spans, if anything does."""
+        return self._tracing
 
     def schedule(
         self, cron: str | None = None, /, *, schedule_id: str | None = None, **fields: Any
@@ -146,6 +161,16 @@ class _Home:
 
     def _open_store(self) -> None:
         self._store = wiring.open_store(self._url)
+        self._tracing = wiring.build_tracing(self._wanted_tracing)
+
+    def _close_store(self) -> None:
+        """Let go of the store, and send the spans that are left to where this process sends them itself."""
+        store, self._store = self._store, None
+        tracing, self._tracing = self._tracing, None
+        if store is not None:
+            store.close()
+        if tracing is not None and isinstance(self._wanted_tracing, str):
+            tracing.close()
 
     def _engine(self) -> Engine:
         assert self._store is not None
@@ -157,6 +182,7 @@ class _Home:
             executors=self._executors,
             public_url=self._public_url,
             functions=self.declarations.functions(),
+            tracing=self._tracing,
         )
 
     def _worker(self) -> RemoteWorker:
@@ -247,10 +273,8 @@ class Foliot(_Home, AsyncMethods):
             if engine is not None:
                 await self._stop(engine)
         finally:
-            store, self._store = self._store, None
             client, self._client = self._client, None
-            if store is not None:
-                await asyncio.get_running_loop().run_in_executor(None, store.close)
+            await asyncio.get_running_loop().run_in_executor(None, self._close_store)
             if client is not None:
                 await client.close()
             self._opened = False
@@ -338,10 +362,8 @@ class SyncFoliot(_Home, SyncMethods):
             if thread is not None:
                 thread.stop()
         finally:
-            store, self._store = self._store, None
             client, self._client = self._client, None
-            if store is not None:
-                store.close()
+            self._close_store()
             if client is not None:
                 client.close()
             self._opened = False

@@ -79,6 +79,8 @@ class Settings:
     """How long finished runs, spans and the history of deleted schedules are kept."""
     request_retention_ms: int = 7 * DAY_MS
     """How long the answer to a request id is kept."""
+    max_metric_namespaces: int = 50
+    """How many namespaces have numbers of their own in the metrics; those that are seen later share ``other``."""
     shutdown_grace_ms: int = 30 * SECOND_MS
     """How long a stopping engine waits for the runs it executes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -26,8 +27,12 @@ from foliot.store.migrate import Migrator
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from opentelemetry.sdk.trace import SpanProcessor
 
+    from foliot.api.metrics import Metrics
+    from foliot.api.rest.watching import Answered
     from foliot.embedded import Foliot
+    from foliot.engine.tracing import Tracing
     from foliot.operations.desk import Desk
     from foliot.operations.proof import Proof
 
@@ -35,6 +40,7 @@ EMBEDDED = "sqlite:"
 SERVER = ("postgresql://", "postgres://")
 STORES = (EMBEDDED, *SERVER)
 MEMORY = ":memory:"
+OFF = "off"
 masked = masking.masked
 COLLECT_AFTER = (20_000, 20, 20)
 """The thresholds of the garbage collector in a process of our own."""
@@ -149,6 +155,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    tracing: Tracing | None = None,
 ) -> Engine:
     """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
@@ -167,6 +174,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         name=f"{socket.gethostname()}:{os.getpid()}",
         release=version("foliot"),
         probe=probe,
+        tracing=tracing,
     )
 
 
@@ -184,14 +192,78 @@ def build_foliot(
         executors=told.executors,
         public_url=told.get("public_url") or None,
         listener=listener,
+        tracing=told.get("tracing"),
     )
     for schedule_id, fields in told.schedules:
         foliot.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
     return foliot
 
 
-def build_service(desk: Desk, configuration: Configuration | None = None, clock: Clock | None = None) -> FastAPI:
-    """Return the service with its page, as a configuration wants it."""
+def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
+    """Return what writes spans: ``otlp`` sends them to a collector, and a processor takes them as they are.
+
+    Which traces are wanted, and what is said of this process, the variables ``OTEL_…`` tell.
+    """
+    if wanted == OFF:
+        return None
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        from foliot.engine.tracing import Tracing
+
+        if isinstance(wanted, str):
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+            wanted = BatchSpanProcessor(OTLPSpanExporter())
+    except ImportError:
+        raise InvalidField("tracing", "it needs OpenTelemetry: install foliot[tracing]") from None
+    told = TracerProvider(shutdown_on_exit=False)  # it reads the variables; nobody else asks it for anything
+    resource = told.resource
+    if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
+        resource = resource.merge(Resource({"service.name": "foliot"}))
+    return Tracing(wanted, told.sampler, resource, SystemClock())
+
+
+def build_metrics(desk: Desk) -> Metrics:
+    """Return the numbers of this process."""
+    from foliot.api.metrics import Metrics
+    from foliot.authoring import TZDATA_VERSION
+
+    return Metrics(desk, {"version": version("foliot"), "tzdata": TZDATA_VERSION, "python": platform.python_version()})
+
+
+@contextmanager
+def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | None]:
+    """Show the metrics of a process that serves nothing else, if it is told a port; give the address."""
+    host, port = configuration.get("metrics_host"), configuration.get("metrics_port")
+    if not port:
+        yield None
+        return
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(port, host, build_metrics(desk).registry)
+    except OSError as error:
+        raise InvalidField("metrics_port", f"cannot listen on {host}:{port}: {error.strerror}") from None
+    try:
+        yield f"http://{host}:{port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def build_service(
+    desk: Desk,
+    configuration: Configuration | None = None,
+    *,
+    clock: Clock | None = None,
+    tracing: Tracing | None = None,
+    requests: Callable[[str, str, int, float], None] | None = None,
+) -> FastAPI:
+    """Return the service with its page, as a configuration wants it; ``requests`` is who may be told of each."""
     from foliot.api.rest.app import Service, create_app
     from foliot.securing import gate_of, hosts_of
     from foliot.web.app import mount_page
@@ -206,6 +278,9 @@ def build_service(desk: Desk, configuration: Configuration | None = None, clock:
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
         configuration=shown_configuration(told),
+        metrics=build_metrics(desk),
+        listener=_access_log(requests) if requests is not None and told.get("access_log") else None,
+        triggered=None if tracing is None else tracing.triggered,
     )
     app = create_app(service)
     mount_page(app)
@@ -228,6 +303,10 @@ def shown_configuration(configuration: Configuration) -> dict[str, Any]:
             str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
         ],
     }
+
+
+def _access_log(requests: Callable[[str, str, int, float], None]) -> Callable[[Answered], None]:
+    return lambda each: requests(each.method, each.path, each.status, each.seconds)
 
 
 def _sqlite_path(url: str) -> str:

@@ -14,8 +14,8 @@ HEAD = """# Who may use which route
 
 Made from the tables of routes by `python -m tests.documentation`; a test fails when the two differ, and others ask a
 service every row. **yes**: it answers. 401: nobody knows who asks. 403: the role is too low, or the service is
-`read_only`. 404: the role is held in another namespace only; of this one the caller learns nothing. How callers show who
-they are: [secure a service](../how-to/secure-a-service.md).
+`read_only`. 404: the role is held in another namespace only; of this one the caller learns nothing. How callers show
+who they are: [secure a service](../how-to/secure-a-service.md).
 """
 YES, UNKNOWN, REFUSED, ABSENT = "yes", "401", "403", "404"
 

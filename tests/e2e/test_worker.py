@@ -30,7 +30,7 @@ def hang():
     (HERE / "hanging.txt").touch()
     threading.Event().wait()
 """
-EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ (\S+) +(launched|ended) +(\S.*)")
+EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ (\S+) +(launched|ended|skipped) +(\S.*)")
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from foliot.engine.attempt import Attempt
 from foliot.engine.host import Engine
 from foliot.engine.launching import Launching
 from foliot.model.dial import Dial
-from foliot.model.record import Record
-from foliot.model.run import Reason
+from foliot.model.run import Reason, RunRow
 from foliot.plan import settle as plan_settle
 from foliot.plan.decide import Decision
 from foliot.plan.rule import Rule
@@ -102,8 +101,8 @@ def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
     """A run that waited for its retry gives way, and nobody counts it out."""
     give_up = Transaction._given_up
 
-    def uncounted(self: Transaction, dials: list[Dial], record: Record) -> list[Dial]:
-        give_up(self, dials, record)
+    def uncounted(self: Transaction, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+        give_up(self, dials, ended, now_ms)
         return dials
 
     patches.set(Transaction, "_given_up", uncounted)

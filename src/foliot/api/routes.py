@@ -199,6 +199,7 @@ _JSON = "application/json"
 EXTRAS = (
     Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix=""),
     Extra("/readyz", Role.PUBLIC, _JSON, "Say whether the store answers", prefix=""),
+    Extra("/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""),
     Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
     Extra("/config", Role.ADMIN, _JSON, "Return every setting, and where its value came from", everywhere=True),
     Extra("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),

@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from foliot.cli import render
+from foliot.cli.levels import INFO, level_of, number_of
 
 if TYPE_CHECKING:
     from foliot.clock import Clock
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
 
 WARNING = "warning"
 ERROR = "error"
-_STYLES = {ERROR: "bold red", WARNING: "yellow", "paused": "yellow", "retried": "yellow", "launched": "dim"}
+_STYLES = {
+    ERROR: "bold red",
+    WARNING: "yellow",
+    "paused": "yellow",
+    "retried": "yellow",
+    "missed": "yellow",
+    "launched": "dim",
+}
 _MOMENT = len("2026-03-28 12:00:00Z ")
 _KIND = len("replanned ")
 _ID = 18
@@ -38,10 +46,11 @@ _MAX_KNOWN = 50_000
 class EventLines:
     """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
 
-    def __init__(self, clock: Clock, *, quiet: bool = False) -> None:
-        """Print to standard output; ``quiet`` leaves only warnings."""
+    def __init__(self, clock: Clock, *, quiet: bool = False, level: str = INFO) -> None:
+        """Print to standard output what has at least that level; ``quiet`` leaves only warnings of the engine."""
         self._clock = clock
         self._quiet = quiet
+        self._least = number_of(level)
         self._console = render.console()
         self._lock = threading.Lock()
         self._launched: dict[tuple[str, int | None], float | None] = {}
@@ -52,12 +61,13 @@ class EventLines:
         with self._lock:
             now = self._clock.now()
             text = self._text(event, now)
-            if event.kind in (WARNING, ERROR) or not self._quiet:
+            told = event.kind in (WARNING, ERROR) or not self._quiet
+            if told and number_of(level_of(event)) >= self._least:
                 self._print(self._line(now, event, text), _style(event), _MOMENT)
 
     def say(self, text: str) -> None:
         """Print a line about the process itself, unless only warnings are wanted."""
-        if not self._quiet:
+        if not self._quiet and self._least <= number_of(INFO):
             with self._lock:
                 self._print(text, "none")
 
@@ -66,7 +76,13 @@ class EventLines:
         with self._lock:
             self._print(f"{WARNING}: {text}", _STYLES[WARNING])
 
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Print that a request was answered."""
+        self.say(f"{_moment(self._clock.now()):%Y-%m-%d %H:%M:%SZ} {method} {path} {status} in {duration(seconds)}")
+
     def _text(self, event: Event, now: float) -> str:
+        if event.kind == "skipped" and event.nominal_s is not None:
+            return f"{_tick(event.nominal_s, now)} {event.text}"
         if event.kind == "launched":
             self._remember((event.schedule_id, event.nominal_s), now)
             tick = "" if event.nominal_s is None else _tick(event.nominal_s, now)

@@ -12,6 +12,8 @@ import typer
 from foliot.errors import InvalidTime
 
 if TYPE_CHECKING:
+    from foliot.cli.events import EventLines
+    from foliot.cli.logs import JsonLines
     from foliot.configuration import Configuration
 
 DEFAULT_STORE = "sqlite:///foliot.db"
@@ -28,6 +30,24 @@ AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Wh
 Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file (foliot.toml, if there is one).")
 ]
+
+LogFormat = Annotated[str | None, typer.Option("--log-format", metavar="FORMAT", help="text or json (text).")]
+LogLevel = Annotated[
+    str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error (info).")
+]
+
+
+def lines_of(told: Configuration, *, quiet: bool = False) -> EventLines | JsonLines:
+    """Return what prints the events of this process, as it is told."""
+    from foliot.clock import SystemClock
+
+    if told.get("log_format") == "json":
+        from foliot.cli.logs import JsonLines
+
+        return JsonLines(SystemClock(), "warning" if quiet else told.get("log_level"))
+    from foliot.cli.events import EventLines
+
+    return EventLines(SystemClock(), quiet=quiet, level=told.get("log_level"))
 
 
 def prepared(config: str | None, flags: Mapping[str, Any]) -> Configuration:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import AppDir, Config, StoreFlag, prepared
+from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, StoreFlag, lines_of, prepared
 from foliot.cli.worker import STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.cli.events import EventLines
+    from foliot.cli.logs import JsonLines
     from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
@@ -32,6 +33,8 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     app_dir: AppDir = None,
     auth: Auth = None,
     config: Config = None,
+    log_format: LogFormat = None,
+    log_level: LogLevel = None,
 ) -> None:
     """Serve the API and the page and run the schedules, until interrupted.
 
@@ -41,14 +44,13 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     """
     import asyncio
 
-    from foliot.cli.events import EventLines
-    from foliot.clock import SystemClock
     from foliot.securing import refuse_open_doors
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
+    flags |= {"log_format": log_format, "log_level": log_level}
     told = prepared(config, {**flags, "engine": False if no_engine else None})
     refuse_open_doors(told)
-    lines = EventLines(SystemClock())
+    lines = lines_of(told)
     foliot = _home(told, lines)
     listening = _listen(told.get("host"), told.get("port"))
     try:
@@ -58,13 +60,13 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     leave(code, lines)
 
 
-def _home(told: Configuration, lines: EventLines) -> Foliot:
+def _home(told: Configuration, lines: EventLines | JsonLines) -> Foliot:
     from foliot.wiring import build_foliot
 
     return build_foliot(told, listener=lines, engine=told.get("engine"))
 
 
-async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines) -> int:
+async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines | JsonLines) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     from foliot.cli.server import Server
     from foliot.securing import server_config
@@ -77,7 +79,8 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping() as state:
         async with foliot:
-            config = server_config(build_service(foliot.desk, told), told)
+            app = build_service(foliot.desk, told, tracing=foliot.tracing, requests=lines.request)
+            config = server_config(app, told)
             settle_in()
             scheme = "https" if told.get("tls_cert") else "http"
             lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")

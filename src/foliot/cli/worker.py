@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import AppDir, Config, StoreFlag, prepared
+from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, StoreFlag, lines_of, prepared
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.cli.events import EventLines
+    from foliot.cli.logs import JsonLines
+    from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
 STOPPING = "stopping: runs may end within the grace, others are handed back"
@@ -24,12 +26,18 @@ Queues = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings.")]
 
 
-def worker_command(
+def worker_command(  # noqa: PLR0913 - what can be said on the command line
     store: StoreFlag = None,
     queue: Queues = None,
     app_dir: AppDir = None,
     config: Config = None,
     quiet: Quiet = False,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", metavar="N", min=0, max=65535, help="Show metrics there, on loopback."),
+    ] = None,
+    log_format: LogFormat = None,
+    log_level: LogLevel = None,
 ) -> None:
     """Run schedules: fire what is due and execute it, until interrupted.
 
@@ -38,23 +46,26 @@ def worker_command(
     Example: foliot worker --store sqlite:///jobs.db --queue reports
     """
     from foliot import eventloop, wiring
-    from foliot.cli.events import EventLines
-    from foliot.clock import SystemClock
 
-    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir})
+    flags = {"metrics_port": metrics_port, "log_format": log_format, "log_level": log_level}
+    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags})
     wiring.settle_in()
-    lines = EventLines(SystemClock(), quiet=quiet)
-    line = first_line(told.get("store"), tuple(told.get("queues")))
-    leave(eventloop.run(_work(wiring.build_foliot(told, listener=lines), line, lines)), lines)
+    lines = lines_of(told, quiet=quiet)
+    leave(eventloop.run(_work(wiring.build_foliot(told, listener=lines), told, lines)), lines)
 
 
-async def _work(foliot: Foliot, first: str, lines: EventLines) -> int:
+async def _work(foliot: Foliot, told: Configuration, lines: EventLines | JsonLines) -> int:
     from foliot.stopping import stopping
+    from foliot.wiring import serve_metrics
 
+    first = first_line(told.get("store"), tuple(told.get("queues")))
     with stopping() as state:
         async with foliot:
-            lines.say(f"{first} (Ctrl-C to stop)")
-            await state.asked.wait()
+            with serve_metrics(foliot.desk, told) as address:
+                if address:
+                    lines.say(f"metrics are on {address}")
+                lines.say(f"{first} (Ctrl-C to stop)")
+                await state.asked.wait()
             lines.say(STOPPING)
         lines.say("stopped")
     return state.code or 0
@@ -68,7 +79,7 @@ def first_line(store: str, queues: tuple[str, ...]) -> str:
     return f"running the schedules of {masked(store)}, {named} {', '.join(queues)}"
 
 
-def leave(code: int, lines: EventLines) -> None:
+def leave(code: int, lines: EventLines | JsonLines) -> None:
     """End with that exit code, even if a function does not."""
     from foliot.stopping import functions_go_on, leave_now
 

@@ -20,8 +20,8 @@ class Attempt(Link):
     """
 
     __slots__ = (
-        "begun", "dag", "deadline", "executor", "held", "launch", "marked", "over", "row", "rule", "started_ms", "task",
-        "waits",
+        "begun", "called_ns", "dag", "deadline", "executor", "held", "kind", "launch", "marked", "over", "row", "rule",
+        "started_ms", "task", "waits",
     )  # fmt: skip
 
     def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
@@ -37,6 +37,8 @@ class Attempt(Link):
         self.executor: Executor | None = None
         self.launch: Launch | None = None
         self.dag: Any = None
+        self.kind = ""
+        self.called_ns: int | None = None
         self.begun = False
         self.marked = False
         self.over = False

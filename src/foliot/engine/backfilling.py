@@ -6,6 +6,7 @@ from itertools import islice
 
 from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
 from foliot.engine.instance import Instance
+from foliot.engine.notes import Notes
 from foliot.engine.rules import UNREADABLE
 from foliot.model.backfill import RUNNING, BackfillRow
 from foliot.model.dial import Dial
@@ -54,8 +55,10 @@ class Backfilling:
             transaction.save_backfill(moved.backfill)
             decisions.append(moved.decision)
         recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
+        notes = Notes()
+        notes.decided(decisions, recorded, rules)
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
-        return Fired(len(decisions), launches, recorded.to_end, now_ms)
+        return Fired(len(decisions), launches, recorded.to_end, now_ms, notes=notes)
 
     def _step(self, transaction: Transaction, backfill: BackfillRow, dial: Dial, rule: Rule, world: World) -> Step:
         """Decide the next ticks of one backfill; nothing is written yet."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from foliot.engine import journal
 from foliot.engine.instance import Instance, Worlds
+from foliot.engine.notes import Notes
 from foliot.engine.step import Carried, Launches
 from foliot.model.dial import Dial, DialRow, StepRow
 from foliot.model.policy import Overlap
@@ -39,6 +40,7 @@ class Fired(NamedTuple):
     forsaken: Sequence[tuple[RunRow, Rule]] = ()
     """Runs that were picked up and that nobody wants any more: cancelled, or of a schedule that was deleted."""
     carried: Sequence[Carried] = ()
+    notes: Notes | None = None
 
     def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Fired:
         """Return the same after some launches were carried out already: what is left, and what was done."""
@@ -86,21 +88,25 @@ class Firing:
         rules = instance.rules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
         worlds = instance.worlds(now_ms, transaction.paused_targets())
         begun, rest = _begun(claimed, rules, worlds)
-        dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms)
+        notes = Notes()
+        dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms, notes)
         decisions: list[Decision] = []
         written: list[Dial] = []
         catchups = 0
         for dial in dials:
             rule = rules.get(dial.schedule_key)
             if rule is None:
+                notes.idle += 1
                 written.append(self._broken(dial, now_ms))
             elif dial.paused or dial.closed:
+                notes.idle += 1
                 written.append(dial._replace(next_fire_ms=dial.pause_until_ms if dial.paused else None))
             else:
                 try:
                     decision, moved, used = decide(dial, rule, worlds.of(rule), budget - catchups)
                 except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
                     instance.rules.broken[dial.schedule_key] = f"{rule.schedule_id}: {error!r}"
+                    notes.idle += 1
                     written.append(self._broken(dial, now_ms))
                     continue
                 decisions.append(decision)
@@ -110,20 +116,27 @@ class Firing:
                 catchups += used
         record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
         recorded = transaction.record(record)
+        notes.decided(decisions, recorded, rules)
         launches += begun.without(recorded.duplicates)
         launches += launches_of(decisions, instance.number, recorded.duplicates)
         runs = len(begun.starts) + sum(len(decision.runs) for decision in decisions)
-        return Fired(len(claimed), launches, recorded.to_end, now_ms, catchups, runs)
+        return Fired(len(claimed), launches, recorded.to_end, now_ms, catchups, runs, notes=notes)
 
-    def _prepared(
-        self, transaction: Transaction, dials: list[Dial], rules: dict[int, Rule], worlds: Worlds, now_ms: int
+    def _prepared(  # noqa: PLR0913 - what is prepared in which world
+        self,
+        transaction: Transaction,
+        dials: list[Dial],
+        rules: dict[int, Rule],
+        worlds: Worlds,
+        now_ms: int,
+        notes: Notes,
     ) -> tuple[list[Dial], list[tuple[RunRow, Rule]]]:
         """Resume what was paused until now, and start what waits for a slot that is free."""
         ready = [self._resumed(transaction, dial, rules.get(dial.schedule_key), now_ms) for dial in dials]
         launches: list[tuple[RunRow, Rule]] = []
         waiting = {dial.schedule_key: dial for dial in ready if dial.waiting}
         if waiting:
-            released = release_waiting(transaction, waiting, rules, worlds, self._instance)
+            released = release_waiting(transaction, waiting, rules, worlds, self._instance, notes)
             launches += released
             ready = [waiting.get(dial.schedule_key, dial) for dial in ready]
         return ready, launches
@@ -169,16 +182,21 @@ def launches_of(decisions: Iterable[Decision], owner: int, duplicates: set[RunId
     ]
 
 
-def release_waiting(
-    transaction: Transaction, dials: dict[int, Dial], rules: dict[int, Rule], worlds: Worlds, instance: Instance
+def release_waiting(  # noqa: PLR0913 - whose, by which rules, in which world
+    transaction: Transaction,
+    dials: dict[int, Dial],
+    rules: dict[int, Rule],
+    worlds: Worlds,
+    instance: Instance,
+    notes: Notes,
 ) -> list[tuple[RunRow, Rule]]:
     """Start waiting runs of locked schedules while slots are free; ``dials`` is brought up to date."""
     most = max((rules[key].policy.max_concurrent for key in dials if key in rules), default=1)
     page = most + 16
-    launches, full = _release(transaction, dials, rules, worlds, instance, page)
+    launches, full = _release(transaction, dials, rules, worlds, instance, notes, page)
     beyond = {key: dials[key] for key in full if dials[key].waiting and _has_slot(dials[key], rules[key])}
     if beyond:  # whoever stood first was dropped, or must wait for something else: look at the whole queue
-        more, _ = _release(transaction, beyond, rules, worlds, instance, WHOLE_QUEUE)
+        more, _ = _release(transaction, beyond, rules, worlds, instance, notes, WHOLE_QUEUE)
         dials.update(beyond)
         launches += more
     return launches
@@ -190,6 +208,7 @@ def _release(  # noqa: PLR0913 - as its caller
     rules: dict[int, Rule],
     worlds: Worlds,
     instance: Instance,
+    notes: Notes,
     page: int,
 ) -> tuple[list[tuple[RunRow, Rule]], list[int]]:
     """Release from a page of each queue; return what starts here, and whose page was full."""
@@ -204,6 +223,7 @@ def _release(  # noqa: PLR0913 - as its caller
         dials[key] = released.dial
         changes += released.changes
         rule_of = {row.id: rule for row, rule in decided}
+        notes.dropped(released.changes, decided)
         launches += [(row, rule_of[row.id]) for row in released.started if row.owner == instance.number]
     transaction.release_runs(changes)
     if any(change.owner is None and change.state == RunState.ENQUEUED for change in changes):

@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from foliot import clock as time
 from foliot.clock import Clock
+from foliot.engine.accounts import Accounts
 from foliot.engine.backfilling import Backfilling
 from foliot.engine.budget import Budget
 from foliot.engine.firing import NOTHING, Fired, Firing
@@ -30,16 +31,18 @@ from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.settling import Settling
 from foliot.engine.shelf import Shelf
-from foliot.engine.step import Carried, Settled
-from foliot.engine.telling import tell_launches, tell_outcomes
+from foliot.engine.step import Settled
 from foliot.engine.transacting import Transacting
 from foliot.errors import FoliotError
 from foliot.launch.base import Executor
 from foliot.model.rows import DueNow, HeldRun
-from foliot.model.run import Reason, RunId, RunRow
+from foliot.model.run import RunId, RunRow
 from foliot.plan.settle import Outcome
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction, Work
+
+if TYPE_CHECKING:
+    from foliot.engine.tracing import Tracing
 
 T = TypeVar("T")
 RETRY_S = (0.05, 0.2, 1.0)
@@ -69,15 +72,18 @@ class Engine:
         name: str = "",
         release: str = "",
         probe: Probe | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         """Take the store and the executors; nothing starts yet."""
         self.settings = settings or Settings()
         self.probe = probe or Probe()
         self.instance = Instance(self.settings, self.probe, queues)
+        self.instance.tracing = tracing
         self.launching = Launching(self.instance, executors, Shelf(store), time.pause)
         self._store = store
         self._executors = executors
         self._clock = clock
+        self._accounts = Accounts(self.instance, clock)
         self._settling = Settling(self.instance)
         self._membership = Membership(
             store,
@@ -99,8 +105,10 @@ class Engine:
         self._unsure = False
         self._rushing = False
         self._prepared_ms: int | None = None
-        self._skew_ms = 0
         self._loops = Loops(self._stopping, self.probe)
+        self.probe.tally.gauges.update(
+            runs_active=lambda: len(self.launching.active), clock_skew_seconds=lambda: self.instance.skew_ms / 1000
+        )
         self._keeping = Keeping(
             store,
             self.instance,
@@ -295,7 +303,7 @@ class Engine:
         """Write down how runs ended that are executed elsewhere."""
         answered = await self._membership.lead(partial(self._reporting.due, limit=limit))
         if answered.found:
-            self._tell_settled(answered.outcomes, answered.settled)
+            self._accounts.settled(answered.outcomes, answered.settled)
             self._begin_settled(answered.settled, answered.to_end)
         return answered.found
 
@@ -346,28 +354,17 @@ class Engine:
         if fired.to_end:
             self.launching.end(fired.to_end)
         self.launching.forsake(fired.forsaken, fired.now_ms)
-        self._tell_carried(fired.carried)
+        self._accounts.carried(fired.carried)
+        if fired.notes is not None:
+            self._accounts.noted(fired.notes)
         if fired.launches:
             self.launching.start(fired.launches, fired.now_ms)
-            self.probe.count("runs_emitted", len(fired.launches))
-            tell_launches(self.instance, fired.launches)
+            self._accounts.launched(fired.launches)
         return fired.claimed
 
     def _begin_settled(self, settled: Settled, to_end: list[RunRow] | None = None) -> None:
         """Launch what outcomes have set free."""
         self._begin(Fired(0, settled.launches, to_end or [], settled.now_ms, carried=settled.carried))
-
-    def _tell_carried(self, carried: Iterable[Carried]) -> None:
-        """Count and tell what was carried out in the transaction itself."""
-        for launches, outcomes, settled in carried:
-            self.probe.count("runs_emitted", len(launches))
-            self.probe.count("runs_failed_launch", sum(each.reason is Reason.LAUNCH_FAILED for each in outcomes))
-            tell_launches(self.instance, launches)
-            self._tell_settled(outcomes, settled)
-
-    def _tell_settled(self, outcomes: list[Outcome], settled: Settled) -> None:
-        self.probe.count("runs_settled", len(settled.accepted))
-        tell_outcomes(self.instance, outcomes, settled)
 
     def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
         now_ms = transaction.now_ms()
@@ -375,12 +372,12 @@ class Engine:
 
     def _is_skewed(self, now_ms: int) -> bool:
         """Whether this machine's clock is too far from the database's to be trusted with anything."""
-        self._skew_ms = int(self._clock.now() * 1000) - now_ms
-        skewed = abs(self._skew_ms) > self.settings.max_clock_skew_ms
+        self.instance.skew_ms = int(self._clock.now() * 1000) - now_ms
+        skewed = abs(self.instance.skew_ms) > self.settings.max_clock_skew_ms
         if skewed:
             self.probe.count("skewed_passes")
             self.probe.warn(
-                f"this clock is {self._skew_ms} ms off the database's: nothing is fired here until it is set"
+                f"this clock is {self.instance.skew_ms} ms off the database's: nothing is fired here until it is set"
             )
         return skewed
 
@@ -447,11 +444,10 @@ class Engine:
 
     async def _settle_these(self, outcomes: list[Outcome]) -> None:
         settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
-        self._tell_settled(outcomes, settled)
-        self.probe.count("stale_writes_rejected", settled.stale)
+        self._accounts.settled(outcomes, settled)
         if self._stopping.is_set():
             await self._hand_back([(*row.id, row.attempt) for row, _ in settled.launches])
-            self._tell_carried(settled.carried)
+            self._accounts.carried(settled.carried)
         else:
             self._begin_settled(settled)
         if (
@@ -464,12 +460,13 @@ class Engine:
     # --- keeping alive --------------------------------------------------------------------------------------------
 
     async def _beat(self) -> None:
-        self._budget.instances = max(1, await self._membership.beat(self._skew_ms))
+        self._budget.instances = max(1, await self._membership.beat(self.instance.skew_ms))
 
-    def _swept(self, settled: Settled | None) -> None:
+    def _swept(self, outcomes: list[Outcome], settled: Settled | None) -> None:
         """Begin what zombies have left room for; whatever else went wrong unseen is found at the latest now."""
         self._unsure = True
         if settled is not None:
+            self._accounts.settled(outcomes, settled)
             self._begin_settled(settled)
 
     def _failed(self, what: str, error: Exception) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from foliot.engine.probe import Probe
 from foliot.engine.rules import Rules
@@ -11,6 +12,9 @@ from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
 from foliot.plan.world import World, is_target_paused
 from foliot.settings import Settings
+
+if TYPE_CHECKING:
+    from foliot.engine.tracing import Tracing
 
 
 class Instance:
@@ -24,6 +28,8 @@ class Instance:
         self.rules = Rules()
         self.number = 0
         self.can_call = False
+        self.skew_ms = 0
+        self.tracing: Tracing | None = None
         self.sign: Callable[[str], str] = unsigned
         self.limits = Limits(
             settings.misfire_grace_ms,

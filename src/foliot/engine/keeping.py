@@ -17,6 +17,7 @@ from foliot.engine.step import Settled
 from foliot.engine.sweeping import Sweeping
 from foliot.model.rows import HeldRun
 from foliot.model.run import RunId, RunRow, RunState
+from foliot.plan.settle import Outcome
 from foliot.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class Keeping:
         settling: Settling,
         *,
         beat: Callable[[], Awaitable[None]],
-        swept: Callable[[Settled | None], None],
+        swept: Callable[[list[Outcome], Settled | None], None],
         failed: Callable[[str, Exception], None],
         stopping: asyncio.Event,
     ) -> None:
@@ -172,7 +173,7 @@ class Keeping:
         if outcomes:
             settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
             self._instance.probe.count("zombies_cleaned", len(settled.accepted))
-        self._swept(settled)
+        self._swept(outcomes, settled)
         await self._expire()
 
     async def _expire(self) -> None:

@@ -21,7 +21,7 @@ from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
 from foliot.model.run import FAILURES, Reason, RunId, RunRow, RunState, lost_text
 from foliot.plan.rule import Rule
-from foliot.plan.settle import Outcome
+from foliot.plan.settle import Course, Outcome
 
 Pause = Callable[[float], Awaitable[None]]
 ABANDON_S = 5.0
@@ -140,6 +140,7 @@ class Launching:
         if rule.action.function is None:
             kind, options, attempt.dag = workflow_parts(await self._shelf.document(rule))
         attempt.executor = executor = self._executor(kind)
+        attempt.kind = kind
         if self._instance.can_call and isinstance(executor, TransactionalExecutor):
             return Ended(
                 RunState.ENQUEUED
@@ -149,9 +150,18 @@ class Launching:
             launch.previous = await self._shelf.previous(row)
         room = self._rooms.get(kind)
         if room is None:
+            self._trace(attempt, launch)
             return await executor.run(attempt.dag, launch)
         async with room.place(executor.target(attempt.dag, launch), attempt.waits):
+            self._trace(attempt, launch)
             return await executor.run(attempt.dag, launch)
+
+    def _trace(self, attempt: Attempt, launch: Launch) -> None:
+        """Take down when the executor is called, if anybody wants to know."""
+        tracing = self._instance.tracing
+        if tracing is not None:
+            attempt.called_ns = tracing.now_ns()
+            tracing.enter(launch)
 
     def _launch(
         self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None], link: Attempt | None = None
@@ -189,9 +199,17 @@ class Launching:
             None if ended.result is None else storable(ended.result),
             None if ended.execution_id is None else storable(ended.execution_id),
             lease_ms,
+            row,
+            self._course(attempt),
         )
         self.outcomes.append(outcome)
         self.ready.set()
+
+    def _course(self, attempt: Attempt) -> Course | None:
+        tracing = self._instance.tracing
+        if tracing is None or attempt.called_ns is None:
+            return None
+        return Course(attempt.kind, attempt.called_ns, tracing.now_ns())
 
     def end(self, rows: Iterable[RunRow]) -> None:
         """End runs that others have decided to end: those that are executed here, and those that nobody looks after."""
@@ -359,7 +377,10 @@ def launch_of(  # noqa: PLR0913 - what a launch is made of
 ) -> Launch:
     """Return an attempt as its executor sees it."""
     payload = row.payload if row.payload is not None else rule.payload
-    return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link)
+    launch = Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link)
+    if instance.tracing is not None:
+        launch.traceparent = instance.tracing.traceparent(launch)
+    return launch
 
 
 def workflow_parts(document: Any) -> tuple[str, Any, Any]:

@@ -7,39 +7,62 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from foliot.model.tally import Tally
+
 log = logging.getLogger("foliot.engine")
 
 
 class Event(NamedTuple):
-    """Something that happened to a run or an instance, for a person to read."""
+    """Something that happened to a run or an instance: a text for a person to read, and what it is made of.
+
+    Nothing of a payload or a result is ever in it; ``error`` is one line.
+    """
 
     kind: str
     schedule_id: str
     text: str
     nominal_s: int | None = None
+    namespace: str | None = None
+    run_id: str | None = None
+    key: str | None = None
+    source: str | None = None
+    state: str | None = None
+    reason: str | None = None
+    attempt: int | None = None
+    error: str | None = None
+    ticks: int | None = None
+    trace_id: str | None = None
 
 
 class Probe:
     """Counts what happens; tells a listener, if there is one."""
 
-    def __init__(self, listener: Callable[[Event], None] | None = None) -> None:
-        """Take who is to be told."""
-        self.counts: Counter[str] = Counter()
+    def __init__(self, listener: Callable[[Event], None] | None = None, tally: Tally | None = None) -> None:
+        """Take who is to be told, and where to count."""
+        self.tally = tally or Tally()
         self.listener = listener
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return the counters that have no labels."""
+        return self.tally.counts
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
-        if number:
-            self.counts[name] += number
+        self.tally.count(name, number)
 
     def tell(self, kind: str, schedule_id: str, text: str, nominal_s: int | None = None) -> None:
         """Tell the listener about an event."""
+        self.pass_on(Event(kind, schedule_id, text, nominal_s))
+
+    def pass_on(self, event: Event) -> None:
+        """Tell the listener about an event that is put together already."""
         if self.listener is None:
             return
         try:
-            self.listener(Event(kind, schedule_id, text, nominal_s))
+            self.listener(event)
         except Exception:  # whoever only listens must not stop the engine
-            log.exception("the listener has failed on %s of %s", kind, schedule_id)
+            log.exception("the listener has failed on %s of %s", event.kind, event.schedule_id)
 
     def warn(self, text: str) -> None:
         """Say that something is wrong with this instance."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired, as_decided, launches_of
 from foliot.engine.instance import Instance
+from foliot.engine.notes import Notes
 from foliot.model.run import Reason, RunRow
 from foliot.plan.decide import Decision, record_of
 from foliot.plan.generate import Due
@@ -64,8 +65,12 @@ class Releasing:
         transaction.release_runs([change_of(run, 0) for run in decided])
         rules = {decision.rule.schedule_key: decision.rule for decision in decisions}
         started = launches_of(decisions, self._instance.number, set())
+        notes = Notes()
+        notes.decided(decisions, recorded, rules)
         runs = [row._replace(version=known[row.id].version) for row, _ in started]
-        return Fired(claimed, as_decided(transaction, runs, rules, self._instance), recorded.to_end, now_ms)
+        return Fired(
+            claimed, as_decided(transaction, runs, rules, self._instance), recorded.to_end, now_ms, notes=notes
+        )
 
 
 def _due(row: RunRow) -> Due:

@@ -103,6 +103,7 @@ def _reported(row: RunRow) -> Outcome:
         said.get("error"),
         said.get("result"),
         said.get("execution_id"),
+        row=row,
     )
 
 
@@ -125,6 +126,7 @@ def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
         row.failures,
         row.started_ms,
         error,
+        row=row,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from foliot.engine.firing import BROKEN_RETRY_MS, NOTHING, Fired
 from foliot.engine.instance import Instance
+from foliot.engine.notes import Notes
 from foliot.model.dial import Dial
 from foliot.model.rows import HeldRun
 from foliot.model.run import RunRow
@@ -27,9 +28,10 @@ class Rescuing:
     def claim(self, transaction: Transaction, limit: int) -> Fired:
         """Take runs that nobody holds, or that somebody held whose lease is over."""
         now_ms = transaction.now_ms()
-        self._expose(transaction, now_ms)
-        queues = sorted(self._instance.queues)
-        return self._fired(transaction, transaction.claim_runs(self._instance.number, now_ms, queues, limit), now_ms)
+        notes = Notes()
+        notes.exposed = self._expose(transaction, now_ms)
+        rows = transaction.claim_runs(self._instance.number, now_ms, sorted(self._instance.queues), limit)
+        return self._fired(transaction, rows, now_ms)._replace(notes=notes)
 
     def unknown(self, transaction: Transaction, held: Sequence[HeldRun]) -> list[HeldRun]:
         """Return what is ours by the ledger, though the answer that said so was lost on its way."""
@@ -49,13 +51,14 @@ class Rescuing:
             problem = self._instance.rules.broken.get(row.schedule_key, "its definition is missing")
             self._instance.probe.warn(f"run {row.id} cannot be launched: {problem}")
 
-    def _expose(self, transaction: Transaction, now_ms: int) -> None:
+    def _expose(self, transaction: Transaction, now_ms: int) -> int:
         """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
         lapsed = transaction.seize_leases(now_ms, self._instance.number)
-        if lapsed:
-            exposed = transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
-            self._instance.probe.count("lock_expired", len(exposed))
-            transaction.end_leases(lapsed)
+        if not lapsed:
+            return 0
+        exposed = transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
+        transaction.end_leases(lapsed)
+        return len(exposed)
 
     def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
         if not rows:

@@ -47,6 +47,10 @@ class Rules:
         """Return the rule of a schedule that was read last, if any is remembered."""
         return self._newest.get(schedule_key)
 
+    def newest_of(self, schedule_keys: Iterable[int]) -> list[Rule | None]:
+        """Return the rules of many schedules that were read last, in the same order."""
+        return list(map(self._newest.get, schedule_keys))
+
     def problem(self, schedule_key: int) -> str:
         """Return why a schedule has no rule."""
         return self.broken.get(schedule_key, "its dial or its definition is missing")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from foliot.engine import journal
 from foliot.engine.firing import release_waiting
 from foliot.engine.instance import Instance
+from foliot.engine.notes import Notes
 from foliot.engine.step import Launches, Settled
 from foliot.model.dial import Dial, DialRow
 from foliot.model.policy import Policy
@@ -59,20 +60,21 @@ class Settling:
         changes = [self._change(outcome, dials, rules, now_ms) for outcome in outcomes]
         accepted = transaction.settle_runs(changes)
         touched: set[int] = set()
-        notes: list[tuple[str, str]] = []
+        notes: list[tuple[Rule, str]] = []
         for change in changes:
             key = change.schedule_key
             if change.id in accepted and change.state in FINAL and key in dials:
                 dials[key] = freed(dials[key], rules.get(key), change.state, change.origin, now_ms)
                 dials[key] = self._after(transaction, dials[key], rules.get(key), change, notes)
                 touched.add(key)
-        launches = self._released(transaction, dials, rules, touched, now_ms)
+        released = Notes()
+        launches = self._released(transaction, dials, rules, touched, now_ms, released)
         transaction.save_dials([dials[key] for key in sorted(touched)])
         if any(key in rules and rules[key].gate is not None for key in touched):
             transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & accepted
-        return Settled(accepted, launches, retried, notes, 0, now_ms)
+        return Settled(accepted, launches, retried, notes, 0, now_ms, notes=released)
 
     def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:
         """A backfill whose own run has ended goes on at once; one that waits behind ticks looks again by itself."""
@@ -86,19 +88,20 @@ class Settling:
         policy = Policy() if rule is None else rule.policy
         return settle(outcome, policy, now_ms, closed=dial is None or dial.closed)
 
-    def _released(
+    def _released(  # noqa: PLR0913 - whose, by which rules, when
         self,
         transaction: Transaction,
         dials: dict[int, Dial],
         rules: dict[int, Rule],
         touched: set[int],
         now_ms: int,
+        notes: Notes,
     ) -> Launches:
         waiting = {key: dials[key] for key in touched if dials[key].waiting}
         if not waiting:
             return []
         worlds = self._instance.worlds(now_ms, transaction.paused_targets())
-        launches = release_waiting(transaction, waiting, rules, worlds, self._instance)
+        launches = release_waiting(transaction, waiting, rules, worlds, self._instance, notes)
         dials.update(waiting)
         return launches
 
@@ -108,14 +111,15 @@ class Settling:
         dial: Dial,
         rule: Rule | None,
         change: RunChange,
-        notes: list[tuple[str, str]],
+        notes: list[tuple[Rule, str]],
     ) -> Dial:
         """Pause the schedule if it asked for that after a failure."""
         if rule is None or dial.closed or not pauses(dial, rule.policy, change.state):
             return dial
         error = (change.error or "no message").splitlines()[0]
         note = f"paused after a failed run ({change.state}): {error}"[:500]
-        notes.append((journal.paused(transaction, dial.schedule_key, note, transaction.now_ms()), note))
+        journal.paused(transaction, dial.schedule_key, note, transaction.now_ms())
+        notes.append((rule, note))
         return paused(dial, None)
 
 

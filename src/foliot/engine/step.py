@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
+from foliot.engine.notes import Notes
 from foliot.model.run import RunId, RunRow
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
@@ -19,10 +20,11 @@ class Settled(NamedTuple):
     accepted: set[RunId]
     launches: Launches
     retried: set[RunId]
-    paused: list[tuple[str, str]]
+    paused: list[tuple[Rule, str]]
     stale: int
     now_ms: int
     carried: Sequence[Carried] = ()
+    notes: Notes | None = None
 
     def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Settled:
         """Return the same after some launches were carried out already: what is left, and what was done."""

@@ -36,6 +36,7 @@ class Sweeping:
                 row.failures,
                 error=f"no sign of life from its worker for {settings.zombie_after_ms // 60_000} minutes: it has "
                 "crashed or was cut off, and no instance that serves the queue picked the run up",
+                row=row,
             )
             for row in rows
             if now_ms - (row.started_ms or row.decided_ms) > _allowed_ms(row, rules)

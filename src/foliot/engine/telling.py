@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from foliot.engine.instance import Instance
+from foliot.engine.notes import Notes
+from foliot.engine.probe import Event
 from foliot.engine.step import Launches, Settled
-from foliot.model.run import RunId
+from foliot.model.run import RunId, RunRow, idempotency_key
+from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
 
@@ -15,7 +18,7 @@ def tell_launches(instance: Instance, launches: Launches) -> None:
     if instance.probe.listener is None:
         return
     for row, rule in launches:
-        instance.probe.tell("launched", rule.schedule_id, row.reason or row.source, row.nominal_s)
+        instance.probe.pass_on(_event(instance, "launched", row.reason or row.source, row, rule))
 
 
 def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Settled) -> None:
@@ -27,8 +30,52 @@ def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Sett
         if run not in settled.accepted:
             continue
         rule = instance.rules.newest(outcome.schedule_key)
-        name = rule.schedule_id if rule is not None else str(outcome.schedule_key)
-        text = str(outcome.state) if not outcome.error else f"{outcome.state}: {outcome.error.splitlines()[0]}"
-        instance.probe.tell("retried" if run in settled.retried else "ended", name, text, outcome.nominal_s)
-    for name, note in settled.paused:
-        instance.probe.tell("paused", name, note)
+        kind = "retried" if run in settled.retried else "ended"
+        error = outcome.error.splitlines()[0] if outcome.error else None
+        text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
+        if rule is None or outcome.row is None:
+            instance.probe.tell(kind, str(outcome.schedule_key), text, outcome.nominal_s)
+            continue
+        event = _event(instance, kind, text, outcome.row, rule)
+        instance.probe.pass_on(event._replace(state=outcome.state, reason=outcome.reason, error=error))
+    for paused, note in settled.paused:
+        instance.probe.pass_on(Event("paused", paused.schedule_id, note, namespace=paused.namespace))
+
+
+def tell_notes(instance: Instance, notes: Notes) -> None:
+    """Say what was skipped or missed, and why."""
+    if instance.probe.listener is None:
+        return
+    for row, rule in notes.skipped:
+        instance.probe.pass_on(_event(instance, "skipped", row.reason or "", row, rule))
+    for span, rule in notes.missed:
+        ticks = "1 tick" if span.ticks == 1 else f"{span.ticks} ticks"
+        event = Event("missed", rule.schedule_id, f"{ticks}: {span.reason}", span.until_s, rule.namespace)
+        instance.probe.pass_on(event._replace(reason=span.reason, ticks=span.ticks))
+
+
+def tell_ends(instance: Instance, ended: Iterable[tuple[RunRow, Rule]]) -> None:
+    """Say whose runs have ended because another one took their place."""
+    if instance.probe.listener is None:
+        return
+    for row, rule in ended:
+        instance.probe.pass_on(_event(instance, "ended", f"{row.state}: {row.reason}", row, rule))
+
+
+def _event(instance: Instance, kind: str, text: str, row: RunRow, rule: Rule) -> Event:
+    names = (rule.namespace, rule.schedule_id)
+    key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
+    return Event(
+        kind,
+        rule.schedule_id,
+        text,
+        row.nominal_s,
+        rule.namespace,
+        run_id=str(row.id),
+        key=key,
+        source=row.source,
+        state=row.state,
+        reason=row.reason,
+        attempt=row.attempt,
+        trace_id=None if instance.tracing is None else instance.tracing.trace_id(key),
+    )

@@ -178,7 +178,7 @@ def _key(rule: Rule) -> Asked | None:
 
 def _outcome(row: RunRow, now_ms: int, state: RunState) -> Outcome:
     started_ms = None if state is RunState.ENQUEUED else now_ms
-    return Outcome(*row.id, row.attempt, state, None, row.failures, started_ms)
+    return Outcome(*row.id, row.attempt, state, None, row.failures, started_ms, row=row)
 
 
 def _broken(error: Exception) -> str:

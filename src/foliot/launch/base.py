@@ -50,12 +50,13 @@ class Launch:
 
     What costs something is worked out when it is asked for: most functions want none of it.  An executor that has no
     room yet calls ``waits(True)``, and ``waits(False)`` when the run really begins: ``max_execution_ms`` counts from
-    then.  Both are called on the event loop that runs the executor.
+    then.  Both are called on the event loop that runs the executor.  ``traceparent`` is what an executor hands on
+    of the trace, if there is one.
     """
 
     __slots__ = (
         "_key", "_payload", "_row", "_text", "action", "link", "namespace", "options", "previous", "schedule_id",
-        "sign", "waits",
+        "sign", "traceparent", "waits",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a run is made of
@@ -80,6 +81,7 @@ class Launch:
         self.sign = sign
         self.link = link or Link()
         self.previous: Previous = (None, None)
+        self.traceparent: str | None = None
         self.namespace = namespace
         self.schedule_id = schedule_id
         self.action = action
@@ -157,7 +159,8 @@ class Launch:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Return what a target is told about the run, as JSON can say it."""
+        """Return what a target is told about the run, as JSON can say it; its ``traceparent`` only if it is traced."""
+        traced = {} if self.traceparent is None else {"traceparent": self.traceparent}
         return {
             "source": self.source,
             "user_id": self.user_id,
@@ -170,11 +173,13 @@ class Launch:
             "workflow_id": self.action.workflow_id,
             "workflow_version": self.action.workflow_version,
             "payload": self.payload,
+            **traced,
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let a function pass it on to another process, which is not asked about waiting."""
-        return Launch, (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
+        made_of = (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
+        return Launch, made_of, (None, {"traceparent": self.traceparent})
 
     def __repr__(self) -> str:
         """Return which run it is, and which attempt."""

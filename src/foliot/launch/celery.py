@@ -22,7 +22,7 @@ from kombu.exceptions import KombuError, OperationalError
 from foliot.clock import pause
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import callback_of, text_option
+from foliot.launch.message import callback_of, text_option, traced
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.model.kept import as_json, cut
 from foliot.model.run import RunState
@@ -96,6 +96,7 @@ class CeleryExecutor(Executor):
             kwargs={"dag": dag, "meta": meta.meta, "callback": callback_of(meta, self._site)},
             task_id=meta.delivery_id,
             retry=False,
+            headers=traced(meta),
             **({} if queue is None else {"queue": queue}),
         )
         self._app.backend.remove_pending_result(sent)  # it is asked for, not listened to

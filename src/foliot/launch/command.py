@@ -176,7 +176,8 @@ def about(meta: Launch) -> dict[str, str]:
         "USER_ID": meta.user_id or "",
         "WORKFLOW_ID": meta.action.workflow_id or "",
     }
-    return {f"FOLIOT_{name}": value for name, value in said.items()}
+    traced = {} if meta.traceparent is None else {"TRACEPARENT": meta.traceparent}
+    return {**{f"FOLIOT_{name}": value for name, value in said.items()}, **traced}
 
 
 def _send(process: Process, number: signal.Signals) -> None:

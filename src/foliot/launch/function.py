@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, cast
@@ -94,6 +95,8 @@ class FunctionExecutor(Executor):
 
     async def _in_thread(self, call: Callable[[], Any], launch: Launch) -> tuple[Any, BaseException | None]:
         """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
+        if launch.traceparent is not None:  # what it traces itself is part of its run
+            call = partial(copy_context().run, call)
         if launch.waits is not nobody_asks:
             launch.waits(True)
             call = partial(_begin, asyncio.get_running_loop(), launch, call)

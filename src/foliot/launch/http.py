@@ -20,7 +20,7 @@ from foliot.clock import Clock, SystemClock
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
 from foliot.launch.guard import Guard, Target
-from foliot.launch.message import message_of
+from foliot.launch.message import message_of, traced
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.launch.webhook import read_secret, signed
 from foliot.model.kept import cut, text_as_json
@@ -69,7 +69,7 @@ class HttpExecutor(Executor):
         known_options(options, *OPTIONS)
         found = self._target(meta)
         body = message_of(dag, meta, self._site)
-        headers = {**_headers(options), **self._signature(meta, body)}
+        headers = {**_headers(options), **traced(meta), **self._signature(meta, body)}
         try:
             async with asyncio.timeout(self._limit_s(options)):
                 return await self._posted(found, body, headers, _secret_parts(options))

@@ -22,6 +22,11 @@ def callback_of(meta: Launch, site: Site) -> dict[str, str]:
     return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
 
 
+def traced(meta: Launch) -> dict[str, str]:
+    """Return the header that goes on with a trace, if there is one."""
+    return {} if meta.traceparent is None else {"traceparent": meta.traceparent}
+
+
 def message_id_of(meta: Launch, end: type[Ended | Accepted]) -> str:
     """Return what a queue is to recognise a message by.
 

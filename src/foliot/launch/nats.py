@@ -17,7 +17,7 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from foliot.errors import InvalidField, LaunchError
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import done_when, message_id_of, message_of, text_option
+from foliot.launch.message import done_when, message_id_of, message_of, text_option, traced
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("servers", "timeout_ms", "max_active")
@@ -53,6 +53,7 @@ class NatsExecutor(Executor):
                     "Nats-Msg-Id": message_id_of(meta, end),
                     "Foliot-Run-Id": meta.run_id,
                     "Foliot-Attempt": str(meta.attempt),
+                    **traced(meta),
                 },
             )
         except NoStreamResponseError:

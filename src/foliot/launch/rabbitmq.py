@@ -16,7 +16,7 @@ from aio_pika.exceptions import AMQPError, ChannelClosed, ChannelNotFoundEntity,
 
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.launch.message import done_when, message_id_of, message_of, text_option
+from foliot.launch.message import done_when, message_id_of, message_of, text_option, traced
 from foliot.launch.site import Site, known_options, only, whole
 
 CONFIGURED = ("url", "timeout_ms", "max_active")
@@ -49,7 +49,7 @@ class RabbitExecutor(Executor):
             correlation_id=meta.key,
             content_type="application/json",
             delivery_mode=DeliveryMode.PERSISTENT,
-            headers={"foliot-run-id": meta.run_id, "foliot-attempt": meta.attempt},
+            headers={"foliot-run-id": meta.run_id, "foliot-attempt": meta.attempt, **traced(meta)},
         )
         try:
             channel = await self._open()

@@ -20,7 +20,9 @@ PREFIX = "foliot:key:"
 ADD_ONCE = """
 local known = redis.call('GET', KEYS[2])
 if known then return known end
-local id = redis.call('XADD', KEYS[1], '*', 'key', ARGV[1], 'run_id', ARGV[2], 'message', ARGV[3])
+local fields = {'key', ARGV[1], 'run_id', ARGV[2], 'message', ARGV[3]}
+if ARGV[5] ~= '' then fields[7] = 'traceparent' fields[8] = ARGV[5] end
+local id = redis.call('XADD', KEYS[1], '*', unpack(fields))
 redis.call('SET', KEYS[2], id, 'PX', ARGV[4])
 return id
 """
@@ -50,7 +52,7 @@ class RedisExecutor(Executor):
         try:
             added = await self._add_once(
                 keys=[stream, f"{PREFIX}{stream}:{message_id_of(meta, end)}"],
-                args=[meta.key, meta.run_id, message, self._remember_ms],
+                args=[meta.key, meta.run_id, message, self._remember_ms, meta.traceparent or ""],
             )
         except (NoConnection, NoAnswer, ReadOnlyError) as error:  # the last is a replica, which may become more
             raise LaunchError(f"cannot reach Redis: {type(error).__name__}") from None

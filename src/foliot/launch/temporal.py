@@ -19,6 +19,7 @@ from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailur
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflowservice.v1 import StartWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowHandle
+from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from foliot.clock import pause
@@ -37,6 +38,8 @@ OPTIONS = (
 )  # fmt: skip
 MEMO = "foliot"
 """The field of a workflow's memo that says which run it is."""
+TRACER = "_tracer-data"
+"""The header in which Temporal's own interceptors for OpenTelemetry look for a trace."""
 POLL_S = timedelta(seconds=70)
 """How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
 AGAIN_S = 1.0
@@ -192,6 +195,9 @@ class TemporalExecutor(Executor):
         request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
         for name, value in {MEMO: _about(meta), **_mapping(options, "memo")}.items():
             request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
+        if meta.traceparent is not None:
+            carrier = PayloadConverter.default.to_payloads([{"traceparent": meta.traceparent}])
+            request.header.fields[TRACER].CopyFrom(carrier[0])
         search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
         for name in ("execution", "run", "task"):
             _set_timeout(getattr(request, f"workflow_{name}_timeout"), options, f"{name}_timeout_ms")

@@ -30,7 +30,12 @@ class Record(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What writing it turned up: runs that were there already, and runs that must be told to end."""
+    """What writing it turned up: runs that were there already, and runs that must be told to end.
+
+    ``superseded`` gave way while they waited, ``given_up`` are in flight no more although nobody held them.
+    """
 
     duplicates: set[RunId]
     to_end: list[RunRow]
+    superseded: Sequence[RunRow] = ()
+    given_up: Sequence[RunRow] = ()

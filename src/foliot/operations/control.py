@@ -9,7 +9,7 @@ from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
 from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from foliot.model.rows import ScheduleRow
-from foliot.model.run import RunRow, Source
+from foliot.model.run import FINAL, RunRow, RunState, Source
 from foliot.model.schedule import Backfill, Run, Schedule
 from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
 from foliot.operations.editing import Note, Opened, audit, find, open_schedule, save
@@ -218,6 +218,10 @@ def _record(session: Session, decision: Decision) -> None:
     ) in recorded.to_end:  # whoever executes it here looks by themselves; its target elsewhere is asked by an engine
         if row.owner is None and row.execution_id is not None:
             session.transaction.have_ended(row.id, session.now_ms)
+    skipped = [run for run in (*decision.runs, *recorded.superseded) if run.state == RunState.SKIPPED]
+    ended = [run for run in (*recorded.to_end, *recorded.given_up) if run.state in FINAL]
+    session.counted.update([("runs_skipped", str(run.reason)) for run in skipped])
+    session.counted.update([("runs_finished", str(run.state)) for run in ended])
     session.transaction.notify()
 
 

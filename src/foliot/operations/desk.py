@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from foliot.errors import StaleReport
+from foliot.model.run import Reason
+from foliot.model.tally import Tally
 from foliot.operations.session import Session
 from foliot.settings import Settings
 from foliot.store.base import Store, Transaction
@@ -16,15 +19,36 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A store, and the limits that its operations obey."""
+    """A store, the limits that its operations obey, and where it is counted what they do."""
 
     store: Store
     settings: Settings
+    tally: Tally = field(default_factory=Tally)
 
     def send(self, operation: Callable[[Session], T], *, namespace: str, actor: str, writes: bool) -> Future[T]:
         """Run an operation, to which everything but the session is bound already; its answer comes later."""
+        if not writes:
+            return self.store.read(lambda transaction: operation(Session(transaction, self.settings, namespace, actor)))
+        last: list[Session] = []
 
         def work(transaction: Transaction) -> T:
-            return operation(Session(transaction, self.settings, namespace, actor))
+            last[:] = [Session(transaction, self.settings, namespace, actor)]
+            return operation(last[0])
 
-        return self.store.write(work) if writes else self.store.read(work)
+        answer = self.store.write(work)
+        answer.add_done_callback(lambda done: self._count(done, last))
+        return answer
+
+    def _count(self, done: Future[T], last: list[Session]) -> None:
+        """Count what an operation has done, once it is committed; one that was tried again has done it once."""
+        if done.cancelled():
+            return
+        if (error := done.exception()) is not None:
+            self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
+            return
+        for session in last:
+            for (name, reason), number in session.counted.items():
+                labels = (self.tally.namespace(session.namespace), reason) if reason else ()
+                self.tally.count(name, number, labels)
+                if (name, reason) == ("runs_skipped", Reason.OVERLAP):
+                    self.tally.count("runs_skipped_overlap", number)

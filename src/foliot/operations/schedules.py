@@ -11,7 +11,7 @@ from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
 from foliot.model.rows import ScheduleFilter, ScheduleRow, VersionRow
-from foliot.model.run import Reason
+from foliot.model.run import Reason, RunState
 from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
 from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
 from foliot.operations.editing import (
@@ -188,6 +188,8 @@ def delete(
     dial = closed.dial._replace(
         waiting=0, skipped=closed.dial.skipped + gone, in_flight=closed.dial.in_flight - len(given_up)
     )
+    session.counted["runs_skipped", Reason.DELETED] += gone
+    session.counted["runs_finished", RunState.CANCELLED] += len(given_up)
     transaction.end_version(key, opened.row.version, dial.cursor_s)
     for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
         transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
 from hashlib import sha256
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from foliot.errors import InvalidField, RequestReused
 from foliot.model.plain import from_plain, to_plain
@@ -19,6 +20,8 @@ from foliot.store.base import Transaction
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Counted: TypeAlias = tuple[str, str]
+"""A number, and why, if there are several reasons; the namespace is that of the session."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Session:
     settings: Settings
     namespace: str = "default"
     actor: str = "local"
+    counted: Counter[Counted] = field(default_factory=Counter)
+    """What the operation wants counted, once it is committed."""
 
     @cached_property
     def now_ms(self) -> int:

@@ -80,6 +80,7 @@ def _dropped(session: Session, row: RunRow) -> RunRow:
     dials = transaction.lock_dials([row.schedule_key])
     ended = transaction.drop_run(row.id, Reason.CANCEL_REQUESTED, session.now_ms)
     dial = dials.get(row.schedule_key)
+    session.counted["runs_finished", RunState.CANCELLED] += ended is not None
     if ended is not None and dial is not None:
         transaction.save_dials([edit.unqueued(dial, buffered=row.state == RunState.BUFFERED)])
     return ended or row

@@ -69,10 +69,12 @@ def take_work(
         dial = dials.get(row.schedule_key)
         said = _unwanted(session, row, definition, closed=dial is None or dial.closed)
         if said is None:
+            session.counted["duplicate_executions", ""] += bool(row.pickups and not row.failures)
             given.append(_assignment(row, definition, sign(f"{row.id}.{row.attempt}")))
         else:
             transaction.report_runs([(*row.id, row.attempt, compact(said))], now_ms)
             transaction.notify()
+    session.counted["runs_emitted", ""] += len(given)
     return tuple(given)
 
 

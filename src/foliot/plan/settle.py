@@ -16,8 +16,16 @@ MAX_BACKOFF_DOUBLINGS = 10
 """Retries wait twice as long each time, up to this many times."""
 
 
+class Course(NamedTuple):
+    """Who executed an attempt, and from when to when; in nanoseconds, by the clock of the machine that did."""
+
+    executor: str
+    called_ns: int
+    ended_ns: int
+
+
 class Outcome(NamedTuple):
-    """How an attempt ended, as its executor reports it.
+    """How an attempt ended, as its executor reports it, and the run as it was held.
 
     STARTED is the end of our part of it: it is executed elsewhere, and somebody worries after ``lease_ms``.  ENQUEUED
     is no end at all: it has not begun, and is anybody's after ``lease_ms``.
@@ -35,6 +43,8 @@ class Outcome(NamedTuple):
     result: str | None = None
     execution_id: str | None = None
     lease_ms: int = 0
+    row: RunRow | None = None
+    course: Course | None = None
 
     @property
     def says_nothing(self) -> bool:

@@ -20,7 +20,7 @@ from foliot.model.call import Answers, Call
 from foliot.model.dial import Dial, StepRow
 from foliot.model.record import Record, Recorded
 from foliot.model.rows import CalendarRow, DefinitionRow
-from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunState
+from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
 from foliot.store.sending import Params
 from foliot.store.statements import FAR_S, Statements
 
@@ -63,10 +63,14 @@ class Transaction(Statements):
     def record(self, record: Record) -> Recorded:
         """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
         dials = record.dials
+        superseded: list[RunRow] = []
+        given_up: list[RunRow] = []
         if record.supersede:
-            dials = _without(dials, Counter(self.supersede_runs(record.supersede, record.now_ms)))
+            superseded = self.supersede_runs(record.supersede, record.now_ms)
+            dials = _without(dials, Counter(run.schedule_key for run in superseded))
         if record.cancel:
-            dials = self._given_up(dials, record)
+            given_up = self.give_up_runs(record.cancel, Reason.SUPERSEDED, record.now_ms)
+            dials = self._given_up(dials, given_up, record.now_ms)
         to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
         duplicates = self.insert_runs(record.runs)
         if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
@@ -78,15 +82,14 @@ class Transaction(Statements):
         self.insert_spans(record.spans)
         self.save_dials(dials)
         self.step_dials(steps)
-        return Recorded(duplicates | started_before, to_end)
+        return Recorded(duplicates | started_before, to_end, superseded, given_up)
 
-    def _given_up(self, dials: list[Dial], record: Record) -> list[Dial]:
-        """End what is to be cancelled and held by nobody; whoever waits for its slot is looked at at once."""
-        ended = self.give_up_runs(record.cancel, Reason.SUPERSEDED, record.now_ms)
-        self.wake_backfills({run.schedule_key for run in ended if run.origin}, record.now_ms)
+    def _given_up(self, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+        """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
+        self.wake_backfills({run.schedule_key for run in ended if run.origin}, now_ms)
         counts = Counter(run.schedule_key for run in ended)
         return [
-            dial._replace(in_flight=dial.in_flight - gone, next_fire_ms=record.now_ms)
+            dial._replace(in_flight=dial.in_flight - gone, next_fire_ms=now_ms)
             if (gone := counts[dial.schedule_key])
             else dial
             for dial in dials

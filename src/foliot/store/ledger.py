@@ -217,11 +217,9 @@ class LedgerStatements(Sending):
         """Return the runs of a schedule that wait."""
         return self._runs("queued_of", key=key, limit=limit)
 
-    def supersede_runs(self, which: Sequence[tuple[int, str | None]], now_ms: int) -> list[int]:
-        """Skip what waits, of schedules, under their own policy or that of requests; return whose each was."""
-        if not which:
-            return []
-        return [row[0] for row in self.many_rows("supersede_runs", [(*each, now_ms) for each in which])]
+    def supersede_runs(self, which: Sequence[tuple[int, str | None]], now_ms: int) -> list[RunRow]:
+        """Skip what waits, of schedules, under their own policy or that of requests; return what that was."""
+        return self._found("supersede_runs", [(*each, now_ms) for each in which])
 
     def drop_waiting(self, key: int, reason: str, now_ms: int) -> int:
         """Skip everything of a schedule that waits; return how much that was."""

@@ -111,6 +111,21 @@ class Statements(LedgerStatements):
         """Return some schedules that were planned with the same zone tables."""
         return [row[0] for row in self.rows("schedules_in_zone", {"zones": zones, "limit": limit})]
 
+    # --- numbers for those who watch ------------------------------------------------------------------------------
+
+    def standing(self, now_ms: int, most: int) -> tuple[int, int, int, int]:
+        """Return how many schedules are due, runs wait, schedules are paused and degraded; nobody counts beyond that.
+
+        ``most`` is where counting ends: on a million schedules a number of everything would take a look at everything.
+        """
+        found = self._one("standing", now_ms=now_ms, most=most)
+        assert found is not None
+        return found[0], found[1], found[2], found[3]
+
+    def queue_depths(self, now_ms: int, most: int) -> list[tuple[str, int, int]]:
+        """Return the queues in which runs wait for somebody to take them, how many, and since when."""
+        return [(row[0], row[1], row[2]) for row in self.rows("queue_depths", {"now_ms": now_ms, "most": most})]
+
     # --- the smaller tables ---------------------------------------------------------------------------------------
 
     def secret(self, name: str, fresh: str) -> str:

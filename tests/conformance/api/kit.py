@@ -35,7 +35,7 @@ class Served:
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        config = server_config(build_service(desk, told, clock), told)
+        config = server_config(build_service(desk, told, clock=clock), told)
         config.lifespan = "off"
         self._server = Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})

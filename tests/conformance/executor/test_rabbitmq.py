@@ -128,3 +128,13 @@ def test_what_is_refused_was_not_sent(url: str) -> None:
 def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match=r"executors\.rabbitmq"):
         RabbitExecutor(configured, SITE)
+
+
+def test_a_trace_goes_on_in_a_header(url: str) -> None:
+    async def story(executor: RabbitExecutor, queue: Any, name: str) -> Any:
+        launch = launch_of({"queue": name})
+        launch.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        await executor.run(None, launch)
+        return await queue.get()
+
+    assert told(url, story).headers["traceparent"].startswith("00-4bf92f35")

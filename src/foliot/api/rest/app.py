@@ -14,6 +14,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from foliot.api.metrics import Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.extras import ANSWERS, namespace_of
@@ -23,10 +24,12 @@ from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.slashes import Slashes
+from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
 from foliot.errors import FoliotError, Forbidden, NotFound
-from foliot.model.schedule import Schedule
+from foliot.model.run import Source
+from foliot.model.schedule import Run, Schedule
 from foliot.operations.desk import Desk
 from foliot.operations.session import Session
 from foliot.wire import encode
@@ -46,6 +49,11 @@ class Service:
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
     configuration: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Metrics | None = None
+    listener: Callable[[Answered], None] | None = None
+    """Who is told of each request."""
+    triggered: Callable[[str, str], None] | None = None
+    """Who is told of a run that somebody has triggered as part of a trace: its key, and their ``traceparent``."""
 
     @cached_property
     def live(self) -> Live:
@@ -67,10 +75,16 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(FoliotError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(Exception, problems.answer_mistake)
+    routes: dict[Any, str] = {}
     for route in ROUTES:
-        app.add_route(route.address, _endpoint(service, route), [route.method], name=route.name)
+        endpoint = _endpoint(service, route)
+        routes[endpoint] = route.address
+        app.add_route(route.address, endpoint, [route.method], name=route.name)
     for extra in EXTRAS:
-        app.add_route(extra.address, _extra_endpoint(service, extra), ["GET"], name=extra.path)
+        endpoint = _extra_endpoint(service, extra)
+        routes[endpoint] = extra.address
+        app.add_route(extra.address, endpoint, ["GET"], name=extra.path)
+    app.add_middleware(Watching, tally=service.desk.tally, routes=routes, listener=service.listener)
     app.state.live = service.live
     return app
 
@@ -106,6 +120,8 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             found = await until_found(service.desk, ask, wait_ms, request.is_disconnected)
         else:
             found = await ask()
+        if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:
+            service.triggered(found.key, request.headers.get("traceparent", ""))
         return answered(found, route.status)
 
     return answer

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from foliot.api.metrics import CONTENT_TYPE
 from foliot.api.rest.calendar import feed
 from foliot.api.rest.gate import ANY_NAMESPACE, Caller
 from foliot.api.routes import Extra
-from foliot.errors import InvalidField, shown
+from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
 from foliot.operations.coming import coming
 from foliot.operations.session import Session
@@ -37,6 +38,14 @@ async def readyz(service: Service, _request: Request, _caller: Caller, _namespac
     """Say whether the store answers."""
     await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
     return JSONResponse({"status": "ready", "version": service.version})
+
+
+async def metrics(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+    """Answer a scrape."""
+    if service.metrics is None:
+        raise NotFound("this service has no metrics")
+    text = await asyncio.get_running_loop().run_in_executor(None, service.metrics.text)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 async def openapi(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
@@ -88,6 +97,7 @@ def namespace_of(extra: Extra, request: Request, caller: Caller) -> str:
 ANSWERS: dict[str, Answering] = {
     "/healthz": healthz,
     "/readyz": readyz,
+    "/metrics": metrics,
     "/openapi.json": openapi,
     "/config": config,
     "/events": events,

@@ -240,10 +240,10 @@ WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s ORDER BY nominal_s, origi
 -- Index schedule_runs_queued.
 UPDATE schedule_runs r SET
     state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = n.now_ms
-FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS n (key, overlap, now_ms)
+FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS n (key, wanted, now_ms)
 WHERE r.queued_ms IS NOT NULL AND r.schedule_key = n.key AND r.state = 'BUFFERED'
-  AND r.overlap IS NOT DISTINCT FROM n.overlap
-RETURNING r.schedule_key;
+  AND r.overlap IS NOT DISTINCT FROM n.wanted
+RETURNING {run};
 
 -- name: drop_waiting
 -- Index schedule_runs_queued.

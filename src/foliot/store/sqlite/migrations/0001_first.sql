@@ -25,6 +25,10 @@ CREATE TABLE schedules (
 -- Which zone tables schedules were planned with: an upgrade looks here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
+-- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
+CREATE INDEX schedules_paused ON schedules (schedule_key) WHERE state = 'paused';
+CREATE INDEX schedules_degraded ON schedules (schedule_key) WHERE substr(zones, -5) = ':gone';
+
 -- Every version of every definition; the newest is in force.
 CREATE TABLE schedule_versions (
     schedule_key   INTEGER NOT NULL,

@@ -201,3 +201,23 @@ WHERE namespace = :namespace AND key_id > :after ORDER BY key_id LIMIT :limit;
 UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, :now_ms)
 WHERE key_id = :key_id AND namespace = :namespace
 RETURNING key_id;
+
+-- name: standing
+-- Indexes dials_due, schedule_runs_queued, schedules_paused and schedules_degraded; none is read further than the bound.
+SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM dials WHERE next_fire_ms <= :now_ms LIMIT :most) AS due),
+    (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT :most) AS waiting),
+    (SELECT count(*) FROM (SELECT 1 FROM schedules WHERE state = 'paused' LIMIT :most) AS paused),
+    (SELECT count(*) FROM (
+        SELECT 1 FROM schedules WHERE substr(zones, -5) = ':gone' AND state <> 'closed' LIMIT :most
+    ) AS degraded);
+
+-- name: queue_depths
+-- Index schedule_runs_due, no further than the bound.  What nobody has taken yet, of all namespaces, by queue.
+SELECT queue, count(*) AS waiting, min(due_ms) AS since_ms FROM (
+    SELECT json_extract(v.action, '$.queue') AS queue, r.due_ms FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL
+    ORDER BY r.due_ms LIMIT :most
+) AS found
+GROUP BY queue;

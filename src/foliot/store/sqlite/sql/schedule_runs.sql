@@ -182,7 +182,7 @@ WHERE queued_ms IS NOT NULL AND schedule_key = :key ORDER BY nominal_s, origin L
 -- Index schedule_runs_queued.
 UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = ?3
 WHERE queued_ms IS NOT NULL AND schedule_key = ?1 AND state = 'BUFFERED' AND overlap IS ?2
-RETURNING schedule_key;
+RETURNING {run};
 
 -- name: drop_waiting
 -- Index schedule_runs_queued.

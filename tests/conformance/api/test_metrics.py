@@ -1,0 +1,146 @@
+"""What a service shows to Prometheus, and to whom; requests by route and status; how a store stands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from foliot.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
+from foliot.api.rest import gate
+from foliot.api.rest.watching import Answered, Watching
+from foliot.configuration import load
+from foliot.model.tally import Tally
+from foliot.operations import control, keys, schedules
+from foliot.operations.session import Session
+from foliot.operations.standing import standing
+from foliot.settings import Settings
+from foliot.store.base import Store
+from foliot.store.postgres.driver import PostgresStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.api.kit import Http, Served, desk_of
+
+BOOK = {"cron": "* * * * *", "function": "tasks:work"}
+
+
+def numbers(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_a_scrape_shows_the_whole_table(http: Http) -> None:
+    http("PUT", "/api/v1/schedules/report", BOOK)
+    http("GET", "/api/v1/schedules/none")
+    http("GET", "/nowhere")
+    answer = http("GET", "/metrics")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    text = answer.body.decode()
+    shown = {family.name for family in text_string_to_metric_families(text)}
+    engines = {"foliot_clock_skew_seconds", "foliot_runs_active"}  # this service has none
+    assert shown == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
+    found = numbers(text)
+    one = "/api/v1/schedules/{schedule_id}"
+    requests = {labels: value for (name, labels), value in found.items() if name == "foliot_http_requests_total"}
+    assert requests == {
+        (("method", "PUT"), ("route", one), ("status", "200")): 1,
+        (("method", "GET"), ("route", one), ("status", "404")): 1,
+        (("method", "GET"), ("route", "other"), ("status", "404")): 1,
+    }
+    assert found["foliot_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
+    assert found["foliot_store_up", ()] == 1
+
+
+@pytest.fixture
+def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    desk = desk_of(store)
+    served = Served(desk, load({}, {"auth": "required"}))
+    http = Http(served.url)
+
+    def scrape(namespace: str | None) -> int:
+        if namespace is None:
+            return http("GET", "/metrics").status
+        made = desk.send(
+            lambda session: keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
+        ).result()
+        return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status
+
+    yield scrape
+    http.close()
+    served.close()
+
+
+def test_whoever_may_look_at_all_namespaces_may_scrape(locked: Any) -> None:
+    assert [locked(namespace) for namespace in (None, "default", "*")] == [401, 403, 200]
+
+
+def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
+    def fill(transaction: Any) -> None:
+        session = Session(transaction, Settings())
+        for name in ("a", "b", "c"):
+            schedules.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
+        control.pause(session, "c")
+        control.trigger(session, "a")
+        control.trigger(session, "a", overlap="buffer_all")
+
+    store.write(fill).result()
+    clock.set(clock.now() + 120)
+    found = store.read(lambda transaction: standing(Session(transaction, Settings()))).result()
+    assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
+    (backlog,) = found.queues
+    assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
+
+
+def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
+    def fill(transaction: Any) -> None:
+        for number in range(5):
+            schedules.create(Session(transaction, Settings()), f"s{number}", **BOOK)
+
+    store.write(fill).result()
+    clock.set(clock.now() + 120)
+    assert store.read(lambda transaction: transaction.standing(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
+
+
+def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clock: ManualClock) -> None:
+    """Each part of the statement is answered by a partial index; a sequential scan would grow with the schedules."""
+    store = PostgresStore(migrated_url, clock=clock)
+    try:
+        with psycopg.connect(migrated_url) as connection:
+            connection.execute(
+                "INSERT INTO schedules (namespace, schedule_id, version, token, state, labels, description, zones,"
+                " created_ms, updated_ms) SELECT 'default', 's' || n, 1, 1, 'active', '{}', '', '', 0, 0"
+                " FROM generate_series(1, 20000) n"
+            )
+            connection.execute("ANALYZE schedules")
+            for condition in ("state = 'paused'", "right(zones, 5) = ':gone' AND state <> 'closed'"):
+                plan = connection.execute(
+                    f"EXPLAIN (FORMAT JSON) SELECT 1 FROM schedules WHERE {condition} LIMIT 10000"
+                ).fetchone()
+                assert plan is not None
+                assert "Seq Scan" not in json.dumps(plan[0]), condition
+    finally:
+        store.close()
+
+
+def test_the_middleware_tells_of_each_request_without_its_query() -> None:
+    told: list[Answered] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+
+    async def send(_message: Any) -> None:
+        return None
+
+    watching = Watching(app, tally=Tally(), routes={}, listener=told.append)
+    scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
+    asyncio.run(watching(scope, None, send))
+    ((method, path, route, status, _seconds),) = told
+    assert (method, path, route, status) == ("other", "/x", "other", 201)

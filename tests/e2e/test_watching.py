@@ -1,0 +1,133 @@
+"""A service and a worker as those who watch them see them: metrics on a port, logs as JSON, spans at a collector."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from prometheus_client.parser import text_string_to_metric_families
+
+from foliot import SyncFoliot
+from foliot.model.trace import trace_id_of
+from tests.conformance.executor.kit import Server, serving
+from tests.servers import free_port
+
+CANARY = "canary-4711-hunter2"
+PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+TASKS = f"""
+def work(run):
+    assert run.payload == {{"secret": "{CANARY}"}}
+    return {{"result": "{CANARY}"}}
+
+def fail(run):
+    raise ValueError("no luck")
+"""
+
+
+@contextmanager
+def started(
+    home: Path, *arguments: str, **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], list[dict[str, Any]]]]:
+    """Start a process that logs JSON; give it, and what it has said so far."""
+    (home / "tasks.py").write_text(TASKS)
+    surroundings = {**os.environ, "FOLIOT_STORE": f"sqlite:///{home}/jobs.db", "FOLIOT_LOG_FORMAT": "json", **variables}
+    command = [sys.executable, "-m", "foliot", *arguments]
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
+        try:
+            yield process, []
+        finally:
+            process.kill()
+
+
+def until(process: subprocess.Popen[str], said: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
+    """Read lines until one has what is wanted."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(json.loads(line))
+        if all(wanted[name] in str(said[-1].get(name, "")) for name in wanted):
+            return said[-1]
+    raise AssertionError(f"nobody says {wanted}: {said}")
+
+
+def post(url: str, body: object, **headers: str) -> Any:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json", **named})
+    with urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def spans_of(collector: Server) -> list[Any]:
+    found = []
+    for seen in collector.seen:
+        said = ExportTraceServiceRequest.FromString(seen.body)
+        found += [span for each in said.resource_spans for scope in each.scope_spans for span in scope.spans]
+    return found
+
+
+def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: Path) -> None:
+    with serving() as collector, started(
+        tmp_path, "serve", "--port", "0",
+        FOLIOT_TRACING="otlp", FOLIOT_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+    ) as (process, said):  # fmt: skip
+        line = until(process, said, message="Foliot is on http://")
+        url = line["message"].split()[3]
+        for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
+            fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
+            post(f"{url}/api/v1/schedules", {"schedule_id": name, **fields})
+        run = post(f"{url}/api/v1/schedules/good/fire?note={CANARY}", {}, traceparent=PARENT)
+        ended = until(process, said, event="ended", schedule_id="good")
+        post(f"{url}/api/v1/schedules/bad/fire", {})
+        failed = until(process, said, event="ended", schedule_id="bad")
+        process.terminate()
+        until(process, said, message="stopping")
+        assert process.stdout is not None
+        said += [json.loads(line) for line in process.stdout]
+        assert process.wait(60) == 0
+        spans = spans_of(collector)
+    assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
+    assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
+    assert (failed["state"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
+    assert [each["path"] for each in said if each["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
+    assert CANARY not in json.dumps(said)
+    names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
+    assert names >= {"foliot.run", "foliot.decide", "foliot.launch", "foliot.execute", "foliot.trigger"}
+    (trigger,) = [span for span in spans if span.name == "foliot.trigger"]
+    assert trigger.links[0].trace_id.hex() == "4bf92f3577b34da6a3ce929d0e0e4736"
+    assert CANARY not in str(spans)
+
+
+def test_a_worker_shows_its_metrics_on_a_port_of_its_own(tmp_path: Path) -> None:
+    port = free_port()
+    with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, said):
+        where = until(process, said, message="metrics are on")["message"].split()[-1]
+        until(process, said, message="running the schedules")
+        with SyncFoliot(f"sqlite:///{tmp_path}/jobs.db", engine=False) as foliot:
+            foliot.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
+            foliot.trigger("good")
+        until(process, said, event="ended")
+        with urlopen(where, timeout=30) as answer:
+            text = answer.read().decode()
+        process.terminate()
+        assert process.wait(60) == 0
+    found = {sample.name: sample.value for each in text_string_to_metric_families(text) for sample in each.samples}
+    assert (found["foliot_runs_emitted_total"], found["foliot_store_up"], found["foliot_instances_live"]) == (1, 1, 1)
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+    with serving() as server:
+        port = server.url.rpartition(":")[2]
+        ran = subprocess.run(
+            [sys.executable, "-m", "foliot", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 2
+    assert "metrics_port" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1

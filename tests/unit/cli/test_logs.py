@@ -1,0 +1,138 @@
+"""Logs as JSON: one object on one line, everything that is known, and nothing that is secret."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from foliot.cli.events import EventLines
+from foliot.cli.levels import level_of
+from foliot.cli.logs import ENGINE, JsonLines
+from foliot.engine.probe import Event
+from foliot.testing.clock import ManualClock
+
+NOON = 1_774_699_200  # 2026-03-28T12:00:00Z
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOON + 0.25)
+
+
+@pytest.fixture(autouse=True)
+def _root_log() -> Iterator[None]:
+    root = logging.getLogger()
+    before = list(root.handlers)
+    yield
+    root.handlers[:] = before
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = JsonLines(clock)
+    lines(
+        Event(
+            "ended",
+            "report",
+            "FAILED: no\nluck",
+            NOON,
+            "team",
+            run_id="1-2-0",
+            key="ab",
+            source="schedule",
+            state="FAILED",
+            reason="launch_failed",
+            attempt=2,
+            error="no",
+            trace_id="cd",
+        )
+    )
+    (said,) = printed(capsys)
+    assert said.pop("instance")
+    assert said == {
+        "timestamp": "2026-03-28T12:00:00.250+00:00",
+        "level": "warning",
+        "event": "ended",
+        "message": "FAILED: no\nluck",
+        "schedule_id": "report",
+        "nominal": "2026-03-28T12:00:00+00:00",
+        "namespace": "team",
+        "run_id": "1-2-0",
+        "key": "ab",
+        "source": "schedule",
+        "state": "FAILED",
+        "reason": "launch_failed",
+        "attempt": 2,
+        "error": "no",
+        "trace_id": "cd",
+    }
+
+
+def test_what_is_unknown_is_left_out(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = JsonLines(clock)
+    lines.say("hello")
+    lines.warn("careful")
+    lines.request("GET", "/api/v1/schedules", 200, 0.0123)
+    first, second, third = printed(capsys)
+    assert set(first) == {"timestamp", "level", "event", "instance", "message"}
+    assert (second["level"], second["event"]) == ("warning", "process")
+    assert (third["event"], third["path"], third["status"], third["duration_ms"]) == (
+        "request", "/api/v1/schedules", 200, 12.3,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_both_formats_obey_the_level(clock: ManualClock, capsys: pytest.CaptureFixture[str], level: str) -> None:
+    events = [
+        Event("launched", "report", "schedule", NOON),
+        Event("missed", "report", "3 ticks: missed", NOON),
+        Event("ended", "report", "FAILED: no", NOON),
+        Event("warning", "", "careful"),
+    ]
+    wanted = {"debug": 4, "info": 4, "warning": 3, "error": 0}[level]
+    lines = JsonLines(clock, level)
+    for event in events:
+        lines(event)
+    assert len(printed(capsys)) == wanted
+    text = EventLines(clock, level=level)
+    for event in events:
+        text(event)
+    assert len(capsys.readouterr().out.splitlines()) == wanted
+    assert level_of(events[0]) == "info"
+
+
+def test_what_is_logged_is_json_too_and_nothing_twice(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = JsonLines(clock)
+    log = logging.getLogger(ENGINE)
+    log.warning("the engine has told this already")
+    lines(Event("error", "", "the log says it with its traceback"))
+    log.error("something was not to happen", exc_info=ValueError("a mistake"))
+    logging.getLogger("some.library").warning("beware")
+    mistake, library = printed(capsys)
+    assert (mistake["level"], mistake["message"]) == ("error", "something was not to happen")
+    assert "ValueError: a mistake" in mistake["exception"]
+    assert (library["logger"], library["message"]) == ("some.library", "beware")
+
+
+def test_whoever_does_not_read_stops_nobody(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Gone())
+    JsonLines(clock)(Event("launched", "report", "schedule", NOON))
+
+
+def test_a_skip_is_a_line_with_its_tick_and_its_reason(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+    EventLines(clock)(Event("skipped", "report", "overlap", NOON))
+    assert capsys.readouterr().out.rstrip().endswith("skipped   12:00:00Z overlap")

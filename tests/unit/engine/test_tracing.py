@@ -1,0 +1,263 @@
+"""One trace for each run, whoever goes on with it: with the real SDK, and an exporter that keeps what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, TraceIdRatioBased
+from opentelemetry.trace import SpanKind, StatusCode
+
+from foliot.clock import pause
+from foliot.engine.tracing import Tracing
+from foliot.launch.base import Accepted, Ended, Launch
+from foliot.model.run import RunState, idempotency_key
+from foliot.model.trace import read_traceparent, span_id_of, trace_id_of, traceparent_of
+from foliot.operations import control
+from tests.unit.engine.kit import BEGIN, World, die
+
+KEY = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
+
+
+class Traced:
+    """What was written, by name."""
+
+    def __init__(self, world: World, sampler: Sampler = ALWAYS_ON) -> None:
+        self._exporter = InMemorySpanExporter()
+        self._world = world
+        self._sampler = sampler
+        self.one = self.another()
+
+    def another(self) -> Tracing:
+        processor = SimpleSpanProcessor(self._exporter)
+        return Tracing(processor, self._sampler, Resource({"service.name": "foliot"}), self._world.clock)
+
+    @property
+    def spans(self) -> Sequence[ReadableSpan]:
+        return self._exporter.get_finished_spans()
+
+    def named(self, name: str) -> list[ReadableSpan]:
+        return [span for span in self.spans if span.name == name]
+
+
+def seconds(span: ReadableSpan) -> tuple[float, float]:
+    assert span.start_time is not None
+    assert span.end_time is not None
+    return span.start_time / 1e9 - BEGIN, span.end_time / 1e9 - BEGIN
+
+
+def of(span: ReadableSpan) -> dict[str, Any]:
+    return {name.removeprefix("foliot."): value for name, value in (span.attributes or {}).items()}
+
+
+def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (5.0, Ended())
+    traced = Traced(world)
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(60)
+
+    world.run(story)
+    (launch,) = [each.launch for each in world.executor.executions]
+    assert {span.name for span in traced.spans} == {"foliot.run", "foliot.decide", "foliot.launch", "foliot.execute"}
+    (root,) = traced.named("foliot.run")
+    assert root.parent is None
+    assert {span.context.trace_id for span in traced.spans} == {trace_id_of(launch.key)}
+    assert {span.parent and span.parent.span_id for span in traced.spans if span is not root} == {root.context.span_id}
+    assert len({span.context.span_id for span in traced.spans}) == 4
+    assert seconds(root) == pytest.approx((30, 35), abs=0.1)
+    (call,) = traced.named("foliot.execute")
+    assert seconds(call) == pytest.approx((30, 35), abs=0.1)
+    assert of(call) == {"executor": "function"}
+    said = of(root)
+    assert said.pop("lateness_s") == pytest.approx(0, abs=0.1)
+    assert said == {
+        "namespace": "default", "schedule_id": "report", "run_id": launch.run_id, "key": launch.key,
+        "nominal_s": int(launch.scheduled_for.timestamp()), "source": "schedule", "attempt": 1, "outcome": "SUCCESS",
+        "retried": False,
+    }  # fmt: skip
+    assert root.status.status_code is StatusCode.OK
+    assert launch.traceparent == f"00-{trace_id_of(launch.key):032x}-{call.context.span_id:016x}-01"
+    assert launch.meta["traceparent"] == launch.traceparent
+    assert copy(launch).traceparent == launch.traceparent
+
+
+def test_another_try_is_linked_not_a_child(world: World) -> None:
+    world.create(cron="1 8 * * *", max_attempts=2)
+    world.plan = lambda launch: (
+        0.0,
+        Ended(RunState.FAILED, error="no luck\nat all") if launch.attempt == 1 else Ended(),
+    )
+    traced = Traced(world)
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(100)
+
+    world.run(story)
+    first, second = traced.named("foliot.run")
+    assert (of(first)["outcome"], of(first)["retried"], first.status.description) == ("FAILED", True, "no luck")
+    assert (of(second)["outcome"], of(second)["attempt"], second.parent) == ("SUCCESS", 2, None)
+    assert [link.context.span_id for link in second.links] == [first.context.span_id]
+    assert second.context.trace_id == first.context.trace_id
+
+
+def test_after_a_crash_another_instance_goes_on_with_the_trace(world: World) -> None:
+    """The first attempt's span is never written; whoever was called by it, and the second attempt, know its id."""
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (20.0, Ended())
+    traced = Traced(world)
+
+    async def story() -> None:
+        first = world.engine(tracing=traced.one)
+        await first.start()
+        await pause(31)
+        await die(first)
+        await world.engine(tracing=traced.another()).start()
+        await pause(200)
+
+    world.run(story)
+    lost, found = [each.launch for each in world.executor.executions]
+    (root,) = traced.named("foliot.run")
+    assert of(root)["attempt"] == 2
+    before = read_traceparent(lost.traceparent or "")
+    assert before is not None
+    assert before.trace_id == root.context.trace_id
+    assert [link.context.span_id for link in root.links] == [span_id_of(lost.key, 1)]
+    assert found.traceparent != lost.traceparent
+
+
+def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> None:
+    """Whoever calls the target knows when; whoever hears of the end, perhaps another instance, writes the rest."""
+    world.create(cron="1 8 * * *", max_execution_ms=20_000)
+    world.plan = lambda _: (1.0, Accepted("there"))  # type: ignore[assignment,return-value]  # a target that calls back
+    traced = Traced(world)
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(35)
+        assert {span.name for span in traced.spans} == {"foliot.launch", "foliot.execute"}
+        await pause(60)
+
+    world.run(story)
+    (root,) = traced.named("foliot.run")
+    assert of(root)["outcome"] == "TIMED_OUT"
+    assert root.status.status_code is StatusCode.ERROR
+    assert {span.parent.span_id for span in traced.spans if span.parent} == {root.context.span_id}
+    assert len(traced.named("foliot.execute")) == 1
+
+
+def test_what_waits_and_what_is_skipped(world: World) -> None:
+    world.create(cron="1,2 8 * * *", overlap_policy="queue")
+    world.create("other", cron="1,2 8 * * *", overlap_policy="skip")
+    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
+    traced = Traced(world)
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(200)
+
+    world.run(story)
+    (wait,) = traced.named("foliot.wait")
+    assert seconds(wait) == pytest.approx((90, 130), abs=1)
+    (skipped,) = [of(span) for span in traced.named("foliot.run") if of(span)["outcome"] == "SKIPPED"]
+    assert (skipped["schedule_id"], skipped["reason"]) == ("other", "overlap")
+
+
+def test_only_wanted_traces_are_written_and_executors_are_told(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    traced = Traced(world, ALWAYS_OFF)
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(60)
+
+    world.run(story)
+    (launch,) = [each.launch for each in world.executor.executions]
+    assert traced.spans == ()
+    assert launch.traceparent is not None
+    assert launch.traceparent.endswith("-00")
+
+
+def test_every_instance_wants_the_same_traces(world: World) -> None:
+    sampler = TraceIdRatioBased(0.5)
+    one, other = Traced(world, sampler).one, Traced(world, sampler).one
+    keys = [idempotency_key("default", "report", "schedule", number) for number in range(200)]
+    wanted = [one._is_wanted(key) for key in keys]
+    assert wanted == [other._is_wanted(key) for key in keys]
+    assert set(wanted) == {True, False}
+
+
+def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    traced = Traced(world)
+    provider = TracerProvider()
+    inner = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(inner))
+
+    def work(_: Launch) -> tuple[float, Ended]:
+        with provider.get_tracer("tasks").start_as_current_span("inside"):
+            return 0.0, Ended()
+
+    world.plan = work
+
+    async def story() -> None:
+        await world.engine(tracing=traced.one).start()
+        await pause(60)
+
+    world.run(story)
+    (span,) = inner.get_finished_spans()
+    (call,) = traced.named("foliot.execute")
+    assert span.parent is not None
+    assert (span.parent.span_id, span.context.trace_id) == (call.context.span_id, call.context.trace_id)
+    assert call.kind is SpanKind.INTERNAL
+    assert not trace.get_current_span().get_span_context().is_valid
+
+
+def test_a_trigger_links_to_what_its_caller_was_doing(world: World) -> None:
+    world.create()
+    run = world.ask(control.trigger, "report")
+    traced = Traced(world)
+    traced.one.triggered(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    traced.one.triggered(run.key, "")
+    (span,) = traced.spans
+    (link,) = span.links
+    assert (
+        f"{link.context.trace_id:032x}-{link.context.span_id:016x}"
+        == "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
+    )
+    assert span.context.trace_id == trace_id_of(run.key)
+    assert span.parent is not None
+    assert span.parent.span_id == span_id_of(run.key, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no",
+        f"00-{'0' * 32}-{'1' * 16}-01",
+        f"00-{'1' * 32}-{'0' * 16}-01",
+        f"ff-{'1' * 32}-{'1' * 16}-01",
+        "00-1-1-01",
+    ],
+)
+def test_what_is_no_traceparent_is_none(text: str) -> None:
+    assert read_traceparent(text) is None
+
+
+def test_ids_are_the_same_for_ever() -> None:
+    assert f"{trace_id_of(KEY):032x}" == KEY[:32]
+    assert traceparent_of(KEY, 1, sampled=True) == f"00-{KEY[:32]}-{span_id_of(KEY, 1, 'execute'):016x}-01"
+    assert traceparent_of(KEY, 1, sampled=True) == "00-0873d2335530a38cc1a735df3ecde576-6bfb8738a0846511-01"
+    assert trace_id_of("a key of somebody else") == trace_id_of("a key of somebody else") != trace_id_of("another")
+    assert read_traceparent(traceparent_of(KEY, 3, sampled=False)) is not None
