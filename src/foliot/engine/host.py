@@ -23,9 +23,11 @@ from foliot.engine.keeping import CHECK_S, Keeping
 from foliot.engine.launching import Launching
 from foliot.engine.loops import Loops
 from foliot.engine.membership import Membership, answer_of
+from foliot.engine.outside import Outside
 from foliot.engine.probe import Probe
+from foliot.engine.pulse import Pulse
 from foliot.engine.releasing import Releasing
-from foliot.engine.replanning import Replanning
+from foliot.engine.replanning import ReplanLoop, Replanning
 from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.settling import Settling
@@ -69,11 +71,15 @@ class Engine:
         name: str = "",
         release: str = "",
         probe: Probe | None = None,
+        outside: Outside | None = None,
     ) -> None:
         """Take the store and the executors; nothing starts yet."""
         self.settings = settings or Settings()
         self.probe = probe or Probe()
+        self.pulse = Pulse(self.settings)
+        self._outside = outside or Outside()
         self.instance = Instance(self.settings, self.probe, queues)
+        self.instance.notify(self._outside.rules, self._outside.public_url)
         self.launching = Launching(self.instance, executors, Shelf(store), time.pause)
         self._store = store
         self._executors = executors
@@ -92,14 +98,12 @@ class Engine:
         self._rescuing = Rescuing(self.instance)
         self._backfilling = Backfilling(self.instance)
         self._reporting = Reporting(self.instance, self._settling)
-        self._replanning = Replanning(self.instance)
         self._budget = Budget(self.settings.catchup_rate_per_s)
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._unsure = False
         self._rushing = False
         self._prepared_ms: int | None = None
-        self._skew_ms = 0
         self._loops = Loops(self._stopping, self.probe)
         self._keeping = Keeping(
             store,
@@ -112,6 +116,7 @@ class Engine:
             failed=self._failed,
             stopping=self._stopping,
         )
+        self._replanning = ReplanLoop(store, Replanning(self.instance), self._failed, self._stopping)
         self._unsubscribe: Callable[[], None] = lambda: None
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -120,25 +125,12 @@ class Engine:
         """Register this instance and begin."""
         loop = asyncio.get_running_loop()
         await self._membership.join()
+        self.pulse.begin()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replan):
+        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replanning.replan):
             self._loops.run(work)
-
-    async def _replan(self) -> None:
-        """Aim schedules anew whose zone tables are others than when they were planned, some at a time."""
-        failures = 0
-        while not self._stopping.is_set():
-            try:
-                outdated = await self._read(self._replanning.outdated)
-                if not outdated:
-                    return
-                for schedule_id, before, now in await self._write(partial(self._replanning.some_of, zones=outdated[0])):
-                    self.probe.count("replanned")
-                    self.probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
-            except Exception as error:  # noqa: BLE001 - as everywhere here
-                self._failed("cannot aim schedules anew just now, trying again", error)
-                await time.wait(self._stopping, RETRY_S[min(failures, len(RETRY_S) - 1)])
-                failures += 1
+        for work in self._outside.loops(self._store, self.instance, self.pulse, self._stopping):
+            self._loops.run(work)
 
     def _waker(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         def stir() -> None:
@@ -164,6 +156,7 @@ class Engine:
         await self._goodbye()
         for executor in self._executors.values():
             await executor.aclose()
+        await self._outside.aclose()
 
     async def _drain(self, grace_s: float) -> None:
         """Let runs end for a while, write how they ended, and keep the lease alive meanwhile."""
@@ -215,11 +208,13 @@ class Engine:
             self._wake.clear()
             try:
                 more, delay = await self._pass()
+                self.pulse.beat()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
                 more, delay = False, RETRY_S[min(failures, len(RETRY_S) - 1)]
                 failures += 1
                 self._unsure = True
+                self.pulse.stumble(error)
                 self._failed("cannot fire just now, trying again", error)
             if not more:
                 await time.wait(self._wake, delay)
@@ -375,12 +370,12 @@ class Engine:
 
     def _is_skewed(self, now_ms: int) -> bool:
         """Whether this machine's clock is too far from the database's to be trusted with anything."""
-        self._skew_ms = int(self._clock.now() * 1000) - now_ms
-        skewed = abs(self._skew_ms) > self.settings.max_clock_skew_ms
+        self.pulse.skew_ms = int(self._clock.now() * 1000) - now_ms
+        skewed = abs(self.pulse.skew_ms) > self.settings.max_clock_skew_ms
         if skewed:
             self.probe.count("skewed_passes")
             self.probe.warn(
-                f"this clock is {self._skew_ms} ms off the database's: nothing is fired here until it is set"
+                f"this clock is {self.pulse.skew_ms} ms off the database's: nothing is fired here until it is set"
             )
         return skewed
 
@@ -464,7 +459,7 @@ class Engine:
     # --- keeping alive --------------------------------------------------------------------------------------------
 
     async def _beat(self) -> None:
-        self._budget.instances = max(1, await self._membership.beat(self._skew_ms))
+        self._budget.instances = max(1, await self._membership.beat(self.pulse.skew_ms))
 
     def _swept(self, settled: Settled | None) -> None:
         """Begin what zombies have left room for; whatever else went wrong unseen is found at the latest now."""
