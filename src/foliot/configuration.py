@@ -55,10 +55,16 @@ OPTIONS: dict[str, Option] = {
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
     "tls_key": Option(str, "", "its private key"),
+    "ping_url": Option(str, "", "what is requested again and again while the engine works, so that a monitor notices"),
+    "ping_fail_url": Option(str, "", "what is requested instead while it does not; without it, nothing is"),
+    "ping_every_s": Option(int, 60, "how often that is"),
+    "ping_method": Option(str, "GET", "GET or POST, which says what is wrong"),
 }
 REQUIRED = "required"
-CHOICES = {"auth": ("open", REQUIRED)}
-EXECUTORS, SCHEDULE = "executors", "schedule"
+CHOICES = {"auth": ("open", REQUIRED), "ping_method": ("GET", "POST")}
+CONFIDENTIAL = frozenset({"ping_url", "ping_fail_url"})
+"""Options that whoever knows them can misuse: only their beginning is shown."""
+EXECUTORS, SCHEDULE, NOTIFICATION = "executors", "schedule", "notification"
 """Parts of a file that have a form of their own."""
 
 
@@ -79,6 +85,7 @@ class Configuration:
     settings: Settings
     executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    notifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path: str | None = None
 
     def get(self, name: str) -> Any:
@@ -105,6 +112,7 @@ def load(
         settings=_settings(values),
         executors=_executors(document, path),
         schedules=_schedules(document, path),
+        notifications=dict(_named_blocks(document, path, NOTIFICATION, "name")),
         path=path,
     )
 
@@ -134,8 +142,8 @@ def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str)
             values[name] = Value(name, _checked(name, value, f"{path}: {name}"), path)
         elif name == LIMITS:
             _limits_from_file(values, value, path)
-        elif name not in (EXECUTORS, SCHEDULE):
-            known = ", ".join([*OPTIONS, LIMITS, EXECUTORS, SCHEDULE])
+        elif name not in (EXECUTORS, SCHEDULE, NOTIFICATION):
+            known = ", ".join([*OPTIONS, LIMITS, EXECUTORS, SCHEDULE, NOTIFICATION])
             raise InvalidField(f"{path}: {name}", f"there is no such setting; expected one of {known}")
 
 
@@ -214,18 +222,26 @@ def _executors(document: Mapping[str, Any], path: str | None) -> Mapping[str, Ma
 
 
 def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    blocks = document.get(SCHEDULE, [])
+    blocks = _named_blocks(document, path, SCHEDULE, "id").items()
+    return tuple(
+        (schedule_id, {name: value for name, value in block.items() if name != "id"}) for schedule_id, block in blocks
+    )
+
+
+def _named_blocks(document: Mapping[str, Any], path: str | None, kind: str, key: str) -> dict[str, Mapping[str, Any]]:
+    """Return the blocks of a kind by what each is called, in their order."""
+    blocks = document.get(kind, [])
     if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
-        raise InvalidField(f"{path}: schedule", "expected blocks, [[schedule]]")
+        raise InvalidField(f"{path}: {kind}", f"expected blocks, [[{kind}]]")
     found: dict[str, Mapping[str, Any]] = {}
     for number, block in enumerate(blocks, 1):
-        schedule_id = block.get("id")
-        if not isinstance(schedule_id, str) or not schedule_id:
-            raise InvalidField(f"{path}: [[schedule]] number {number}: id", "it must be there, and be text")
-        if schedule_id in found:
-            raise InvalidField(f"{path}: [[schedule]] number {number}: id", f"{schedule_id!r} is there twice")
-        found[schedule_id] = {name: value for name, value in block.items() if name != "id"}
-    return tuple(found.items())
+        name = block.get(key)
+        if not isinstance(name, str) or not name:
+            raise InvalidField(f"{path}: [[{kind}]] number {number}: {key}", "it must be there, and be text")
+        if name in found:
+            raise InvalidField(f"{path}: [[{kind}]] number {number}: {key}", f"{name!r} is there twice")
+        found[name] = block
+    return found
 
 
 _KINDS = {str: "text", int: "a whole number", bool: "true or false", list: "a list of texts"}

@@ -24,6 +24,7 @@ from foliot.client import AsyncClient, Client
 from foliot.declaring import Declaration, Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
+from foliot.engine.pulse import Pulse
 from foliot.errors import FoliotError, InvalidField, InvalidInput
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
@@ -60,12 +61,14 @@ class _Home:
         executors: Mapping[str, Mapping[str, Any]] | None = None,
         public_url: str | None = None,
         key: str | None = None,
+        notifications: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Take the store's URL, or the address of a service; nothing is opened yet.
 
         ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
         those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
-        ``key``; its engine fires, and this process executes the runs of its own ``queues``.
+        ``key``; its engine fires, and this process executes the runs of its own ``queues``.  ``notifications`` says
+        whom the engine notifies of what, by name.
         """
         self._is_remote = str(store).startswith(SERVICES)
         if not self._is_remote and not str(store).startswith(wiring.STORES):
@@ -89,8 +92,10 @@ class _Home:
         self._probe = Probe(listener)
         self._executors = executors or {}
         self._public_url = public_url
+        self.outside = wiring.build_outside(notifications or {}, {}, self._settings, public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
+        self._pulse: Pulse | None = None
         self._store: Store | None = None
 
     def _with_worker(self) -> bool:
@@ -106,6 +111,11 @@ class _Home:
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what keeps this process's engine from working; nothing, if it works, or there is none."""
+        return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 
     @property
     def desk(self) -> Desk:
@@ -145,7 +155,7 @@ class _Home:
 
     def _engine(self) -> Engine:
         assert self._store is not None
-        return wiring.build_engine(
+        engine = wiring.build_engine(
             self._store,
             settings=self._settings,
             queues=self._queues,
@@ -153,7 +163,10 @@ class _Home:
             executors=self._executors,
             public_url=self._public_url,
             functions=self.declarations.functions(),
+            outside=self.outside,
         )
+        self._pulse = engine.pulse
+        return engine
 
     def _worker(self) -> RemoteWorker:
         """Return what executes the runs of a service here."""

@@ -5,21 +5,26 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
 from foliot.configuration import REQUIRED, Configuration, load
+from foliot.engine.delivering import body_of
 from foliot.engine.host import Engine
+from foliot.engine.outside import Outside
 from foliot.engine.probe import Event, Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
+from foliot.model.notice import Delivery, NoticeRow, NoticeState, Topic
+from foliot.plan.definition import compact
 from foliot.settings import Settings
 from foliot.store import masking
 from foliot.store.base import Store
@@ -150,6 +155,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    outside: Outside | None = None,
 ) -> Engine:
     """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
@@ -168,7 +174,58 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         name=f"{socket.gethostname()}:{os.getpid()}",
         release=version("foliot"),
         probe=probe,
+        outside=outside,
     )
+
+
+def build_outside(
+    notifications: Mapping[str, Mapping[str, Any]],
+    ping: Mapping[str, Any],
+    settings: Settings,
+    public_url: str | None = None,
+    where: str = "notifications.",
+) -> Outside:
+    """Return whom an engine tells something outside; ``where`` is what the name of a notification comes after."""
+    courier = pinger = None
+    if notifications:
+        from foliot.launch.notifier import Notifier, read_receiver
+
+        receivers = [
+            read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
+            for name, block in notifications.items()
+        ]
+        courier = Notifier(receivers, settings.notice_timeout_ms)
+    if ping.get("ping_url"):
+        from foliot.launch.pinger import HttpPinger
+
+        pinger = HttpPinger(ping)
+    return Outside(courier, pinger, public_url)
+
+
+def configured_outside(told: Configuration) -> Outside:
+    """Return whom a configuration wants to be told something."""
+    ping = {name: told.get(name) for name in ("ping_url", "ping_fail_url", "ping_every_s", "ping_method")}
+    where = f"{told.path}: [[notification]] "
+    return build_outside(told.notifications, ping, told.settings, told.get("public_url") or None, where)
+
+
+async def send_test_notice(told: Configuration, name: str) -> Delivery:
+    """Send a notice that says nothing but that it is a test; return what became of it."""
+    courier = configured_outside(told).courier
+    if courier is None or name not in told.notifications:
+        known = ", ".join(told.notifications) or "none"
+        raise InvalidField(
+            "name", f"there is no [[notification]] {name!r} in {told.path or 'a file'}; there is {known}"
+        )
+    now_ms = int(SystemClock().now() * 1000)
+    row = NoticeRow(
+        f"msg_{token_hex(20)}", name, Topic.TEST, "default", "", compact({"notification": name}),
+        NoticeState.PENDING, 1, None, now_ms, None, None, None,
+    )  # fmt: skip
+    try:
+        return await courier.send(name, row.notice_id, body_of(row))
+    finally:
+        await courier.aclose()
 
 
 def build_foliot(
@@ -186,13 +243,16 @@ def build_foliot(
         public_url=told.get("public_url") or None,
         listener=listener,
     )
+    foliot.outside = configured_outside(told)
     for schedule_id, fields in told.schedules:
         foliot.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
     return foliot
 
 
-def build_service(desk: Desk, configuration: Configuration | None = None) -> FastAPI:
-    """Return the service with its page, as a configuration wants it."""
+def build_service(
+    desk: Desk, configuration: Configuration | None = None, problems: Callable[[], Sequence[str]] = tuple
+) -> FastAPI:
+    """Return the service with its page, as a configuration wants it; ``problems`` are those of the engine beside it."""
     from foliot.api.rest.app import Service, create_app
     from foliot.api.rest.gate import KeyGate, OpenGate
     from foliot.web.app import mount_page
@@ -206,6 +266,7 @@ def build_service(desk: Desk, configuration: Configuration | None = None) -> Fas
         read_only=told.get("read_only"),
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
+        problems=problems,
     )
     app = create_app(service)
     mount_page(app)

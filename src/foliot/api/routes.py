@@ -15,6 +15,7 @@ from typing import Any
 from foliot.api.roles import Role
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
+from foliot.model.notice import Notice
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
@@ -26,6 +27,7 @@ from foliot.operations import (
     declared,
     keys,
     launches,
+    notices,
     reports,
     schedules,
     service,
@@ -145,6 +147,7 @@ ROUTES = (
     Route("GET", "/keys", Role.ADMIN, keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, keys.create_key, NewKey, _KEYS, 201),
     Route("DELETE", "/keys/{key_id}", Role.ADMIN, keys.revoke_key, bool, _KEYS),
+    Route("GET", "/notices", Role.OPERATOR, notices.list_notices, Page[Notice], "notices"),
     Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),

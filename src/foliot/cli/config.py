@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from foliot.cli import render
 from foliot.cli.options import Config
+
+if TYPE_CHECKING:
+    from foliot.configuration import Value
 
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 
@@ -22,14 +25,15 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
 
     found = told({}, config)
     rows = [
-        (each.name, masked(each.value) if each.name == "store" else each.value, each.origin)
+        (each.name, masked(each.value) if each.name == "store" else _shown(each), each.origin)
         for each in found.values.values()
     ]
     if as_json:
         values = [{"name": name, "value": value, "origin": origin} for name, value, origin in rows]
         executors = sorted(found.executors)
         schedules = [schedule_id for schedule_id, _ in found.schedules]
-        render.print_json({"file": found.path, "values": values, "executors": executors, "schedules": schedules})
+        blocks = {"executors": executors, "schedules": schedules, "notifications": sorted(found.notifications)}
+        render.print_json({"file": found.path, "values": values, **blocks})
         return
     width = max(len(name) for name, _, _ in rows)
     for name, value, origin in rows:
@@ -40,3 +44,14 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
         render.line(f"{'executors.' + name:<{width}}  configured  ({found.path})")
     for schedule_id, _ in found.schedules:
         render.line(f"{'schedule':<{width}}  {schedule_id}  ({found.path})")
+    for name in found.notifications:
+        render.line(f"{'notification':<{width}}  {name}  ({found.path})")
+
+
+def _shown(value: Value) -> Any:
+    """A value; of an address that nobody else may know, where it leads to."""
+    from foliot.configuration import CONFIDENTIAL
+
+    if value.name not in CONFIDENTIAL or not value.value:
+        return value.value
+    return "/".join([*str(value.value).split("/")[:3], "…"])

@@ -78,7 +78,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     with stopping() as state:
         async with foliot:
             config = uvicorn.Config(
-                build_service(foliot.desk, told),
+                build_service(foliot.desk, told, lambda: foliot.problems),
                 log_level="warning",
                 ssl_certfile=told.get("tls_cert") or None,
                 ssl_keyfile=told.get("tls_key") or None,

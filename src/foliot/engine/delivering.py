@@ -173,7 +173,9 @@ class Delivering:
 
     def _settle(self, transaction: Transaction, tries: Sequence[Try]) -> set[str]:
         now_ms = transaction.now_ms()
-        return transaction.settle_notices([(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries])
+        return transaction.settle_notices(
+            [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
+        )
 
     def _end(self, tried: Try, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
         row, delivery = tried

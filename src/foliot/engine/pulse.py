@@ -74,9 +74,7 @@ class Pulse:
 class Pinging:
     """The loop that tells somebody outside."""
 
-    def __init__(
-        self, store: Store, pulse: Pulse, pinger: Pinger, probe: Probe, stopping: asyncio.Event
-    ) -> None:
+    def __init__(self, store: Store, pulse: Pulse, pinger: Pinger, probe: Probe, stopping: asyncio.Event) -> None:
         """Take whose pulse it is, and whom to tell."""
         self._store = store
         self._pulse = pulse

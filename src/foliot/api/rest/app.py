@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.gate import NOBODY, Caller, Gate, OpenGate
+from foliot.api.rest.health import store_problems
 from foliot.api.rest.limits import Limits
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
@@ -43,6 +44,7 @@ class Service:
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
+    problems: Callable[[], Sequence[str]] = tuple
 
 
 def create_app(service: Service) -> FastAPI:
@@ -62,8 +64,10 @@ def create_app(service: Service) -> FastAPI:
         return JSONResponse({"status": "ok", "version": service.version})
 
     async def readyz(_request: Request) -> Response:
-        """Say whether the store answers."""
-        await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
+        """Say whether the store answers, and whether the engine works that is beside it."""
+        found = [*service.problems(), *await store_problems(service.desk.store)]
+        if found:
+            return problems.problem(503, "not_ready", "; ".join(found), problems=found, retryable=True)
         return JSONResponse({"status": "ready", "version": service.version})
 
     async def openapi(_request: Request) -> Response:
