@@ -16,7 +16,7 @@ NOT_DELIVERED = 1
 
 
 @notify_app.command("test")
-def test_command(
+def try_command(
     name: Annotated[str, typer.Argument(help="What the notification is called in the file.")], config: Config = None
 ) -> None:
     """Send a test notice, signed as all others, and say what the receiver answered.
@@ -61,8 +61,7 @@ def list_command(
         about = f"{each.topic} {each.schedule_id}".rstrip()
         said = f"  {each.last_error}" if each.last_error else ""
         tries = "1 try" if each.attempts == 1 else f"{each.attempts} tries"
-        render.line(
-            f"{each.created_at:%Y-%m-%dT%H:%M:%SZ}  {each.state:<10}  {each.notification}  {about}  {tries}{said}"
-        )
+        when = f"{each.created_at:%Y-%m-%dT%H:%M:%SZ}"
+        render.line(f"{when}  {each.state:<10}  {each.notification}  {about}  {tries}{said}")
     if not found:
         render.note("there are no notices")
