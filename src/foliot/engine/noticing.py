@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 MISSED = frozenset({Reason.MISSED, Reason.COALESCED, Reason.OUTSIDE_WINDOW})
 """Why ticks are dropped that nobody has asked to drop."""
-MOST_ERROR_BYTES = 1_000
-"""So much of an error is told."""
+MOST_ERROR_BYTES = 500
+"""So much of the first line of an error is told: what follows are paths and lines of a program."""
 FIRST_ATTEMPT = 1
 
 
@@ -186,7 +186,7 @@ def _ending(topic: Topic, ending: Ending, fire_ms: Mapping[RunId, int]) -> dict[
     data = _run(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
     if topic is Topic.RECOVERED:
         return {**data, "failures": ending.failures}
-    data["error"] = None if change.error is None else cut(change.error, MOST_ERROR_BYTES)
+    data["error"] = cut(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
     return {**data, "note": ending.note} if topic is Topic.PAUSED else data
 
 

@@ -114,9 +114,7 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
     try:
         guard.target(url)
     except LaunchError as error:
-        hint = (
-            '; allow = ["…"] names what is allowed besides public addresses' if "no rule allows" in str(error) else ""
-        )
+        hint = "; 'allow' names what is allowed besides public addresses" if "no rule" in str(error) else ""
         raise InvalidField(f"{where}: url", f"{error}{hint}") from None
     return Receiver(rule, url, _keys(where, block, environment), guard)
 

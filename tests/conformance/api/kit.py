@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -28,11 +28,13 @@ SECONDS = 30
 class Served:
     """A desk that is served on a free port, by a thread."""
 
-    def __init__(self, desk: Desk, configuration: Configuration | None = None) -> None:
+    def __init__(
+        self, desk: Desk, configuration: Configuration | None = None, problems: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        app = build_service(desk, configuration)
+        app = build_service(desk, configuration, problems)
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
