@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from foliot.model.dial import Dial, Span
-from foliot.model.policy import Policy
 from foliot.model.notice import NoticeRow
+from foliot.model.policy import Policy
 from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import FAILURES, IN_FLIGHT, RunRow, Source
 from foliot.plan.definition import stored_policy, stored_spec

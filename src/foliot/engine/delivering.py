@@ -88,8 +88,7 @@ class Delivering:
         if not rows:
             return False
         tries = await self._sent(rows)
-        settled = await answer_of(self._store.write(lambda transaction: self._settle(transaction, tries)))
-        self._tell([each for each in tries if each.row.notice_id in settled])
+        self._tell(tries, await answer_of(self._store.write(lambda transaction: self._settle(transaction, tries))))
         return True
 
     # --- which, and how -------------------------------------------------------------------------------------------
@@ -171,11 +170,12 @@ class Delivering:
         except Exception as error:  # noqa: BLE001 - a courier that breaks its contract must not stop the others
             return Delivery(False, f"{type(error).__name__}: {error}")
 
-    def _settle(self, transaction: Transaction, tries: Sequence[Try]) -> set[str]:
+    def _settle(self, transaction: Transaction, tries: Sequence[Try]) -> dict[str, str]:
+        """Write down how tries ended; return what became of each notice, unless somebody else has tried it since."""
         now_ms = transaction.now_ms()
-        return transaction.settle_notices(
-            [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
-        )
+        ends = [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
+        settled = transaction.settle_notices(ends)
+        return {end[0]: end[2] for end in ends if end[0] in settled}
 
     def _end(self, tried: Try, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
         row, delivery = tried
@@ -189,15 +189,24 @@ class Delivering:
             return NoticeState.GIVEN_UP, None, now_ms, delivery.said
         return NoticeState.PENDING, now_ms + pause_ms, None, delivery.said
 
-    def _tell(self, tries: Sequence[Try]) -> None:
-        """Count how tries ended, and say what did not arrive."""
+    def _tell(self, tries: Sequence[Try], states: Mapping[str, str]) -> None:
+        """Count what became of notices, and say what did not arrive."""
         probe = self._instance.probe
         for row, delivery in tries:
-            if delivery is None:
+            state = states.get(row.notice_id)
+            if delivery is None or state is None:
                 continue
-            probe.count("notices_delivered" if delivery.arrived else "notices_failed")
+            probe.count(_COUNTED[NoticeState(state)])
             if not delivery.arrived:
-                probe.warn(f"a notice for {row.notification} did not arrive ({row.topic}): {delivery.said}")
+                end = "was given up" if state == NoticeState.GIVEN_UP else "did not arrive"
+                probe.warn(f"a notice for {row.notification} ({row.topic}) {end}: {delivery.said}")
+
+
+_COUNTED = {
+    NoticeState.DELIVERED: "notices_delivered",
+    NoticeState.GIVEN_UP: "notices_given_up",
+    NoticeState.PENDING: "notices_retried",
+}
 
 
 def body_of(row: NoticeRow) -> bytes:

@@ -95,7 +95,8 @@ def serving() -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST
+        def do_GET(self) -> None:
+            self.do_POST()
 
         def log_message(self, *args: Any) -> None:
             """Say nothing."""

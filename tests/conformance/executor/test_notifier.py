@@ -49,7 +49,11 @@ def sent(made: Receiver, body: bytes = b'{"type":"x"}', timeout_ms: int = 10_000
 def test_a_receiver_can_tell_that_it_is_ours(server: Server) -> None:
     assert sent(receiver(server)).arrived
     (seen,) = server.seen
-    assert (seen.path, seen.headers["content-type"], seen.headers["webhook-id"]) == ("/hook", "application/json", "msg_1")
+    assert (seen.path, seen.headers["content-type"], seen.headers["webhook-id"]) == (
+        "/hook",
+        "application/json",
+        "msg_1",
+    )
     assert Webhook(SECRET).verify(seen.body, seen.headers) == {"type": "x"}
     with pytest.raises(WebhookVerificationError):
         Webhook(OTHER).verify(seen.body, seen.headers)

@@ -17,7 +17,7 @@ from foliot.model.run import RunState
 from foliot.operations import control, notices
 from foliot.settings import Settings
 from foliot.testing.faults import Fault, FaultyStore, Mishap
-from tests.unit.engine.kit import BEGIN, LoopClock, World, die
+from tests.unit.engine.kit import BEGIN, World, die
 
 ARRIVED = Delivery(True, "the receiver answered 200")
 REFUSED = Delivery(False, "the receiver answered 500")
@@ -256,7 +256,9 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     told(world, 300, courier, notice_retry_ms=5_000, notice_give_up_ms=60_000)
     (notice,) = kept(world, state="GIVEN_UP")
     assert (notice.attempts, notice.last_error, notice.next_try_at) == (4, REFUSED.said, None)
-    assert [event.text for event in world.events if "did not arrive" in event.text]
+    assert [event.text for event in world.events][-1].endswith("was given up: the receiver answered 500")
+    assert world.engines[0].probe.counts["notices_given_up"] == 1
+    assert world.engines[0].probe.counts["notices_retried"] == 3
 
 
 def test_a_receiver_that_wants_no_more_is_left_alone(world: World) -> None:
@@ -343,6 +345,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
     (notice,) = kept(world)
     assert (notice.state, notice.last_error) == ("GIVEN_UP", "no instance that runs knows this notification")
     assert other.sent == []
+    assert world.engines[1].probe.counts["notices_given_up"] == 1
 
 
 def test_a_storm_becomes_summaries(world: World) -> None:
@@ -423,93 +426,3 @@ def _breaking(broken: asyncio.Event) -> Callable[[Launch], tuple[float, Ended]]:
         return 0.0, FAILED
 
     return plan
-
-
-# --- whether the engine works -------------------------------------------------------------------------------------
-
-
-class Monitor:
-    """Remembers when it was told what."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.every_s = 10.0
-        self.heard: list[tuple[float, list[str]]] = []
-
-    async def ping(self, problems: Sequence[str]) -> None:
-        self.heard.append((self.world.clock.now() - BEGIN, list(problems)))
-
-    async def aclose(self) -> None:
-        """Nothing is kept."""
-
-
-def test_a_monitor_is_told_that_all_is_well(world: World) -> None:
-    monitor = Monitor(world)
-
-    async def story() -> None:
-        await world.engine(outside=Outside(pinger=monitor)).start()
-        await pause(35)
-
-    world.run(story)
-    assert [round(at) for at, _ in monitor.heard] == [0, 10, 20, 30]
-    assert all(problems == [] for _, problems in monitor.heard)
-
-
-def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
-    monitor = Monitor(world)
-
-    async def story() -> None:
-        engine = world.engine(outside=Outside(pinger=monitor))
-        await engine.start()
-
-        async def stuck() -> tuple[bool, float]:
-            await pause(1e6)
-            raise AssertionError
-
-        engine._pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
-        await pause(100)
-        for task in list(engine._loops.tasks):
-            task.cancel()
-
-    world.run(story)
-    well = [at for at, problems in monitor.heard if not problems]
-    ill = [problems for at, problems in monitor.heard if problems]
-    assert max(well) <= 31
-    assert len(ill) >= 5
-    assert "has not looked for work for" in ill[-1][0]
-
-
-def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
-    monitor = Monitor(world)
-    gone = asyncio.Event()
-    store = FaultyStore(world.store, lambda _: Mishap(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
-
-    async def story() -> None:
-        engine = world.engine(store=store, outside=Outside(pinger=monitor))
-        await engine.start()
-        await pause(15)
-        gone.set()
-        await pause(60)
-        assert any("StoreUnavailable" in problem for problem in engine.pulse.problems())
-        gone.clear()
-        await pause(30)
-        assert engine.pulse.problems() == []
-
-    world.run(story)
-    assert "the store does not answer" in monitor.heard[2][1][-1]
-    assert monitor.heard[-1][1] == []
-
-
-def test_a_clock_that_is_wrong_is_a_problem(world: World) -> None:
-    wrong = LoopClock(world.loop)
-    wrong.off = 3_600.0
-
-    async def story() -> None:
-        engine = world.engine(clock=wrong)
-        assert engine.pulse.problems() == ["the engine has not started"]
-        await engine.start()
-        await pause(5)
-        (problem,) = engine.pulse.problems()
-        assert "3600000 ms off" in problem
-
-    world.run(story)
