@@ -82,6 +82,8 @@ class _Home:
             check_name(field, name, settings or Settings())
         if "/" in namespace:
             raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        if self._is_remote and notifications:
+            raise InvalidField("notifications", "a service notifies by itself: say so in its configuration")
         self._url = store
         self._key = key
         self._with_engine = engine

@@ -312,6 +312,7 @@ class Engine:
                     return fired
                 answer: Fired | None = await answer_of(coming.popleft())
                 fired = answer or NOTHING
+                self.pulse.beat()
         finally:
             await self._begin_late(coming)
         self._begin(fired)

@@ -7,7 +7,7 @@ another try.  Redirects are not followed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ class Receiver:
     """Where the notices of a notification go, and what they are signed with."""
 
     rule: NoticeRule
-    url: str
-    keys: tuple[bytes, ...]
+    url: str = field(repr=False)
+    keys: tuple[bytes, ...] = field(repr=False)
     guard: Guard
 
 

@@ -149,10 +149,23 @@ def test_what_a_block_says() -> None:
         "schedule": "etl-*",
     }
     rule = read_receiver(WHERE, block, ENVIRONMENT).rule
-    assert (rule.topics, rule.label) == ({Topic.LATE, Topic.RECOVERED}, ("team", "a"))
+    assert rule.topics == frozenset({Topic.LATE, Topic.RECOVERED})
+    assert rule.label == ("team", "a")
     assert rule.wants(Topic.LATE, "default", "etl-1", {"team": "a"})
     assert not rule.wants(Topic.FAILED, "default", "etl-1", {"team": "a"})
     assert not rule.wants(Topic.LATE, "default", "etl-1", {"team": "b"})
+
+
+def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:
+    block = {"name": "ops", "url": "https://example.org/canary", "secret_env": "OPS_SECRET"}
+    shown = repr(read_receiver(WHERE, block, ENVIRONMENT))
+    assert "canary" not in shown
+    assert repr(bytes(range(32)))[2:-1] not in shown
+
+
+def test_a_program_that_is_connected_to_a_service_notifies_nobody() -> None:
+    with pytest.raises(InvalidField, match="a service notifies by itself"):
+        SyncFoliot("http://127.0.0.1:1", notifications={"ops": {}})
 
 
 # --- from a failure to its receiver -------------------------------------------------------------------------------
