@@ -97,9 +97,9 @@ class Notifier:
 
 def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> Receiver:
     """Return what a block of a configuration says; raises :class:`~foliot.errors.InvalidField`, naming the field."""
-    for field in block:
-        if field not in FIELDS:
-            raise InvalidField(f"{where}: {field}", f"there is no such field; expected {', '.join(FIELDS)}")
+    for name in block:
+        if name not in FIELDS:
+            raise InvalidField(f"{where}: {name}", f"there is no such field; expected {', '.join(FIELDS)}")
     rule = NoticeRule(
         name=_text(where, block, "name"),
         topics=_topics(where, block.get("on", [Topic.FAILED, Topic.MISSED, Topic.PAUSED])),

@@ -14,7 +14,7 @@ from foliot.engine.outside import Outside
 from foliot.launch.base import Ended, Launch
 from foliot.model.notice import Delivery, Notice, NoticeRule, Topic
 from foliot.model.run import RunState
-from foliot.operations import control, notices
+from foliot.operations import control, notices, reports, work
 from foliot.settings import Settings
 from foliot.testing.faults import Fault, FaultyStore, Mishap
 from tests.unit.engine.kit import BEGIN, World, die
@@ -206,6 +206,42 @@ def test_a_second_attempt_is_not_late(world: World) -> None:
     world.plan = lambda _: (1.0, FAILED)
     courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
     told(world, 600, courier)
+    assert len(world.executor.executions) == 3
+    assert courier.sent == []
+
+
+def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(world: World) -> None:
+    world.create(cron="1 8 * * *", queue="remote")
+    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
+
+    async def story() -> None:
+        await world.engine(outside=Outside(courier)).start()
+        await pause(130)
+        worker = world.ask(work.join_work, "elsewhere", queues=["remote"])
+        (given,) = world.ask(work.take_work, worker.worker_id, queues=["remote"])
+        await pause(10)
+        assert courier.sent == []
+        world.ask(reports.report, given.token, "succeeded")
+        await pause(10)
+
+    world.run(story)
+    (sent,) = courier.sent
+    assert (sent.data["nominal"], sent.data["late_ms"]) == ("2027-01-15T08:01:00Z", pytest.approx(100_000, abs=100))
+
+
+def test_of_an_error_its_first_line_is_told_and_no_more_than_fits(world: World) -> None:
+    world.create(cron="1 8 * * *")
+    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="x" * 2_000 + "\n  File 'secret.py', line 1"))
+    courier = Recorder(world)
+    told(world, 60, courier)
+    assert courier.sent[0].data["error"] == "x" * 500 + "…"
+
+
+def test_a_success_after_a_success_is_no_news(world: World) -> None:
+    world.create(cron="1-3 8 * * *")
+    world.plan = lambda _: (0.0, Ended(result='"done"'))
+    courier = Recorder(world)
+    told(world, 240, courier)
     assert len(world.executor.executions) == 3
     assert courier.sent == []
 
