@@ -65,6 +65,10 @@ OPTIONS: dict[str, Option] = {
     "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
     "access_log": Option(bool, False, "whether every request is logged"),
     "tracing": Option(str, "off", "off, or otlp: spans are sent to a collector, as the variables OTEL_… say"),
+    "ping_url": Option(str, "", "what is requested again and again while the engine works, so that a monitor notices"),
+    "ping_fail_url": Option(str, "", "what is requested instead while it does not; without it, nothing is"),
+    "ping_every_s": Option(int, 60, "how often that is"),
+    "ping_method": Option(str, "GET", "GET or POST, which says what is wrong"),
 }
 REQUIRED = "required"
 CHOICES = {
@@ -73,9 +77,13 @@ CHOICES = {
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),
     "tracing": ("off", "otlp"),
+    "ping_method": ("GET", "POST"),
 }
+CONFIDENTIAL = frozenset({"ping_url", "ping_fail_url"})
+"""Options that whoever knows them can misuse: only their beginning is shown."""
 EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE = "executors", "schedule", "issuer", "certificate"
-PARTS = (EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE)
+NOTIFICATION = "notification"
+PARTS = (EXECUTORS, SCHEDULE, NOTIFICATION, ISSUER, CERTIFICATE)
 """Parts of a file that have a form of their own."""
 
 
@@ -98,6 +106,7 @@ class Configuration:
     schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     issuers: tuple[Mapping[str, Any], ...] = ()
     certificates: tuple[Mapping[str, Any], ...] = ()
+    notifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path: str | None = None
 
     def get(self, name: str) -> Any:
@@ -126,6 +135,7 @@ def load(
         schedules=_schedules(document, path),
         issuers=_blocks(document, ISSUER, path),
         certificates=_blocks(document, CERTIFICATE, path),
+        notifications=dict(_named_blocks(document, path, NOTIFICATION, "name")),
         path=path,
     )
 
@@ -235,15 +245,23 @@ def _executors(document: Mapping[str, Any], path: str | None) -> Mapping[str, Ma
 
 
 def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    blocks = _named_blocks(document, path, SCHEDULE, "id").items()
+    return tuple(
+        (schedule_id, {name: value for name, value in block.items() if name != "id"}) for schedule_id, block in blocks
+    )
+
+
+def _named_blocks(document: Mapping[str, Any], path: str | None, kind: str, key: str) -> dict[str, Mapping[str, Any]]:
+    """Return the blocks of a kind by what each is called, in their order."""
     found: dict[str, Mapping[str, Any]] = {}
-    for number, block in enumerate(_blocks(document, SCHEDULE, path), 1):
-        schedule_id = block.get("id")
-        if not isinstance(schedule_id, str) or not schedule_id:
-            raise InvalidField(f"{path}: [[schedule]] number {number}: id", "it must be there, and be text")
-        if schedule_id in found:
-            raise InvalidField(f"{path}: [[schedule]] number {number}: id", f"{schedule_id!r} is there twice")
-        found[schedule_id] = {name: value for name, value in block.items() if name != "id"}
-    return tuple(found.items())
+    for number, block in enumerate(_blocks(document, kind, path), 1):
+        name = block.get(key)
+        if not isinstance(name, str) or not name:
+            raise InvalidField(f"{path}: [[{kind}]] number {number}: {key}", "it must be there, and be text")
+        if name in found:
+            raise InvalidField(f"{path}: [[{kind}]] number {number}: {key}", f"{name!r} is there twice")
+        found[name] = block
+    return found
 
 
 def _blocks(document: Mapping[str, Any], name: str, path: str | None) -> tuple[Mapping[str, Any], ...]:

@@ -25,6 +25,7 @@ from foliot.client import AsyncClient, Client
 from foliot.declaring import Declaration, Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
+from foliot.engine.pulse import Pulse
 from foliot.errors import FoliotError, InvalidField, InvalidInput
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
@@ -69,6 +70,7 @@ class _Home:
         key: str | None = None,
         tls: ssl.SSLContext | None = None,
         tracing: str | SpanProcessor = "off",
+        notifications: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Take the store's URL, or the address of a service; nothing is opened yet.
 
@@ -76,7 +78,7 @@ class _Home:
         those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
         ``key``, or the certificate of ``tls``; its engine fires, and this process executes the runs of its own
         ``queues``.  ``tracing`` is ``otlp``, or the span processor of an OpenTelemetry SDK that this program has
-        already.
+        already.  ``notifications`` says whom the engine notifies of what, by name.
         """
         self._is_remote = str(store).startswith(SERVICES)
         if not self._is_remote and not str(store).startswith(wiring.STORES):
@@ -90,6 +92,8 @@ class _Home:
             check_name(field, name, settings or Settings())
         if "/" in namespace:
             raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        if self._is_remote and notifications:
+            raise InvalidField("notifications", "a service notifies by itself: say so in its configuration")
         self._url = store
         self._key = key
         self._tls = tls
@@ -103,8 +107,10 @@ class _Home:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
+        self.outside = wiring.build_outside(notifications or {}, {}, self._settings, public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
+        self._pulse: Pulse | None = None
         self._store: Store | None = None
 
     def _with_worker(self) -> bool:
@@ -120,6 +126,11 @@ class _Home:
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
         return dict(self._probe.counts)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what keeps this process's engine from working; nothing, if it works, or there is none."""
+        return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 
     @property
     def desk(self) -> Desk:
@@ -174,7 +185,7 @@ class _Home:
 
     def _engine(self) -> Engine:
         assert self._store is not None
-        return wiring.build_engine(
+        engine = wiring.build_engine(
             self._store,
             settings=self._settings,
             queues=self._queues,
@@ -183,7 +194,10 @@ class _Home:
             public_url=self._public_url,
             functions=self.declarations.functions(),
             tracing=self._tracing,
+            outside=self.outside,
         )
+        self._pulse = engine.pulse
+        return engine
 
     def _worker(self) -> RemoteWorker:
         """Return what executes the runs of a service here."""

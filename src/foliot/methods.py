@@ -16,6 +16,7 @@ from foliot.operations import (
     control,
     keys,
     launches,
+    notices,
     reports,
     schedules,
     steering,
@@ -122,6 +123,7 @@ class AsyncMethods(ABC):
     revoke_key = _Async(keys.revoke_key)
     list_instances = _Async(work.list_instances, writes=False)
     list_queues = _Async(work.list_queues, writes=False)
+    list_notices = _Async(notices.list_notices, writes=False)
     put_calendar = _Async(targets.put_calendar)
     get_calendar = _Async(targets.get_calendar, writes=False)
     list_calendars = _Async(targets.list_calendars, writes=False)
@@ -183,6 +185,7 @@ class SyncMethods(ABC):
     revoke_key = _Sync(keys.revoke_key)
     list_instances = _Sync(work.list_instances, writes=False)
     list_queues = _Sync(work.list_queues, writes=False)
+    list_notices = _Sync(notices.list_notices, writes=False)
     put_calendar = _Sync(targets.put_calendar)
     get_calendar = _Sync(targets.get_calendar, writes=False)
     list_calendars = _Sync(targets.list_calendars, writes=False)

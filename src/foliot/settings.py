@@ -81,6 +81,14 @@ class Settings:
     """How long the answer to a request id is kept."""
     max_metric_namespaces: int = 50
     """How many namespaces have numbers of their own in the metrics; those that are seen later share ``other``."""
+    notice_timeout_ms: int = 10 * SECOND_MS
+    """How long one try to deliver a notice may take."""
+    notice_retry_ms: int = 5 * SECOND_MS
+    """The pause before the second try to deliver a notice; it doubles, up to an hour."""
+    notice_give_up_ms: int = DAY_MS
+    """How long the delivery of a notice is tried."""
+    stalled_after_ms: int = 30 * SECOND_MS
+    """An engine that has not looked for work for so long is not working."""
     shutdown_grace_ms: int = 30 * SECOND_MS
     """How long a stopping engine waits for the runs it executes."""
 

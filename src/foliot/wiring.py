@@ -6,20 +6,25 @@ import gc
 import os
 import platform
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
-from foliot.configuration import Configuration, load
+from foliot.configuration import CONFIDENTIAL, Configuration, Value, load
+from foliot.engine.delivering import body_of
 from foliot.engine.host import Engine
+from foliot.engine.outside import Outside
 from foliot.engine.probe import Event, Probe
 from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
+from foliot.model.notice import Delivery, NoticeRow, NoticeState, Topic
+from foliot.plan.definition import compact
 from foliot.settings import Settings
 from foliot.store import masking
 from foliot.store.base import Store
@@ -156,6 +161,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     tracing: Tracing | None = None,
+    outside: Outside | None = None,
 ) -> Engine:
     """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
@@ -175,7 +181,58 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         release=version("foliot"),
         probe=probe,
         tracing=tracing,
+        outside=outside,
     )
+
+
+def build_outside(
+    notifications: Mapping[str, Mapping[str, Any]],
+    ping: Mapping[str, Any],
+    settings: Settings,
+    public_url: str | None = None,
+    where: str = "notifications.",
+) -> Outside:
+    """Return whom an engine tells something outside; ``where`` is what the name of a notification comes after."""
+    courier = pinger = None
+    if notifications:
+        from foliot.launch.notifier import Notifier, read_receiver
+
+        receivers = [
+            read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
+            for name, block in notifications.items()
+        ]
+        courier = Notifier(receivers, settings.notice_timeout_ms)
+    if ping.get("ping_url"):
+        from foliot.launch.pinger import HttpPinger
+
+        pinger = HttpPinger(ping)
+    return Outside(courier, pinger, public_url)
+
+
+def configured_outside(told: Configuration) -> Outside:
+    """Return whom a configuration wants to be told something."""
+    ping = {name: told.get(name) for name in ("ping_url", "ping_fail_url", "ping_every_s", "ping_method")}
+    where = f"{told.path}: [[notification]] "
+    return build_outside(told.notifications, ping, told.settings, told.get("public_url") or None, where)
+
+
+async def send_test_notice(told: Configuration, name: str) -> Delivery:
+    """Send a notice that says nothing but that it is a test; return what became of it."""
+    courier = configured_outside(told).courier
+    if courier is None or name not in told.notifications:
+        known = ", ".join(told.notifications) or "none"
+        raise InvalidField(
+            "name", f"there is no [[notification]] {name!r} in {told.path or 'a file'}; there is {known}"
+        )
+    now_ms = int(SystemClock().now() * 1000)
+    row = NoticeRow(
+        f"msg_{token_hex(20)}", name, Topic.TEST, "default", "", compact({"notification": name}),
+        NoticeState.PENDING, 1, None, now_ms, None, None, None,
+    )  # fmt: skip
+    try:
+        return await courier.send(name, row.notice_id, body_of(row))
+    finally:
+        await courier.aclose()
 
 
 def build_foliot(
@@ -194,6 +251,7 @@ def build_foliot(
         listener=listener,
         tracing=told.get("tracing"),
     )
+    foliot.outside = configured_outside(told)
     for schedule_id, fields in told.schedules:
         foliot.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
     return foliot
@@ -255,15 +313,19 @@ def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | No
         thread.join()
 
 
-def build_service(
+def build_service(  # noqa: PLR0913 - every part has a default
     desk: Desk,
     configuration: Configuration | None = None,
     *,
     clock: Clock | None = None,
     tracing: Tracing | None = None,
     requests: Callable[[str, str, int, float], None] | None = None,
+    problems: Callable[[], Sequence[str]] = tuple,
 ) -> FastAPI:
-    """Return the service with its page, as a configuration wants it; ``requests`` is who may be told of each."""
+    """Return the service with its page, as a configuration wants it.
+
+    ``requests`` is who may be told of each; ``problems`` are those of the engine beside it.
+    """
     from foliot.api.rest.app import Service, create_app
     from foliot.securing import gate_of, hosts_of
     from foliot.web.app import mount_page
@@ -281,6 +343,7 @@ def build_service(
         metrics=build_metrics(desk),
         listener=_access_log(requests) if requests is not None and told.get("access_log") else None,
         triggered=None if tracing is None else tracing.triggered,
+        problems=problems,
     )
     app = create_app(service)
     mount_page(app)
@@ -290,7 +353,7 @@ def build_service(
 def shown_configuration(configuration: Configuration) -> dict[str, Any]:
     """Return everything that a process was told, and by whom, without its secrets."""
     values = [
-        {"name": each.name, "value": masked(each.value) if each.name == "store" else each.value, "origin": each.origin}
+        {"name": each.name, "value": _without_secret(each), "origin": each.origin}
         for each in configuration.values.values()
     ]
     return {
@@ -298,11 +361,21 @@ def shown_configuration(configuration: Configuration) -> dict[str, Any]:
         "values": values,
         "executors": sorted(configuration.executors),
         "schedules": [schedule_id for schedule_id, _ in configuration.schedules],
+        "notifications": sorted(configuration.notifications),
         "issuers": [str(each.get("iss")) for each in configuration.issuers],
         "certificates": [
             str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
         ],
     }
+
+
+def _without_secret(value: Value) -> Any:
+    """Return a value; of an address that nobody else may know, where it leads to."""
+    if value.name == "store":
+        return masked(value.value)
+    if value.name not in CONFIDENTIAL or not value.value:
+        return value.value
+    return "/".join([*str(value.value).split("/")[:3], "…"])
 
 
 def _access_log(requests: Callable[[str, str, int, float], None]) -> Callable[[Answered], None]:

@@ -10,13 +10,14 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from foliot.model.dial import Dial, Span
+from foliot.model.notice import NoticeRow
 from foliot.model.policy import Policy
 from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.model.run import IN_FLIGHT, RunRow, Source
+from foliot.model.run import FAILURES, IN_FLIGHT, RunRow, Source
 from foliot.plan.definition import stored_policy, stored_spec
 from foliot.settings import Settings
 from foliot.spec.compiled import compile_spec
@@ -25,6 +26,7 @@ from foliot.spec.ticks import Ticks
 from foliot.testing.executor import Execution
 
 _RUN = ", ".join(RunRow._fields)
+_NOTICE = ", ".join(NoticeRow._fields)
 
 
 class Told(NamedTuple):
@@ -38,6 +40,7 @@ class Told(NamedTuple):
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
     held: set[tuple[int, int, int]]
+    notices: list[tuple[str, bytes]]
 
 
 class Ledger(NamedTuple):
@@ -50,6 +53,7 @@ class Ledger(NamedTuple):
     spans: dict[int, list[Span]]
     backfills: list[dict[str, Any]]
     audit: list[dict[str, Any]]
+    notices: list[NoticeRow]
     told: Told
 
 
@@ -79,6 +83,7 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
         spans,
         dicts("SELECT * FROM backfills"),
         dicts("SELECT * FROM audit ORDER BY audit_number"),
+        [NoticeRow._make(row) for row in execute(f"SELECT {_NOTICE} FROM notices ORDER BY notice_number")],
         told,
     )
 
@@ -352,6 +357,41 @@ def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
                 yield f"{run.id} was to be skipped and is {run.state}"
 
 
+def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
+    """Each run that has failed for good and each span of missed ticks has one notice, and nothing else has any."""
+    about = [(each, json.loads(each.about)) for each in ledger.notices]
+    failed = Counter(data["run_id"] for each, data in about if each.topic == "failed")
+    missed = Counter((each.schedule_id, data["until"]) for each, data in about if each.topic == "missed")
+    names = {schedule.schedule_key: schedule.schedule_id for schedule in ledger.schedules}
+    for run in (run for runs in ledger.runs.values() for run in runs):
+        expected = int(run.state in FAILURES)
+        if failed[str(run.id)] != expected:
+            yield f"{run.id} is {run.state} and was told {failed[str(run.id)]} times"
+    for span in (span for spans in ledger.spans.values() for span in spans):
+        until = datetime.fromtimestamp(span.until_s, UTC).isoformat().replace("+00:00", "Z")
+        unexpected = span.reason in ("missed", "coalesced", "outside_window")
+        if unexpected and not missed[names[span.schedule_key], until]:
+            yield f"{span} was told nobody"
+
+
+def whoever_is_told_hears_it(ledger: Ledger) -> Iterator[str]:
+    """Once faults stop, every notice has arrived, by itself or in a summary that has, and was written before."""
+    heard = {notice_id for notice_id, _ in ledger.told.notices}
+    known = {each.notice_id: each for each in ledger.notices}
+    for each in ledger.notices:
+        if each.state == "PENDING" and each.created_ms < ledger.told.now_ms - 120_000:
+            yield f"{each.notice_id} has been pending since {each.created_ms}, tried {each.attempts} times"
+        if each.state == "DELIVERED" and each.notice_id not in heard:
+            yield f"{each.notice_id} is delivered, and nobody heard it"
+        if each.state == "SUMMARIZED" and (each.summary_id not in known or each.notice_id in heard):
+            yield f"{each.notice_id} is part of {each.summary_id}, which is not there, or was told by itself"
+    bodies: dict[str, set[bytes]] = {}
+    for notice_id, body in ledger.told.notices:
+        bodies.setdefault(notice_id, set()).add(body)
+    yield from (f"{notice_id} was not written" for notice_id in bodies if notice_id not in known)
+    yield from (f"{notice_id} was told in two ways" for notice_id, told in bodies.items() if len(told) > 1)
+
+
 CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     each_tick_once,
     drops_are_legal,
@@ -366,6 +406,8 @@ CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     backfills_are_exact,
     requests_count_once,
     skips_are_obeyed,
+    what_goes_wrong_is_told,
+    whoever_is_told_hears_it,
 )
 
 

@@ -26,10 +26,10 @@ from foliot.plan.backfill import step as backfill_step
 from foliot.plan.decide import Decision
 from foliot.store.base import Transaction
 from foliot.store.sqlite import driver
-from tests.simulation import defects_of_endings, defects_of_hints
+from tests.simulation import defects_of_endings, defects_of_hints, defects_of_notices
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
 
-__all__ = ["DEFECTS", "Defect", "defects_of_endings", "defects_of_hints", "planted"]
+__all__ = ["DEFECTS", "Defect", "defects_of_endings", "defects_of_hints", "defects_of_notices", "planted"]
 
 
 @defect

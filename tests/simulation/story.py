@@ -18,8 +18,10 @@ from typing import Any, NamedTuple, TypeVar
 from foliot import clock as time
 from foliot.clock import pause
 from foliot.engine.host import Engine
+from foliot.engine.outside import Outside
 from foliot.engine.probe import Probe
 from foliot.launch.base import Ended, Launch
+from foliot.model.notice import Delivery, NoticeRule, Topic
 from foliot.model.run import RunState
 from foliot.operations import schedules, targets
 from foliot.operations.session import Session
@@ -58,6 +60,8 @@ SETTINGS = Settings(
     max_clock_skew_ms=600_000,
     max_pickups=50,
     shutdown_grace_ms=5_000,
+    notice_timeout_ms=10_000,
+    notice_retry_ms=2_000,
 )
 
 
@@ -77,6 +81,25 @@ class SilentProbe(Probe):
 
     def unexpected(self, what: str, error: Exception) -> None:
         self._mistakes.append(f"{CRASHED}{what}: {error!r}")
+
+
+class Receiver:
+    """Somebody who is told of failures and missed ticks, and who is not there now and then."""
+
+    rules = (NoticeRule("ops", frozenset({Topic.FAILED, Topic.MISSED}), max_per_minute=3),)
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+        story = self._story
+        drawn = Random(f"{story.seed}/{notice_id}/{story.clock.now()}")
+        await pause(drawn.choice((0.0, 0.5, 8.0)))
+        story.told.append((notice_id, body))
+        return Delivery(not story.raging or drawn.random() < 0.6, "drawn")
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
 
 
 class Verdict(NamedTuple):
@@ -140,6 +163,7 @@ class Story:
         self.executor = RecordingExecutor(self.clock.now, self._plan)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
+        self.told: list[tuple[str, bytes]] = []
         self.limits: dict[str, int] = {}
         self.alive: set[Engine] = set()
         self.held: set[tuple[int, int, int]] = set()
@@ -185,6 +209,7 @@ class Story:
                 settings=self.settings,
                 queues=queues,
                 probe=SilentProbe(self.observer.violations),
+                outside=Outside(Receiver(self)),
             )
             self.alive.add(engine)
             starting = asyncio.ensure_future(engine.start())
@@ -296,6 +321,7 @@ class Story:
             stepped,
             self.observer.finals,
             self.held,
+            self.told,
         )
         ledger = read_ledger(connection, told)
         violations = self.observer.violations + check(ledger)

@@ -95,6 +95,10 @@ def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.
         ("schedule = 1", "foliot.toml: schedule: expected blocks"),
         ("[[schedule]]\ncron = 'x'", "[[schedule]] number 1: id"),
         ("[[schedule]]\nid = 'a'\n[[schedule]]\nid = 'a'", "[[schedule]] number 2: id: 'a' is there twice"),
+        ("notification = 1", "foliot.toml: notification: expected blocks, [[notification]]"),
+        ("[[notification]]\nurl = 'x'", "[[notification]] number 1: name"),
+        ("[[notification]]\nname = 'a'\n[[notification]]\nname = 'a'", "number 2: name: 'a' is there twice"),
+        ("ping_method = 'PUT'", "foliot.toml: ping_method: 'PUT'; expected GET or POST"),
         ("port = ", "foliot.toml: this is no TOML"),
     ],
 )

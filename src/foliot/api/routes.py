@@ -17,6 +17,7 @@ from foliot.model.bulk import Touched
 from foliot.model.coming import Coming
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
+from foliot.model.notice import Notice
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
 from foliot.model.spec import NamedCalendar
@@ -30,6 +31,7 @@ from foliot.operations import (
     declared,
     keys,
     launches,
+    notices,
     reports,
     schedules,
     service,
@@ -179,6 +181,7 @@ ROUTES = (
     Route("GET", "/keys", Role.ADMIN, keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, keys.create_key, NewKey, _KEYS, 201),
     Route("DELETE", "/keys/{key_id}", Role.ADMIN, keys.revoke_key, bool, _KEYS),
+    Route("GET", "/notices", Role.OPERATOR, notices.list_notices, Page[Notice], "notices"),
     Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
@@ -198,7 +201,7 @@ ROUTES = (
 _JSON = "application/json"
 EXTRAS = (
     Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix=""),
-    Extra("/readyz", Role.PUBLIC, _JSON, "Say whether the store answers", prefix=""),
+    Extra("/readyz", Role.PUBLIC, _JSON, "Say whether the store answers, and the engine beside it works", prefix=""),
     Extra("/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""),
     Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
     Extra("/config", Role.ADMIN, _JSON, "Return every setting, and where its value came from", everywhere=True),

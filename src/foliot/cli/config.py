@@ -32,6 +32,6 @@ def config_command(config: Config = None, as_json: AsJson = False) -> None:
         render.line(f"{each['name']:<{width}}  {shown}{said_by}")
     for name in found["executors"]:
         render.line(f"{'executors.' + name:<{width}}  configured  ({found['file']})")
-    for kind in ("schedule", "issuer", "certificate"):
+    for kind in ("schedule", "notification", "issuer", "certificate"):
         for name in found[f"{kind}s"]:
             render.line(f"{kind:<{width}}  {name}  ({found['file']})")

@@ -19,6 +19,7 @@ from foliot.cli import render
 from foliot.cli.config import config_command
 from foliot.cli.keys import keys_app
 from foliot.cli.migrate import migrate_app
+from foliot.cli.notify import notify_app
 from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
 from foliot.cli.verify import verify_command
@@ -43,6 +44,7 @@ app.command("serve", rich_help_panel=RUNNING)(serve_command)
 app.command("worker", rich_help_panel=RUNNING)(worker_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)
 app.add_typer(keys_app, name="keys", rich_help_panel=KEEPING)
+app.add_typer(notify_app, name="notify", rich_help_panel=KEEPING)
 app.command("config", rich_help_panel=KEEPING)(config_command)
 app.command("verify", rich_help_panel=KEEPING)(verify_command)
 app.command("next", rich_help_panel=WRITING)(next_command)

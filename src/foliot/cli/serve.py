@@ -79,7 +79,13 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping() as state:
         async with foliot:
-            app = build_service(foliot.desk, told, tracing=foliot.tracing, requests=lines.request)
+            app = build_service(
+                foliot.desk,
+                told,
+                tracing=foliot.tracing,
+                requests=lines.request,
+                problems=lambda: foliot.problems,
+            )
             config = server_config(app, told)
             settle_in()
             scheme = "https" if told.get("tls_cert") else "http"

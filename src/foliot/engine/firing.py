@@ -117,6 +117,7 @@ class Firing:
         record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
         recorded = transaction.record(record)
         notes.decided(decisions, recorded, rules)
+        instance.notices.missed(transaction, record.spans, rules, now_ms)
         launches += begun.without(recorded.duplicates)
         launches += launches_of(decisions, instance.number, recorded.duplicates)
         runs = len(begun.starts) + sum(len(decision.runs) for decision in decisions)

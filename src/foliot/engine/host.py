@@ -24,9 +24,11 @@ from foliot.engine.keeping import CHECK_S, Keeping
 from foliot.engine.launching import Launching
 from foliot.engine.loops import Loops
 from foliot.engine.membership import Membership, answer_of
+from foliot.engine.outside import Outside
 from foliot.engine.probe import Probe
+from foliot.engine.pulse import Pulse
 from foliot.engine.releasing import Releasing
-from foliot.engine.replanning import Replanning
+from foliot.engine.replanning import ReplanLoop, Replanning
 from foliot.engine.reporting import Reporting
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.settling import Settling
@@ -73,12 +75,16 @@ class Engine:
         release: str = "",
         probe: Probe | None = None,
         tracing: Tracing | None = None,
+        outside: Outside | None = None,
     ) -> None:
         """Take the store and the executors; nothing starts yet."""
         self.settings = settings or Settings()
         self.probe = probe or Probe()
+        self._outside = outside or Outside()
         self.instance = Instance(self.settings, self.probe, queues)
         self.instance.tracing = tracing
+        self.pulse = Pulse(self.instance)
+        self.instance.notify(self._outside.rules, self._outside.public_url)
         self.launching = Launching(self.instance, executors, Shelf(store), time.pause)
         self._store = store
         self._executors = executors
@@ -98,7 +104,6 @@ class Engine:
         self._rescuing = Rescuing(self.instance)
         self._backfilling = Backfilling(self.instance)
         self._reporting = Reporting(self.instance, self._settling)
-        self._replanning = Replanning(self.instance)
         self._budget = Budget(self.settings.catchup_rate_per_s)
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -120,6 +125,7 @@ class Engine:
             failed=self._failed,
             stopping=self._stopping,
         )
+        self._replanning = ReplanLoop(store, Replanning(self.instance), self._failed, self._stopping)
         self._unsubscribe: Callable[[], None] = lambda: None
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -128,25 +134,12 @@ class Engine:
         """Register this instance and begin."""
         loop = asyncio.get_running_loop()
         await self._membership.join()
+        self.pulse.begin()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replan):
+        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replanning.replan):
             self._loops.run(work)
-
-    async def _replan(self) -> None:
-        """Aim schedules anew whose zone tables are others than when they were planned, some at a time."""
-        failures = 0
-        while not self._stopping.is_set():
-            try:
-                outdated = await self._read(self._replanning.outdated)
-                if not outdated:
-                    return
-                for schedule_id, before, now in await self._write(partial(self._replanning.some_of, zones=outdated[0])):
-                    self.probe.count("replanned")
-                    self.probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
-            except Exception as error:  # noqa: BLE001 - as everywhere here
-                self._failed("cannot aim schedules anew just now, trying again", error)
-                await time.wait(self._stopping, RETRY_S[min(failures, len(RETRY_S) - 1)])
-                failures += 1
+        for work in self._outside.loops(self._store, self.instance, self.pulse, self._stopping):
+            self._loops.run(work)
 
     def _waker(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         def stir() -> None:
@@ -172,6 +165,7 @@ class Engine:
         await self._goodbye()
         for executor in self._executors.values():
             await executor.aclose()
+        await self._outside.aclose()
 
     async def _drain(self, grace_s: float) -> None:
         """Let runs end for a while, write how they ended, and keep the lease alive meanwhile."""
@@ -223,11 +217,13 @@ class Engine:
             self._wake.clear()
             try:
                 more, delay = await self._pass()
+                self.pulse.beat()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
                 more, delay = False, RETRY_S[min(failures, len(RETRY_S) - 1)]
                 failures += 1
                 self._unsure = True
+                self.pulse.stumble(error)
                 self._failed("cannot fire just now, trying again", error)
             if not more:
                 await time.wait(self._wake, delay)
@@ -325,6 +321,7 @@ class Engine:
                     return fired
                 answer: Fired | None = await answer_of(coming.popleft())
                 fired = answer or NOTHING
+                self.pulse.beat()
         finally:
             await self._begin_late(coming)
         self._begin(fired)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from foliot.engine.noticing import Noticing
 from foliot.engine.probe import Probe
 from foliot.engine.rules import Rules
 from foliot.launch.base import unsigned
+from foliot.model.notice import NoticeRule
 from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
 from foliot.plan.world import World, is_target_paused
@@ -31,6 +33,7 @@ class Instance:
         self.skew_ms = 0
         self.tracing: Tracing | None = None
         self.sign: Callable[[str], str] = unsigned
+        self.notices = Noticing(self)
         self.limits = Limits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
@@ -38,6 +41,10 @@ class Instance:
             settings.max_span_ticks,
             settings.lookahead_ms,
         )
+
+    def notify(self, rules: Sequence[NoticeRule], public_url: str | None) -> None:
+        """Take what somebody outside is to be told."""
+        self.notices = Noticing(self, rules, public_url)
 
     def worlds(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> Worlds:
         """Return the world of this moment for any rule."""

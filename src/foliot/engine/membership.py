@@ -119,7 +119,9 @@ class Membership:
         def led(transaction: Transaction) -> StepT | None:
             if not transaction.hold_lease(self._instance.number):
                 return None
-            return self._carry_out(transaction, work(transaction))
+            step = work(transaction)
+            self._instance.notices.late(transaction, step.launches, step.now_ms)
+            return self._carry_out(transaction, step)
 
         return led
 

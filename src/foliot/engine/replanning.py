@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from foliot import clock as time
 from foliot.engine import journal
 from foliot.engine.instance import Instance
+from foliot.engine.membership import answer_of
 from foliot.model.dial import Dial
 from foliot.model.rows import ScheduleRow
 from foliot.plan.definition import is_outdated, zones_text
 from foliot.plan.edit import aimed, governed
 from foliot.plan.rule import Rule
-from foliot.store.base import Transaction
+from foliot.store.base import Store, Transaction
 
 REPLAN_BATCH = 1_000
+RETRY_S = 1.0
+"""How long to wait after the store has failed."""
 
 
 Moved = list[tuple[str, int | None, int | None]]
@@ -42,6 +50,13 @@ class Replanning:
                 moved.append((rows[key].schedule_id, dial.next_nominal_s, after.next_nominal_s))
         return moved
 
+    def tell(self, moved: Moved) -> None:
+        """Say which schedules now tick at other times."""
+        probe = self._instance.probe
+        for schedule_id, before, now in moved:
+            probe.count("replanned")
+            probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
+
     def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
         after = dial
         if not dial.closed and rule.gate is not None:
@@ -52,3 +67,28 @@ class Replanning:
         note = {"cursor_s": dial.cursor_s, "next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
         journal.zones_changed(transaction, row.schedule_key, zones_text(rule.spec), note, transaction.now_ms())
         return after
+
+
+class ReplanLoop:
+    """Aims schedules anew whose zone tables are others than when they were planned, some at a time, and ends."""
+
+    def __init__(
+        self, store: Store, step: Replanning, failed: Callable[[str, Exception], None], stopping: asyncio.Event
+    ) -> None:
+        """Take the step, whom to tell what went wrong, and what says that the engine stops."""
+        self._store = store
+        self._step = step
+        self._failed = failed
+        self._stopping = stopping
+
+    async def replan(self) -> None:
+        """Do so until none is left."""
+        while not self._stopping.is_set():
+            try:
+                outdated = await answer_of(self._store.read(self._step.outdated))
+                if not outdated:
+                    return
+                self._step.tell(await answer_of(self._store.write(partial(self._step.some_of, zones=outdated[0]))))
+            except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
+                self._failed("cannot aim schedules anew just now, trying again", error)
+                await time.wait(self._stopping, RETRY_S)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from foliot.engine.instance import Instance
+from foliot.engine.noticing import is_first
 from foliot.engine.settling import Settling
 from foliot.engine.step import Carried, Launches, Settled
-from foliot.model.policy import Policy
+from foliot.model.policy import WORKER, Policy
 from foliot.model.run import FAILURES, Reason, RunRow, RunState
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
@@ -70,7 +71,20 @@ class Reporting:
             *unasked,
             *(_forced(row) for row in rows if row.report is not None and _is_forced(row)),
         ]
+        self._tell_late(transaction, [row for row in rows if row.report is not None], rules, now_ms)
         return Answered(outcomes, self._settling.settle(transaction, outcomes), to_end, found)
+
+    def _tell_late(
+        self, transaction: Transaction, rows: list[RunRow], rules: dict[tuple[int, int], Rule], now_ms: int
+    ) -> None:
+        """Have it told which runs a worker took late that has no store: nobody could say so when it did."""
+        taken = [
+            (row, row.started_ms)
+            for row in rows
+            if row.started_ms is not None and (row.execution_id or "").startswith(WORKER)
+            if (rule := rules.get((row.schedule_key, row.version))) is not None and is_first(row, rule)
+        ]
+        self._instance.notices.started_late(transaction, taken, now_ms)
 
 
 def _is_to_be_asked(row: RunRow) -> bool:

@@ -9,8 +9,10 @@ from foliot.engine import journal
 from foliot.engine.firing import release_waiting
 from foliot.engine.instance import Instance
 from foliot.engine.notes import Notes
+from foliot.engine.noticing import Ending
 from foliot.engine.step import Launches, Settled
 from foliot.model.dial import Dial, DialRow
+from foliot.model.notice import Topic
 from foliot.model.policy import Policy
 from foliot.model.run import FINAL, RunChange, RunId, RunState
 from foliot.plan.edit import paused
@@ -18,7 +20,7 @@ from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome, freed, pauses, settle
 from foliot.store.base import Transaction
 
-IN_FLIGHT, WAITING, SUCCESSES = map(Dial._fields.index, ("in_flight", "waiting", "successes"))
+IN_FLIGHT, WAITING, SUCCESSES, FAILURES = map(Dial._fields.index, ("in_flight", "waiting", "successes", "failures"))
 
 
 class Settling:
@@ -36,6 +38,7 @@ class Settling:
         newest = _newest(outcomes)
         plain, rest = _plain(newest, rows, rules)
         finished = self._finish(transaction, plain, rows, now_ms)
+        self._tell_recovered(transaction, plain, finished, rows, rules, now_ms)
         settled = self._settle(transaction, rest, {key: Dial._make(row) for key, row in rows.items()}, rules, now_ms)
         accepted = finished | settled.accepted
         return settled._replace(accepted=accepted, stale=len(outcomes) - len(accepted))
@@ -49,6 +52,27 @@ class Settling:
         transaction.tally_dials([(key, *_tallied(rows[key], count)) for key, count in counts.items()])
         return finished
 
+    def _tell_recovered(  # noqa: PLR0913 - what was finished, and what it was before
+        self,
+        transaction: Transaction,
+        outcomes: list[Outcome],
+        finished: set[RunId],
+        rows: dict[int, DialRow],
+        rules: dict[int, Rule],
+        now_ms: int,
+    ) -> None:
+        """Have it told which schedules have had failures, and simply succeed now."""
+        notices = self._instance.notices
+        if not finished or not notices.wants(Topic.RECOVERED):
+            return
+        failed = {key: row[FAILURES] for key, row in rows.items() if row[FAILURES]}
+        first = {
+            each.schedule_key: Ending(settle(each, Policy(), now_ms, closed=False), failed[each.schedule_key])
+            for each in reversed(outcomes)
+            if each.schedule_key in failed and RunId(*each[:3]) in finished
+        }
+        notices.ended(transaction, list(first.values()), rules, now_ms)
+
     def _settle(
         self,
         transaction: Transaction,
@@ -61,12 +85,16 @@ class Settling:
         accepted = transaction.settle_runs(changes)
         touched: set[int] = set()
         notes: list[tuple[Rule, str]] = []
+        endings: list[Ending] = []
         for change in changes:
             key = change.schedule_key
             if change.id in accepted and change.state in FINAL and key in dials:
+                failures, noted = dials[key].failures, len(notes)
                 dials[key] = freed(dials[key], rules.get(key), change.state, change.origin, now_ms)
                 dials[key] = self._after(transaction, dials[key], rules.get(key), change, notes)
+                endings.append(Ending(change, failures, notes[-1][1] if len(notes) > noted else None))
                 touched.add(key)
+        self._instance.notices.ended(transaction, endings, rules, now_ms)
         released = Notes()
         launches = self._released(transaction, dials, rules, touched, now_ms, released)
         transaction.save_dials([dials[key] for key in sorted(touched)])

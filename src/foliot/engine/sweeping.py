@@ -52,6 +52,11 @@ class Sweeping:
         settings = self._instance.settings
         now_ms = transaction.now_ms()
         before_ms = now_ms - settings.retention_ms
+        given_up = transaction.give_up_notices(now_ms - settings.notice_give_up_ms, now_ms)
+        if given_up:
+            self._instance.probe.count("notices_given_up", given_up)
+            self._instance.probe.warn(f"{given_up} notices were given up: nobody has delivered them in time")
+        transaction.expire_notices(before_ms)
         transaction.expire_spans(before_ms)
         transaction.expire_requests(now_ms - settings.request_retention_ms)
         transaction.expire_instances(before_ms)

@@ -79,6 +79,7 @@ class Transacting:
             if any(outcome.state is RunState.ENQUEUED for outcome in outcomes):
                 transaction.notify()
             settled = self._settling.settle(transaction, outcomes)
+            self._instance.notices.late(transaction, settled.launches, settled.now_ms)
             carried.append(Carried([(order.row, order.rule) for order in orders], outcomes, settled))
             launches = settled.launches
         return step.carrying(others, carried) if carried else step

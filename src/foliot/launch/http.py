@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from foliot.clock import Clock, SystemClock
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended, Executor, Launch
 from foliot.launch.guard import Guard, Target
 from foliot.launch.message import message_of, traced
+from foliot.launch.outbound import beginning, open_session
 from foliot.launch.site import Site, known_options, only, whole
 from foliot.launch.webhook import read_secret, signed
 from foliot.model.kept import cut, text_as_json
@@ -29,7 +28,6 @@ from foliot.model.run import RunState
 ACCEPTED = 202
 RETRIED = frozenset({408, 425, 429})
 SERVER_ERROR = 500
-CONNECT_S = 10.0
 REMEMBERED_URLS = 4_096
 SECRETIVE = ("auth", "cookie", "credential", "key", "password", "secret", "signature", "token")
 LEAST_SECRET = 8
@@ -106,7 +104,7 @@ class HttpExecutor(Executor):
     ) -> Ended | Accepted:
         try:
             async with self._opened().post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
-                text = _masked(await _beginning(answer, self._site.max_result_bytes), secrets)
+                text = _masked(await beginning(answer, self._site.max_result_bytes), secrets)
                 return self._read(answer.status, answer.headers.get("Location"), text)
         except LaunchError:
             raise
@@ -129,16 +127,7 @@ class HttpExecutor(Executor):
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(
-                resolver=_Resolver(self._guard), limit=0, limit_per_host=0, use_dns_cache=False, keepalive_timeout=30
-            )
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
-                trust_env=False,
-                auto_decompress=False,
-            )
+            self._session = open_session(self._guard)
         return self._session
 
     def _limit_s(self, options: Mapping[str, Any]) -> float:
@@ -156,37 +145,6 @@ class HttpExecutor(Executor):
         if keys is None:
             raise LaunchRefused("the workflow's secret is not one that the operator has configured")
         return {**headers, **signed(meta.key, int(self._clock.now()), body, keys)}
-
-
-class _Resolver(AbstractResolver):
-    """Resolves names once, and gives only addresses that may be connected to."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
-        except OSError:
-            raise LaunchError(f"the host {host!r} has no address") from None
-        addresses = self._guard.checked(list(dict.fromkeys(str(each[4][0]) for each in found)), port)
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in addresses
-        ]
-
-    async def close(self) -> None:
-        """Nothing is kept."""
 
 
 def _secrets(given: Any) -> dict[str, tuple[bytes, ...]]:
@@ -228,17 +186,3 @@ def _masked(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, "…")
     return text
-
-
-async def _beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
-    """Read no more of an answer than is kept; the connection of a longer one is not used again."""
-    if answer.content_length is not None and answer.content_length <= limit:
-        return (await answer.read()).decode(errors="replace")
-    read = bytearray()
-    while len(read) <= limit:
-        chunk = await answer.content.read(limit + 1 - len(read))
-        if not chunk:
-            return read.decode(errors="replace")
-        read += chunk
-    answer.close()
-    return cut(read.decode(errors="replace"), limit)

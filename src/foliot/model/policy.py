@@ -76,6 +76,7 @@ class Policy:
     adaptive: bool = False
     max_interval_ms: int | None = None
     failure_backoff: bool = True
+    notify: bool = True
 
     def gives_up(self, pickups: int, most: int) -> bool:
         """Return whether a run has failed because workers were lost while they held it."""

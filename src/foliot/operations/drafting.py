@@ -46,7 +46,7 @@ _NUMBERS = {
     "min_interval_ms": (0, 366 * 86_400_000),
 }
 _NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
-_FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff")
+_FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 POLICY_FIELDS = (*_CHOICES, *_NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 MAX_LABELS = 64

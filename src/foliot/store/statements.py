@@ -25,12 +25,13 @@ from foliot.model.rows import (
     WorkflowRow,
 )
 from foliot.store.ledger import LedgerStatements
+from foliot.store.outbox import OutboxStatements
 
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
 
 
-class Statements(LedgerStatements):
+class Statements(LedgerStatements, OutboxStatements):
     """The statements of the ``.sql`` files, by the same names."""
 
     # --- schedules ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
@@ -30,12 +30,18 @@ SECONDS = 30
 class Served:
     """A desk that is served on a free port, by a thread."""
 
-    def __init__(self, desk: Desk, told: Configuration | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        told: Configuration | None = None,
+        clock: Clock | None = None,
+        problems: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         told = told or load({})
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        config = server_config(build_service(desk, told, clock=clock), told)
+        config = server_config(build_service(desk, told, clock=clock, problems=problems), told)
         config.lifespan = "off"
         self._server = Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})

@@ -10,7 +10,7 @@ import pytest
 from foliot.api.rest.openapi import describe
 from foliot.api.routes import EXTRAS, ROUTES
 from foliot.store.base import Store
-from tests.conformance.api.kit import Http
+from tests.conformance.api.kit import Http, Served, desk_of
 
 ONE = "/api/v1/schedules/report"
 DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}
@@ -118,7 +118,23 @@ def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, 
     assert (http("GET", "/healthz").status, http("GET", "/readyz").said["status"]) == (200, "ready")
     store.close()
     assert http("GET", "/healthz").status == 200
-    assert http("GET", "/readyz").status >= 500
+    answer = http("GET", "/readyz")
+    assert (answer.status, answer.said["code"]) == (503, "not_ready")
+    assert "the store does not answer" in answer.said["problems"][0]
+
+
+def test_a_service_whose_engine_hangs_is_not_ready(store: Store) -> None:
+    found: list[str] = []
+    served = Served(desk_of(store), problems=lambda: found)
+    http = Http(served.url)
+    try:
+        assert http("GET", "/readyz").status == 200
+        found.append("the engine has not looked for work for 40 s (it hangs)")
+        answer = http("GET", "/readyz")
+        assert (answer.status, answer.said["problems"]) == (503, found)
+    finally:
+        http.close()
+        served.close()
 
 
 def test_namespaces_are_apart(http: Http) -> None:

@@ -95,6 +95,9 @@ def serving() -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(content)
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def log_message(self, *args: Any) -> None:
             """Say nothing."""
 

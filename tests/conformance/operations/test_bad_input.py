@@ -101,6 +101,7 @@ WRONG_TYPES: dict[str, list[object]] = {
     "shadow": [0, "no", None],
     "adaptive": [0, "no", None],
     "failure_backoff": [0, "no", None, False],
+    "notify": [0, "no", None],
     "max_interval_ms": [0, 999, "1", True, HUGE, 60_000],
     "catchup_window": [-1, "soon", [], "-5m"],
     "payload": [

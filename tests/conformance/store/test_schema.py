@@ -16,6 +16,7 @@ from psycopg.pq import ExecStatus
 from foliot.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from foliot.model.backfill import BackfillRow
 from foliot.model.dial import Dial, Span
+from foliot.model.notice import NoticeRow
 from foliot.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
 from foliot.model.run import RunRow
 from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -38,6 +39,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "workflows": WorkflowRow._fields,
     "audit": AuditRow._fields,
     "instances": InstanceRow._fields,
+    "notices": ("notice_number", *NoticeRow._fields),
 }
 Columns = dict[str, list[tuple[str, str, bool]]]
 

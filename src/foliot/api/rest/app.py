@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -49,6 +49,7 @@ class Service:
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
     configuration: Mapping[str, Any] = field(default_factory=dict)
+    problems: Callable[[], Sequence[str]] = tuple
     metrics: Metrics | None = None
     listener: Callable[[Answered], None] | None = None
     """Who is told of each request."""

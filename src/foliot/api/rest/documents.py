@@ -106,6 +106,7 @@ OTHER_FIELDS: dict[str, Schema] = {
         "description": "The most time between two runs of an adaptive schedule.",
     },
     "failure_backoff": {"type": "boolean", "description": "Whether failures stretch an adaptive interval."},
+    "notify": {"type": "boolean", "description": "Whether anybody is notified of what goes wrong with it."},
     "shadow": {"type": "boolean", "description": "Record what would be started, and start nothing."},
     "payload": {"description": "Any JSON; each run is given it."},
     "description": _text("For people."),

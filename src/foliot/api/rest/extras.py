@@ -13,6 +13,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from foliot.api.metrics import CONTENT_TYPE
 from foliot.api.rest.calendar import feed
 from foliot.api.rest.gate import ANY_NAMESPACE, Caller
+from foliot.api.rest.health import store_problems
+from foliot.api.rest.problems import problem
 from foliot.api.routes import Extra
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
@@ -35,8 +37,10 @@ async def healthz(service: Service, _request: Request, _caller: Caller, _namespa
 
 
 async def readyz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
-    """Say whether the store answers."""
-    await asyncio.wrap_future(service.desk.store.read(lambda transaction: transaction.now_ms()))
+    """Say whether the store answers, and whether the engine works that is beside it."""
+    found = [*service.problems(), *await store_problems(service.desk.store)]
+    if found:
+        return problem(503, "not_ready", "; ".join(found), problems=found, retryable=True)
     return JSONResponse({"status": "ready", "version": service.version})
 
 

@@ -257,6 +257,40 @@ CREATE TABLE api_keys (
     revoked_ms     bigint
 );
 
+-- What somebody outside is to be told: written with what it is about, delivered afterwards.
+CREATE TABLE notices (
+    notice_number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    notice_id      text COLLATE "C" NOT NULL,
+    notification   text COLLATE "C" NOT NULL,
+    topic          text NOT NULL,
+    namespace      text COLLATE "C" NOT NULL,
+    schedule_id    text COLLATE "C" NOT NULL,
+    about          text NOT NULL,
+    state          text NOT NULL,
+    attempts       bigint NOT NULL,
+    due_ms         bigint,
+    created_ms     bigint NOT NULL,
+    finished_ms    bigint,
+    last_error     text,
+    summary_id     text
+);
+
+-- What happened is told once.
+CREATE UNIQUE INDEX notices_once ON notices (notice_id);
+
+-- What is yet to be delivered; usually nothing.
+CREATE INDEX notices_due ON notices (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX notices_of_namespace ON notices (namespace, notice_number);
+
+-- How many notices went out in the minute of the last one.
+CREATE TABLE notice_rates (
+    notification   text COLLATE "C" NOT NULL,
+    namespace      text COLLATE "C" NOT NULL,
+    minute         bigint NOT NULL,
+    sent           bigint NOT NULL,
+    PRIMARY KEY (notification, namespace)
+);
+
 -- Numbers that are handed out once: triggers and backfills.
 CREATE SEQUENCE origin_numbers AS bigint;
 

@@ -253,6 +253,40 @@ CREATE TABLE api_keys (
     revoked_ms     INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- What somebody outside is to be told: written with what it is about, delivered afterwards.
+CREATE TABLE notices (
+    notice_number  INTEGER PRIMARY KEY AUTOINCREMENT,
+    notice_id      TEXT NOT NULL,
+    notification   TEXT NOT NULL,
+    topic          TEXT NOT NULL,
+    namespace      TEXT NOT NULL,
+    schedule_id    TEXT NOT NULL,
+    about          TEXT NOT NULL,
+    state          TEXT NOT NULL,
+    attempts       INTEGER NOT NULL,
+    due_ms         INTEGER,
+    created_ms     INTEGER NOT NULL,
+    finished_ms    INTEGER,
+    last_error     TEXT,
+    summary_id     TEXT
+) STRICT;
+
+-- What happened is told once.
+CREATE UNIQUE INDEX notices_once ON notices (notice_id);
+
+-- What is yet to be delivered; usually nothing.
+CREATE INDEX notices_due ON notices (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX notices_of_namespace ON notices (namespace, notice_number);
+
+-- How many notices went out in the minute of the last one.
+CREATE TABLE notice_rates (
+    notification   TEXT NOT NULL,
+    namespace      TEXT NOT NULL,
+    minute         INTEGER NOT NULL,
+    sent           INTEGER NOT NULL,
+    PRIMARY KEY (notification, namespace)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers that are handed out once: triggers and backfills.
 CREATE TABLE numbers (
     name           TEXT PRIMARY KEY,

@@ -1,0 +1,79 @@
+"""More mistakes planted on purpose: about who is told what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foliot.engine import noticing
+from foliot.engine.accounts import Accounts
+from foliot.engine.delivering import Delivering
+from foliot.engine.host import Engine
+from foliot.engine.noticing import Noticing
+from foliot.model.run import RunState
+from foliot.store.base import Transaction
+from tests.simulation.planting import Patches, defect
+
+
+@defect
+def timeouts_are_no_news(patches: Patches) -> None:
+    """Who has timed out has not failed, has it?"""
+    patches.set(noticing, "FAILURES", frozenset({RunState.FAILED}))
+
+
+@defect
+def whatever_ends_has_failed(patches: Patches) -> None:
+    """Successes are told as failures."""
+    ended = Noticing.ended
+
+    def all_of_them(self: Noticing, transaction: Transaction, endings: Any, rules: Any, now_ms: int) -> None:
+        told = [each._replace(change=each.change._replace(state=RunState.FAILED)) for each in endings]
+        ended(self, transaction, told, rules, now_ms)
+
+    patches.set(Noticing, "ended", all_of_them)
+
+
+@defect
+def notices_are_written_after_the_commit(patches: Patches) -> None:
+    """Whoever dies in between has told nobody."""
+    insert, settled, begin = Transaction.insert_notices, Accounts.settled, Engine.__init__
+    later: list[Any] = []
+    stores: dict[Accounts, Any] = {}
+
+    def remembered(self: Transaction, rows: Any) -> None:
+        later.extend(rows)
+
+    def begun(self: Engine, *args: Any, **given: Any) -> None:
+        begin(self, *args, **given)
+        stores[self._accounts] = self._store
+
+    def written(self: Accounts, *rest: Any) -> None:
+        settled(self, *rest)
+        rows, later[:] = list(later), []
+        stores[self].write(lambda transaction: insert(transaction, rows))
+
+    patches.set(Transaction, "insert_notices", remembered)
+    patches.set(Engine, "__init__", begun)
+    patches.set(Accounts, "settled", written)
+
+
+@defect
+def notices_have_no_lease_that_ends(patches: Patches) -> None:
+    """Whoever dies while delivering a notice takes it along."""
+    patches.sql("lease_notices", "due_ms = ?2", "due_ms = ?2 + 100000000")
+
+
+@defect
+def a_notice_is_tried_once(patches: Patches) -> None:
+    """What has not arrived at the first try never does."""
+    patches.sql("due_notices", "due_ms <= :now_ms", "due_ms <= :now_ms AND attempts = 0")
+
+
+@defect
+def summaries_are_forgotten(patches: Patches) -> None:
+    """What is too much for a minute is marked as summarised, in a summary that nobody writes."""
+
+    def unwritten(self: Delivering, transaction: Transaction, rows: Any, now_ms: int) -> Any:
+        transaction.summarize_notices([each.notice_id for each in rows[1:]], "msg_unwritten", now_ms)
+        return rows[0]
+
+    patches.set(Delivering, "_summary", unwritten)

@@ -1,0 +1,98 @@
+"""Whether an engine works, and who is told, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from foliot.clock import pause
+from foliot.engine.outside import Outside
+from foliot.testing.faults import Fault, FaultyStore, Mishap
+from tests.unit.engine.kit import BEGIN, LoopClock, World
+
+
+class Monitor:
+    """Remembers when it was told what."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.every_s = 10.0
+        self.heard: list[tuple[float, list[str]]] = []
+
+    async def ping(self, problems: Sequence[str]) -> None:
+        self.heard.append((self.world.clock.now() - BEGIN, list(problems)))
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
+
+
+def test_a_monitor_is_told_that_all_is_well(world: World) -> None:
+    monitor = Monitor(world)
+
+    async def story() -> None:
+        await world.engine(outside=Outside(pinger=monitor)).start()
+        await pause(35)
+
+    world.run(story)
+    assert [round(at) for at, _ in monitor.heard] == [0, 10, 20, 30]
+    assert all(problems == [] for _, problems in monitor.heard)
+
+
+def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
+    monitor = Monitor(world)
+
+    async def story() -> None:
+        engine = world.engine(outside=Outside(pinger=monitor))
+        await engine.start()
+
+        async def stuck() -> tuple[bool, float]:
+            await pause(1e6)
+            raise AssertionError
+
+        engine._pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
+        await pause(100)
+        for task in list(engine._loops.tasks):
+            task.cancel()
+
+    world.run(story)
+    well = [at for at, problems in monitor.heard if not problems]
+    ill = [problems for at, problems in monitor.heard if problems]
+    assert max(well) <= 31
+    assert len(ill) >= 5
+    assert "has not looked for work for" in ill[-1][0]
+
+
+def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
+    monitor = Monitor(world)
+    gone = asyncio.Event()
+    store = FaultyStore(world.store, lambda _: Mishap(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
+
+    async def story() -> None:
+        engine = world.engine(store=store, outside=Outside(pinger=monitor))
+        await engine.start()
+        await pause(15)
+        gone.set()
+        await pause(60)
+        assert any("StoreUnavailable" in problem for problem in engine.pulse.problems())
+        gone.clear()
+        await pause(30)
+        assert engine.pulse.problems() == []
+
+    world.run(story)
+    assert "the store does not answer" in monitor.heard[2][1][-1]
+    assert monitor.heard[-1][1] == []
+
+
+def test_a_clock_that_is_wrong_is_a_problem(world: World) -> None:
+    wrong = LoopClock(world.loop)
+    wrong.off = 3_600.0
+
+    async def story() -> None:
+        engine = world.engine(clock=wrong)
+        assert engine.pulse.problems() == ["the engine has not started"]
+        await engine.start()
+        await pause(5)
+        (problem,) = engine.pulse.problems()
+        assert "3600000 ms off" in problem
+
+    world.run(story)
