@@ -7,10 +7,11 @@ import re
 
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from foliot.api.rest.documents import SCHEDULE_DOCUMENT
-from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
+from foliot.api.rest.problems import MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
 from foliot.api.routes import ROUTES, Route
+from foliot.wire import DETAILS
 
 ERRORS = {
     400: "Something in the request cannot be right; the field is named.",
