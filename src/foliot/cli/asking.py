@@ -31,6 +31,8 @@ T = TypeVar("T")
 PANEL = "Where to ask, and how to answer"
 URL, KEY, STORE = "FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"
 DEFAULT_NAMESPACE = "default"
+COMPLETIONS = 100
+"""How many ids a shell is offered."""
 
 Url = Annotated[
     str | None,
@@ -182,10 +184,10 @@ def taking(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
 
 def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ids that begin so, for a shell; whatever goes wrong, there are none."""
-    options = {name: context.params.get(name) for name in ("url", "key", "store", "namespace")}
+    url, key, store, namespace = (context.params.get(name) for name in ("url", "key", "store", "namespace"))
     try:
-        with asked(**options).home() as home:
-            page = home.list_schedules(limit=100, **({"text": incomplete} if incomplete else {}))
+        with asked(url, key, store, namespace).home() as home:
+            page = home.list_schedules(limit=COMPLETIONS, text=incomplete or None)
     except Exception:  # noqa: BLE001 - nobody reads an error in the middle of a line
         return []
     return [each.schedule_id for each in page.items if each.schedule_id.startswith(incomplete)]

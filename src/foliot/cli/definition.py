@@ -40,9 +40,7 @@ Calendar = Annotated[
 Start = Annotated[str | None, _option("--start", panel=WHEN, metavar="TIME", text="First instant allowed.")]
 End = Annotated[str | None, _option("--end", panel=WHEN, metavar="TIME", text="Last instant allowed.")]
 Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Spread fire times.")]
-Dialect = Annotated[
-    str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="foliot, quartz or temporal.")
-]
+Dialect = Annotated[str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="foliot, quartz or temporal.")]
 
 Function = Annotated[str | None, _option("--function", panel=WHAT, metavar="PATH", text="tasks:report")]
 Workflow = Annotated[str | None, _option("--workflow", panel=WHAT, metavar="ID", text="A stored workflow.")]
@@ -76,18 +74,12 @@ OnFailure = Annotated[
     bool | None, typer.Option("--pause-on-failure/--no-pause-on-failure", rich_help_panel=WHAT, show_default=False)
 ]
 Paused = Annotated[bool | None, typer.Option("--paused/--not-paused", rich_help_panel=WHAT, show_default=False)]
-Label = Annotated[
-    list[str] | None, _option("--label", panel=WHAT, metavar="NAME=VALUE", text="A label; repeatable.")
-]
+Label = Annotated[list[str] | None, _option("--label", panel=WHAT, metavar="NAME=VALUE", text="A label; repeatable.")]
 Payload = Annotated[str | None, _option("--payload", panel=WHAT, metavar="JSON", text="What each run is given.")]
 Description = Annotated[str | None, _option("--description", panel=WHAT, metavar="TEXT", text="For people.")]
 
-File = Annotated[
-    str | None, _option("--file", panel=WHOLE, metavar="FILE", text="JSON, or TOML; - is standard input.")
-]
-Fields = Annotated[
-    list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Any field; repeatable.")
-]
+File = Annotated[str | None, _option("--file", panel=WHOLE, metavar="FILE", text="JSON, or TOML; - is standard input.")]
+Fields = Annotated[list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Any field; repeatable.")]
 
 
 def timing(  # noqa: PLR0913 - each is an option

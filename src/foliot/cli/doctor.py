@@ -146,7 +146,9 @@ def _instances(found: Survey) -> Iterator[Check]:
         yield Check("instances", OK, f"{len(engines)} engines and {len(alive) - len(engines)} workers are alive")
     else:
         state = BAD if any(each.next_run_at for each in found.schedules) else WARN
-        yield Check("instances", state, "no engine is alive: nothing fires", "'foliot worker' or 'foliot serve' runs one")
+        yield Check(
+            "instances", state, "no engine is alive: nothing fires", "'foliot worker' or 'foliot serve' runs one"
+        )
     silent = [each.name for each in found.instances if not each.alive and each.stopped_at is None]
     if silent:
         told = f"{_some(silent)} went silent without a goodbye"
@@ -228,10 +230,11 @@ def _lines(checks: Sequence[Check]) -> None:
     out = render.console()
     width = max(len(each.check) for each in checks)
     for each in checks:
-        head = Text(f"{each.state:<4}", style=STYLES[each.state]).append(f"  {each.check:<{width}}  ", style="none")
-        render.wrapped(out, head, each.text, indent=len(head.plain))
-        if each.hint:
-            render.wrapped(out, Text(" " * len(head.plain)), each.hint, indent=len(head.plain))
+        head = f"{each.state:<4}  {each.check:<{width}}  "
+        told = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
+        render.wrapped(out, Text(head, style=STYLES[each.state]), told, len(head))
+        if each.hint and out.is_terminal:
+            render.wrapped(out, Text(" " * len(head)), each.hint, len(head))
 
 
 def _counted(things: Sequence[object], noun: str) -> str:

@@ -1,9 +1,9 @@
 """The ``foliot`` command.
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
-``verify``, ``doctor``); 2 the input or the store is wrong; 3 there is no such thing; 4 it conflicts with what is stored;
-5 whoever asks may not; 6 nobody answers just now; 130 interrupted.  One line on standard error says what is wrong and
-what to do, or a problem as JSON.
+``verify``, ``doctor``); 2 the input or the store is wrong; 3 there is no such thing; 4 it conflicts with what is
+stored; 5 whoever asks may not; 6 nobody answers just now; 130 interrupted.  One line on standard error says what is
+wrong and what to do; with ``--json`` it is a problem as a service would answer with.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from foliot.cli.config import config_command
 from foliot.cli.doctor import doctor_command
 from foliot.cli.keys import keys_app
 from foliot.cli.migrate import migrate_app
-from foliot.cli.operating import schedules_app
+from foliot.cli.operating import operating_app
 from foliot.cli.others import audit_command, calendars_app, instances_app, queues_app
 from foliot.cli.runs import runs_app
+from foliot.cli.schedules import schedules_app
 from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
 from foliot.cli.top import top_command
@@ -68,6 +69,7 @@ app = typer.Typer(
 app.command("serve", rich_help_panel=RUNNING)(serve_command)
 app.command("worker", rich_help_panel=RUNNING)(worker_command)
 app.command("top", rich_help_panel=RUNNING)(top_command)
+schedules_app.add_typer(operating_app)
 app.add_typer(schedules_app, name="schedules", rich_help_panel=MANAGING)
 app.add_typer(runs_app, name="runs", rich_help_panel=MANAGING)
 app.add_typer(workflows_app, name="workflows", rich_help_panel=MANAGING)
@@ -103,7 +105,7 @@ def _root(
 def main() -> None:
     """Run the command; an error that is the user's is one line with a way out, never a traceback."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="foliot", standalone_mode=False)
     except FoliotError as error:
         _tell(error)
         code = exit_code(error)

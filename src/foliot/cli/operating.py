@@ -9,12 +9,14 @@ import typer
 from foliot.cli import progress, render, views
 from foliot.cli.asking import Ask, Before, Limit, ScheduleId, asked, changing, given, requesting, taking, watched
 from foliot.cli.definition import read_json
-from foliot.cli.schedules import Fields, schedules_app
+from foliot.cli.schedules import Fields
 from foliot.cli.tables import moment, now
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.model.schedule import Backfill, Run, Schedule
+
+operating_app = typer.Typer()
 
 Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why; it is kept with the change.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
@@ -23,7 +25,7 @@ TheOverlap = Annotated[
 ]
 
 
-@schedules_app.command("pause")
+@operating_app.command("pause")
 @taking(change=changing, ask=asked)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
@@ -46,7 +48,7 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
     ask.show(lambda home: home.pause(schedule_id, **options, **change), people)
 
 
-@schedules_app.command("resume")
+@operating_app.command("resume")
 @taking(change=changing, ask=asked)
 def resume_command(
     ask: Ask,
@@ -66,7 +68,7 @@ def resume_command(
     )
 
 
-@schedules_app.command("trigger")
+@operating_app.command("trigger")
 @taking(change=requesting, ask=asked)
 def trigger_command(
     ask: Ask,
@@ -90,7 +92,7 @@ def trigger_command(
     ask.show(lambda home: home.trigger(schedule_id, **options, **change), people)
 
 
-@schedules_app.command("skip")
+@operating_app.command("skip")
 @taking(change=changing, ask=asked)
 def skip_command(
     ask: Ask,
@@ -111,7 +113,7 @@ def skip_command(
     )
 
 
-@schedules_app.command("backfill")
+@operating_app.command("backfill")
 @taking(change=requesting, ask=asked)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
@@ -142,7 +144,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
         ask.tell(found, views.backfill_list)
 
 
-@schedules_app.command("backfills")
+@operating_app.command("backfills")
 @taking(ask=watched)
 def backfills_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the backfills of a schedule and how far they are.
@@ -152,7 +154,7 @@ def backfills_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) ->
     ask.show(lambda home: home.backfills(schedule_id, **given(limit=limit)), views.backfill_list)
 
 
-@schedules_app.command("cancel-backfill")
+@operating_app.command("cancel-backfill")
 @taking(change=requesting, ask=asked)
 def cancel_backfill_command(
     ask: Ask,
@@ -170,7 +172,7 @@ def cancel_backfill_command(
     ask.show(lambda home: home.cancel_backfill(backfill_id, **change), people)
 
 
-@schedules_app.command("hint")
+@operating_app.command("hint")
 @taking(change=changing, ask=asked)
 def hint_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
@@ -190,7 +192,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
     ask.show(lambda home: home.hint(schedule_id, **options, **change), views.outlook)
 
 
-@schedules_app.command("hints")
+@operating_app.command("hints")
 @taking(ask=watched)
 def hints_command(ask: Ask, schedule_id: ScheduleId) -> None:
     """Show the live hints of an adaptive schedule, and what it does next.
@@ -200,7 +202,7 @@ def hints_command(ask: Ask, schedule_id: ScheduleId) -> None:
     ask.show(lambda home: home.hints(schedule_id), views.outlook)
 
 
-@schedules_app.command("clear-hints")
+@operating_app.command("clear-hints")
 @taking(change=changing, ask=asked)
 def clear_hints_command(ask: Ask, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
     """Take back all hints: the schedule goes back to its baseline.
@@ -210,7 +212,7 @@ def clear_hints_command(ask: Ask, change: Fields, schedule_id: ScheduleId, reaso
     ask.show(lambda home: home.clear_hints(schedule_id, **given(reason=reason), **change), views.outlook)
 
 
-@schedules_app.command("reset-failures")
+@operating_app.command("reset-failures")
 @taking(change=changing, ask=asked)
 def reset_failures_command(ask: Ask, change: Fields, schedule_id: ScheduleId) -> None:
     """Forget the failures in a row, and the back-off that they caused.
@@ -223,7 +225,7 @@ def reset_failures_command(ask: Ask, change: Fields, schedule_id: ScheduleId) ->
     )
 
 
-@schedules_app.command("runs")
+@operating_app.command("runs")
 @taking(ask=watched)
 def runs_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
@@ -241,7 +243,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
 
 
-@schedules_app.command("spans")
+@operating_app.command("spans")
 @taking(ask=asked)
 def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
@@ -251,7 +253,7 @@ def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> Non
     ask.show(lambda home: home.spans(schedule_id, **given(limit=limit)), views.span_list)
 
 
-@schedules_app.command("verify")
+@operating_app.command("verify")
 @taking(ask=asked)
 def verify_schedule_command(
     ask: Ask,

@@ -26,14 +26,11 @@ NOBODY = "no engine is alive here: the backfill is recorded, and begins when one
 @contextmanager
 def bar(text: str, total: int) -> Iterator[Callable[[int], None]]:
     """Give what moves a bar to a number of steps done."""
-    out = render.console(stderr=True)
-    if not out.is_terminal:
-        yield lambda done: None
-        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    out = render.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=out, transient=True) as shown:
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as shown:
         task = shown.add_task(text, total=total)
         yield lambda done: shown.update(task, completed=done)
 

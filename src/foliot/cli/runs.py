@@ -94,4 +94,6 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
 
 
 def _state(found: Run) -> None:
-    render.note(f"run {found.run_id} of {found.schedule_id}: {found.state}{f' ({why})' if (why := found.reason) else ''}")
+    render.note(
+        f"run {found.run_id} of {found.schedule_id}: {found.state}{f' ({why})' if (why := found.reason) else ''}"
+    )

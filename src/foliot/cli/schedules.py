@@ -43,9 +43,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: foliot schedules list --label team=a --watch 5
     """
-    asked_for = given(
-        state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
-    )
+    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after)
     ask.show(lambda home: home.list_schedules(**asked_for), views.schedule_list)
 
 

@@ -63,5 +63,3 @@ def every_schedule(home: Home) -> Iterator[Schedule]:
         if page.next_page is None:
             return
         after = page.next_page
-
-

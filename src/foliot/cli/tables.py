@@ -124,7 +124,8 @@ def moment(when: datetime | None, present: datetime) -> str:
 
 def length(seconds: float) -> str:
     """Return a duration in its two largest units."""
-    left, parts = int(seconds), []
+    left = int(seconds)
+    parts: list[str] = []
     for size, unit in _UNITS:
         if left >= size or (parts and len(parts) < 2):
             parts.append(f"{left // size}{unit}" if left >= size else "")

@@ -65,9 +65,7 @@ def frame(found: Survey, width: int, rows: int) -> Group:
 
 
 def _summary(found: Survey) -> Text:
-    states = {
-        state: sum(each.state == state for each in found.schedules) for state in ("active", "paused", "damaged")
-    }
+    states = {state: sum(each.state == state for each in found.schedules) for state in ("active", "paused", "damaged")}
     told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count) or "no schedules"
     more = "" if found.is_whole else " (of the first ones)"
     flying = sum(each.in_flight for each in found.schedules)

@@ -67,7 +67,7 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     end: End = None,
     retention: Retention = None,
 ) -> None:
-    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 2 if there is nothing to verify.
+    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 3 if there is nothing to verify.
 
     Nothing is written, and a store is neither created nor migrated.
 

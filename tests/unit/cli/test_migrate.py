@@ -178,7 +178,7 @@ def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
 
 def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate: Run) -> None:
     result = migrate("status", "--store", "postgresql://me:hush@127.0.0.1:1/x")
-    assert (result.code, result.out) == (2, "")
+    assert (result.code, result.out) == (6, "")
     assert result.err.count("\n") == 1
     assert "hush" not in result.err
 
