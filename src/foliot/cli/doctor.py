@@ -142,8 +142,9 @@ def _zones(found: Survey) -> Check:
 def _instances(found: Survey) -> Iterator[Check]:
     alive = [each for each in found.instances if each.alive]
     engines = [each for each in alive if each.kind == "engine"]
+    workers = [each for each in alive if each.kind != "engine"]
     if engines:
-        yield Check("instances", OK, f"{len(engines)} engines and {len(alive) - len(engines)} workers are alive")
+        yield Check("instances", OK, f"{_counted(engines, 'engine')} alive, {_counted(workers, 'worker')}")
     else:
         state = BAD if any(each.next_run_at for each in found.schedules) else WARN
         yield Check(
@@ -212,8 +213,8 @@ def _paused(found: Survey, present: datetime) -> Check:
     if forgotten:
         told = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
         return Check("paused", WARN, told, "'foliot schedules resume' or 'delete'")
-    paused = sum(each.state == ScheduleState.PAUSED for each in found.schedules)
-    return Check("paused", OK, f"{paused} schedules are paused, none forgotten")
+    paused = [each for each in found.schedules if each.state == ScheduleState.PAUSED]
+    return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
 
 
 def _damage(found: Survey) -> Check:

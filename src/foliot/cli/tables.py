@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from foliot.cli import render
@@ -14,6 +14,8 @@ from foliot.cli.events import shortened, wrapped
 from foliot.clock import SystemClock
 
 GAP = "  "
+ENOUGH = 30
+"""How much of a long name must be seen before there is room for another column."""
 STYLES = {
     "active": "green",
     "paused": "yellow",
@@ -42,11 +44,15 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class Column(NamedTuple):
-    """A column: its head, how narrow it may get, and whether it is only there where there is room for it."""
+    """A column: its head, how narrow it may get, and whether it is only there where there is room for it.
+
+    A name gives way in the middle, because its ends tell most names apart; prose gives way at its end.
+    """
 
     head: str
     least: int | None = None
     extra: bool = False
+    prose: bool = False
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -68,7 +74,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: 
     for row in cells:
         line = Text()
         for number, width in zip(shown, widths, strict=True):
-            cell = shortened(row[number], width)
+            cell = (_cut if columns[number].prose else shortened)(row[number], width)
             line.append(cell, STYLES.get(cell, "none")).append(" " * (width - cell_len(cell)) + GAP)
         line.rstrip()
         lines.append(line)
@@ -140,14 +146,22 @@ def one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
 def _shown(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> list[int]:
-    """The numbers of the columns that are there: the extra ones only while all fit as they are."""
+    """The numbers of the columns that are there: the extra ones only while there is enough room for all."""
     if room is None:
         return list(range(len(columns)))
+    enough = [
+        width if column.least is None else min(width, max(column.least, ENOUGH))
+        for column, width in zip(columns, natural, strict=True)
+    ]
     extra = [number for number, column in enumerate(columns) if column.extra]
     shown = [number for number, column in enumerate(columns) if not column.extra]
     for number in extra:
-        if _total([natural[each] for each in [*shown, number]]) > room:
+        if _total([enough[each] for each in [*shown, number]]) > room:
             break
         shown.append(number)
     return sorted(shown)

@@ -77,7 +77,7 @@ def _next(found: Survey, width: int, rows: int) -> list[Text]:
     present = now()
     coming = [(each.next_fire_at, each) for each in found.schedules if each.next_fire_at is not None]
     coming.sort(key=lambda pair: (pair[0], pair[1].schedule_id))
-    columns = (Column("in"), Column("at"), Column("schedule", 16), Column("when", 10))
+    columns = (Column("in"), Column("at"), Column("schedule", 16), Column("when", 10, prose=True))
     cells = [
         (relative(when, present).removeprefix("in "), absolute(when), each.schedule_id, timing_text(each.definition))
         for when, each in coming[:rows]
@@ -89,7 +89,7 @@ def _running(found: Survey, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("since"), Column("state"), Column("schedule", 16), Column("run", 12), Column("source"))
     cells = [
-        (relative(run.started_at, present), run.state.value, run.schedule_id, run.run_id, run.source)
+        (relative(run.started_at or run.fire_at, present), run.state.value, run.schedule_id, run.run_id, run.source)
         for run in found.running[:rows]
     ]
     return _part(columns, cells, width, "nothing runs")
@@ -97,7 +97,7 @@ def _running(found: Survey, width: int, rows: int) -> list[Text]:
 
 def _recent(found: Survey, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("ended"), Column("state"), Column("took"), Column("schedule", 16), Column("why", 8))
+    columns = (Column("ended"), Column("state"), Column("took"), Column("schedule", 16), Column("why", 8, prose=True))
     cells = [
         (relative(run.finished_at or run.decided_at, present), run.state.value, took(run), run.schedule_id, why(run))
         for run in found.recent[:rows]
@@ -107,7 +107,7 @@ def _recent(found: Survey, width: int, rows: int) -> list[Text]:
 
 def _around(found: Survey, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16))
+    columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     alive = [each for each in found.instances if each.stopped_at is None]
     cells = [
         (each.kind, each.name, "alive" if each.alive else "silent", f"heard of {relative(each.heard_of_at, present)}")

@@ -29,7 +29,7 @@ def schedule_list(page: Page[Schedule]) -> None:
         Column("state"),
         Column("next run"),
         Column(""),
-        Column("when", 10),
+        Column("when", 10, prose=True),
         Column("running", extra=True),
         Column("waiting", extra=True),
         Column("runs", extra=True),
@@ -131,7 +131,7 @@ def run_rows(runs: Sequence[Run]) -> None:
         Column("for"),
         Column("took"),
         Column("source", extra=True),
-        Column("why", 8),
+        Column("why", 8, prose=True),
         Column("schedule", 12, extra=True),
     )
     table(
@@ -215,7 +215,13 @@ def span_list(found: Sequence[SpanRecord]) -> None:
     if not found:
         render.note("no ticks were dropped")
         return
-    columns = (Column("after"), Column("until"), Column("ticks"), Column("reason", 8), Column("decided", extra=True))
+    columns = (
+        Column("after"),
+        Column("until"),
+        Column("ticks"),
+        Column("reason", 8, prose=True),
+        Column("decided", extra=True),
+    )
     table(
         columns,
         [
@@ -236,9 +242,9 @@ def change_list(page: Page[Change]) -> None:
         Column("", extra=True),
         Column("who", 8),
         Column("did"),
-        Column("schedule", 10),
+        Column("schedule", 10, extra=True),
         Column("version", extra=True),
-        Column("what", 12),
+        Column("what", 12, prose=True),
     )
     table(
         columns,
@@ -260,7 +266,13 @@ def change_list(page: Page[Change]) -> None:
 
 def version_list(found: Sequence[Version]) -> None:
     """Print the versions of a schedule."""
-    columns = (Column("version"), Column("created"), Column("by", 8), Column("when", 10), Column("runs", extra=True))
+    columns = (
+        Column("version"),
+        Column("created"),
+        Column("by", 8),
+        Column("when", 10, prose=True),
+        Column("runs", extra=True),
+    )
     table(
         columns,
         [
@@ -353,7 +365,8 @@ def took(run: Run) -> str:
 
 def why(run: Run) -> str:
     """Return what there is to say about a run's state."""
-    return run.error or run.reason or run.moved or ""
+    told = run.error or run.reason or run.moved or ""
+    return told.partition("\n")[0]
 
 
 def more(page: str | None, option: str) -> None:
