@@ -39,7 +39,7 @@ def survey(home: Home) -> Survey:
     found = tuple(islice(every_schedule(home), MOST_SCHEDULES + 1))
     schedules = found[:MOST_SCHEDULES]
     busy = sorted((each for each in schedules if each.in_flight), key=lambda each: -each.in_flight)
-    latest = sorted((each for each in schedules if each.counters.starts), key=lambda each: each.cursor, reverse=True)
+    latest = sorted(schedules, key=lambda each: each.cursor, reverse=True)
     names = dict.fromkeys(each.schedule_id for each in [*busy[:MOST_ASKED], *latest[:MOST_ASKED]])
     runs = [run for name in names for run in home.runs(name, limit=FEW_RUNS).items]
     running = [run for name in [each.schedule_id for each in busy[:MOST_ASKED]] for run in home.describe(name).running]

@@ -16,6 +16,7 @@ import pytest
 
 from foliot import SyncFoliot
 from foliot.cli import tables
+from foliot.clock import SystemClock
 from foliot.testing.clock import ManualClock
 from tests.conformance.api.commandline import run
 
@@ -78,7 +79,7 @@ def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found(
         foliot.trigger("a")
         foliot.create("b", cron="@daily", function="tasks:a", paused=True)
     change(f"UPDATE schedules SET paused_ms = paused_ms - {40 * DAY_MS} WHERE schedule_id = 'b'")
-    change(f"UPDATE runs SET fire_ms = fire_ms - {DAY_MS}")
+    change(f"UPDATE schedule_runs SET fire_ms = fire_ms - {DAY_MS}")
     code, found = checks()
     assert code == 1
     assert found["queues"] == ("bad", "runs wait in nowhere, which nobody serves")
@@ -92,7 +93,7 @@ def test_a_clock_that_differs_from_the_store_s_is_told(
 ) -> None:
     with SyncFoliot(engine=False):
         pass
-    off = tables.SystemClock().now() + seconds
+    off = SystemClock().now() + seconds
     monkeypatch.setattr(tables, "SystemClock", lambda: ManualClock(off))
     assert checks()[1]["clock"][0] == state
 

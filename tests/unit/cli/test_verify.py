@@ -186,7 +186,7 @@ def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, ver
 
 
 def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, schedules: None) -> None:
-    assert verify("--schedule", "x") == Result(3, "", "foliot: there is no schedule 'x'\n")
+    assert verify("--schedule", "x") == Result(3, "", "foliot: there is no schedule 'x' in namespace 'default'\n")
 
 
 def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
