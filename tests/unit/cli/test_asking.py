@@ -98,7 +98,7 @@ def test_a_definition_from_a_file_is_replaced_by_options_and_by_what_is_set(name
 def test_a_definition_comes_from_standard_input_too(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     made = read("schedules", "put", "a", "--file", "-", "--tz", "Europe/Berlin")
-    assert made["definition"]["spec"] == {"cron": ["@daily"], "timezone": "Europe/Berlin"}  # type: ignore[index]  # JSON
+    assert made["definition"]["spec"] == {"cron": ["@daily"], "timezone": "Europe/Berlin"}  # type: ignore[index]  # it is parsed JSON
 
 
 def test_what_get_shows_can_be_put_again() -> None:
