@@ -9,8 +9,6 @@ import pytest
 
 from foliot.cli.asking import KEY, STORE, URL
 from foliot.configuration import load
-from foliot.methods import SyncMethods
-from foliot.store.base import Store
 from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.commandline import CommandLine, run
 from tests.conformance.api.kit import Direct, Served, desk_of
@@ -57,9 +55,8 @@ def test_keys_are_made_listed_and_revoked_over_a_service(guarded: tuple[str, Dir
     assert made.secret not in shown.out
 
 
-def test_pages_go_on_where_the_last_one_ended(door: SyncMethods, store: Store) -> None:
-    if not isinstance(door, CommandLine):
-        pytest.skip("the other doors' pages are tested where they are")
+def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
+    door = CommandLine("--url", url)
     for number in range(5):
         door.create(f"s{number}", cron="@daily", function="tasks:a")
     first = door.list_schedules(limit=3)

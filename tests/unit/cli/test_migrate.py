@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -188,6 +189,14 @@ def test_a_query_string_is_not_part_of_a_file_s_name(migrate: Run, url: str, fil
     """Whoever asked for ``?mode=ro`` got a new file that was called so."""
     assert migrate(command, "--store", f"{url}?mode=ro").code == 2
     assert list(file.parent.iterdir()) == []
+
+
+def test_machines_are_told_what_was_applied_and_what_is_missing(migrate: Run, url: str) -> None:
+    before = json.loads(migrate("status", "--store", url, "--json").out)
+    assert {each["applied"] for each in before} == {False}
+    done = json.loads(migrate("up", "--store", url, "--json").out)
+    assert len(done["applied"]) == len(before)
+    assert json.loads(migrate("up", "--store", url, "--json").out) == {"applied": []}
 
 
 def test_a_number_sign_is_part_of_a_file_s_name(migrate: Run, url: str, file: Path) -> None:

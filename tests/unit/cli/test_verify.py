@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import sys
@@ -221,6 +222,15 @@ def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: 
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"foliot: {file} is not a Foliot store")
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+
+
+def test_machines_are_told_how_much_was_checked_and_what_is_wrong(verify: Run, schedules: None, file: Path) -> None:
+    whole = json.loads(verify("--json").out)
+    assert (whole["schedules"], whole["wrong"], whole["problems"]) == (3, 0, [])
+    damage(file, "b")
+    result = verify("--json")
+    found = json.loads(result.out)
+    assert (result.code, found["wrong"], [each["schedule_id"] for each in found["problems"]]) == (1, 1, ["b"])
 
 
 def test_many_problems_are_counted_by_kind() -> None:
