@@ -9,6 +9,18 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from foliot.errors import (
+    Conflict,
+    FoliotError,
+    Forbidden,
+    InvalidInput,
+    LaunchError,
+    LimitExceeded,
+    NotFound,
+    StoreError,
+    StoreUnavailable,
+    Unauthenticated,
+)
 from foliot.model.plain import Forms, from_plain, to_plain
 from foliot.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from foliot.model.schedule import Action, Definition
@@ -25,6 +37,20 @@ CHOICES = {
 }
 WINDOW = "catchup_window"
 """How a document names ``catchup_window_s``: it may be any duration there."""
+STATUS: dict[type[FoliotError], int] = {
+    InvalidInput: 400,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    LimitExceeded: 422,
+    LaunchError: 502,
+    StoreError: 500,
+    StoreUnavailable: 503,
+}
+"""The status of each branch of the error tree; the nearest ancestor counts."""
+DETAILS = ("field", "problem", "position", "expected", "hint", "text", "given", "token")
+"""What some errors know besides their message."""
 
 
 def encode(value: Any) -> Any:
@@ -35,6 +61,22 @@ def encode(value: Any) -> Any:
 def decode(kind: type[T], data: Any) -> T:
     """Return the answer that :func:`encode` made the data of."""
     return from_plain(kind, data, FORMS)
+
+
+def encode_error(error: FoliotError) -> dict[str, Any]:
+    """Return an error as the problem that every door tells of."""
+    more = {name: value for name in DETAILS if (value := getattr(error, name, None)) is not None}
+    return {**problem_document(status_of(error), error.code, str(error)), "retryable": error.retryable, **more}
+
+
+def problem_document(status: int, code: str, detail: str) -> dict[str, Any]:
+    """Return what every problem says."""
+    return {"status": status, "code": code, "title": code.replace("_", " "), "detail": detail}
+
+
+def status_of(error: FoliotError) -> int:
+    """Return the status of an error."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
 def definition_document(definition: Definition) -> dict[str, Any]:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from foliot.cli import render
-from foliot.cli.options import Config
-
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+from foliot.cli.options import Config, Json
 
 
-def config_command(config: Config = None, as_json: AsJson = False) -> None:
+def config_command(config: Config = None, as_json: Json = False) -> None:
     """Show every setting, its value, and where that came from: default, file, environment.
 
     Example: foliot config --config production.toml

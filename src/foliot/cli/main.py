@@ -1,12 +1,14 @@
 """The ``foliot`` command.
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
-``verify``); 2 the input or the store is wrong or empty, and one line on standard error says what and where; 130
-interrupted.
+``verify``, ``doctor``); 2 the input or the store is wrong; 3 there is no such thing; 4 it conflicts with what is
+stored; 5 whoever asks may not; 6 nobody answers just now; 130 interrupted.  One line on standard error says what is
+wrong and what to do; with ``--json`` it is a problem as a service would answer with.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -17,18 +19,43 @@ from typer.exceptions import Abort, TyperException
 from foliot.authoring import TZDATA_VERSION
 from foliot.cli import render
 from foliot.cli.config import config_command
+from foliot.cli.doctor import doctor_command
 from foliot.cli.keys import keys_app
 from foliot.cli.migrate import migrate_app
 from foliot.cli.notify import notify_app
+from foliot.cli.operating import operating_app
+from foliot.cli.others import audit_command, calendars_app, instances_app, queues_app
+from foliot.cli.runs import runs_app
+from foliot.cli.schedules import schedules_app
 from foliot.cli.serve import serve_command
 from foliot.cli.spec import explain_command, lint_command, next_command
+from foliot.cli.top import top_command
 from foliot.cli.verify import verify_command
 from foliot.cli.worker import worker_command
-from foliot.errors import FoliotError
+from foliot.cli.workflows import workflows_app
+from foliot.errors import (
+    Conflict,
+    FoliotError,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StoreUnavailable,
+    Unauthenticated,
+)
 from foliot.stopping import INTERRUPTED
 
 WRONG_INPUT = 2
+EXIT_CODES: dict[type[FoliotError], int] = {
+    FoliotError: WRONG_INPUT,
+    NotFound: 3,
+    Conflict: 4,
+    Unauthenticated: 5,
+    Forbidden: 5,
+    StoreUnavailable: 6,
+}
+"""The exit code of each branch of the error tree; the nearest ancestor counts."""
 RUNNING = "Running"
+MANAGING = "Managing schedules, over a service or straight on a store"
 KEEPING = "Looking after a store"
 WRITING = "Writing specs (no store needed)"
 
@@ -42,6 +69,16 @@ app = typer.Typer(
 )
 app.command("serve", rich_help_panel=RUNNING)(serve_command)
 app.command("worker", rich_help_panel=RUNNING)(worker_command)
+app.command("top", rich_help_panel=RUNNING)(top_command)
+schedules_app.add_typer(operating_app)
+app.add_typer(schedules_app, name="schedules", rich_help_panel=MANAGING)
+app.add_typer(runs_app, name="runs", rich_help_panel=MANAGING)
+app.add_typer(workflows_app, name="workflows", rich_help_panel=MANAGING)
+app.add_typer(calendars_app, name="calendars", rich_help_panel=MANAGING)
+app.add_typer(queues_app, name="queues", rich_help_panel=MANAGING)
+app.add_typer(instances_app, name="instances", rich_help_panel=MANAGING)
+app.command("audit", rich_help_panel=MANAGING)(audit_command)
+app.command("doctor", rich_help_panel=KEEPING)(doctor_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)
 app.add_typer(keys_app, name="keys", rich_help_panel=KEEPING)
 app.add_typer(notify_app, name="notify", rich_help_panel=KEEPING)
@@ -70,13 +107,13 @@ def _root(
 def main() -> None:
     """Run the command; an error that is the user's is one line with a way out, never a traceback."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="foliot", standalone_mode=False)
     except FoliotError as error:
-        render.error_line(str(error))
-        code = WRONG_INPUT
+        _tell(error)
+        code = exit_code(error)
     except TyperException as error:
         if message := error.format_message().rstrip("."):  # without one it has shown the help already
-            render.error_line(f"{message}{' ' if message.endswith('?') else '; '}{_help_hint(error)}")
+            _tell(InvalidInput(f"{message}{' ' if message.endswith('?') else '; '}{_help_hint(error)}"))
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
@@ -84,6 +121,21 @@ def main() -> None:
         render.forget_reader()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def exit_code(error: FoliotError) -> int:
+    """Return the exit code that an error ends a command with."""
+    return next(EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES)
+
+
+def _tell(error: FoliotError) -> None:
+    """Say what is wrong: in one line, or as the problem that a service would answer with."""
+    if "--json" not in sys.argv:
+        render.error_line(str(error))
+        return
+    from foliot.wire import encode_error
+
+    typer.echo(json.dumps(encode_error(error), ensure_ascii=False), err=True)
 
 
 def _help_hint(error: TyperException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from foliot.cli import render
-from foliot.cli.options import DEFAULT_STORE, Store
+from foliot.cli.options import DEFAULT_STORE, Json, Store
 
 migrate_app = typer.Typer(
     help="Bring a store's schema to what this release needs.", no_args_is_help=True, rich_markup_mode="rich"
@@ -13,7 +13,7 @@ migrate_app = typer.Typer(
 
 
 @migrate_app.command("up")
-def up_command(store: Store = DEFAULT_STORE) -> None:
+def up_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     """Run the migrations that are missing; safe to run twice, or by several at once.
 
     Example: foliot migrate up --store postgresql://user:secret@host/name
@@ -22,6 +22,9 @@ def up_command(store: Store = DEFAULT_STORE) -> None:
 
     with open_migrator(store, create=True) as migrator:
         done = migrator.up()
+    if as_json:
+        render.print_json({"applied": list(done)})
+        return
     for name in done:
         render.paragraph(f"applied {name}")
     if not done:
@@ -29,7 +32,7 @@ def up_command(store: Store = DEFAULT_STORE) -> None:
 
 
 @migrate_app.command("status")
-def status_command(store: Store = DEFAULT_STORE) -> None:
+def status_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     """Show which migrations the store has had; nothing is changed.
 
     Example: foliot migrate status --store sqlite:///jobs.db
@@ -39,6 +42,10 @@ def status_command(store: Store = DEFAULT_STORE) -> None:
     with open_migrator(store) as migrator:
         migrator.refuse_newer()
         found = migrator.status()
+    if as_json:
+        named = [{"number": each.number, "name": each.name, "applied": each.applied} for each in found]
+        render.print_json(named)
+        return
     rows = [(f"{each.number:04}", each.name, "applied" if each.applied else "missing") for each in found]
     render.columns([("number", "name", "state"), *rows])
 

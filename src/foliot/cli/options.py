@@ -26,6 +26,7 @@ StoreFlag = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help=f"sqlite:///file.db or postgresql://… ({DEFAULT_STORE})"),
 ]
+Json = Annotated[bool, typer.Option("--json", help="For machines; errors too.")]
 AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Where functions are found (here).")]
 Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file (foliot.toml, if there is one).")

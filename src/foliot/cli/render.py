@@ -58,6 +58,13 @@ def forget_reader() -> None:
     os.close(void)
 
 
+def wipe() -> None:
+    """Begin anew at the top of an empty terminal; a pipe just goes on."""
+    out = console()
+    if out.is_terminal:
+        out.clear()
+
+
 def line(text: str) -> None:
     """Print one line as it is; a narrow terminal wraps it."""
     console().print(Text(text), soft_wrap=True)
@@ -115,9 +122,9 @@ def finding_lines(findings: Sequence[Finding]) -> None:
     out = console()
     for finding in findings:
         head = Text(f"{finding.severity}: ", style=_COLOURS[finding.severity])
-        _wrapped(out, head, f"{finding.message} [{finding.code}]")
+        wrapped(out, head, f"{finding.message} [{finding.code}]", 4)
         if finding.hint:
-            _wrapped(out, Text("  hint: ", style="dim"), finding.hint)
+            wrapped(out, Text("  hint: ", style="dim"), finding.hint, 4)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> None:
@@ -134,15 +141,16 @@ def paragraph(text: str) -> None:
     out = console()
     for line in text.splitlines():
         bullet = "- " if line.startswith("- ") else ""
-        _wrapped(out, Text(bullet), line.removeprefix("- "))
+        wrapped(out, Text(bullet), line.removeprefix("- "), len(bullet))
 
 
-def _wrapped(out: Console, head: Text, body: str) -> None:
+def wrapped(out: Console, head: Text, body: str, indent: int) -> None:
+    """Print a text behind its head; on a terminal, what does not fit goes on below."""
     if not out.is_terminal:
         out.print(head.append(body, style="none"), soft_wrap=True)
         return
-    indent = " " * (len(head.plain) if len(head.plain) <= 2 else 4)
-    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    space = " " * indent
+    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=space, break_on_hyphens=False) or [""]
     first = Text(lines[0])
     first.stylize(head.style, 0, len(head.plain))
     out.print(first)

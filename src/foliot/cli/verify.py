@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from foliot.cli import render
-from foliot.cli.options import DEFAULT_STORE, Store, instant
+from foliot.cli.options import DEFAULT_STORE, Json, Store, instant
 from foliot.errors import InvalidTime, NotFound
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     start: Start = None,
     end: End = None,
     retention: Retention = None,
+    as_json: Json = False,
 ) -> None:
-    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 2 if there is nothing to verify.
+    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 3 if there is nothing to verify.
 
     Nothing is written, and a store is neither created nor migrated.
 
@@ -81,10 +82,13 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     out = render.console()
     with open_proof(store, namespace, retention) as proof, _progress(out) as status:
         checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
-        total = _report(checks, out, status)
+        total = _report(checks, None if as_json else out, status)
     if not total.schedules:
         raise NotFound(f"nothing to verify: there is no schedule in namespace {namespace!r}")
-    render.paragraph(summary(total))
+    if as_json:
+        render.print_json(total.plain())
+    else:
+        render.paragraph(summary(total))
     if total.wrong:
         raise typer.Exit(1)
 
@@ -95,6 +99,7 @@ class Total:
     def __init__(self) -> None:
         """Begin with nothing."""
         self.schedules = self.ticks = self.wrong = self.unchecked = 0
+        self.problems: list[Verification] = []
 
     def add(self, found: Verification) -> None:
         """Count one schedule."""
@@ -102,6 +107,13 @@ class Total:
         self.ticks += found.ticks
         self.wrong += not found.ok
         self.unchecked += found.unchecked > 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return it all as JSON-ready data; ``problems`` are the schedules that have some."""
+        from foliot.wire import encode
+
+        counted = {name: getattr(self, name) for name in ("schedules", "ticks", "wrong", "unchecked")}
+        return {**counted, "problems": encode(self.problems)}
 
 
 def summary(total: Total) -> str:
@@ -129,13 +141,15 @@ def problem_line(found: Verification) -> str:
     return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
 
 
-def _report(checks: Iterable[Verification], out: Console, status: Status | None) -> Total:
-    """Print a line for each schedule with problems as it is found; return how much was checked."""
+def _report(checks: Iterable[Verification], out: Console | None, status: Status | None) -> Total:
+    """Print a line for each schedule with problems as it is found, or keep it; return how much was checked."""
     total = Total()
     for found in checks:
         total.add(found)
-        if not found.ok:
+        if not found.ok and out is not None:
             out.print(problem_line(found), soft_wrap=not out.is_terminal, markup=False)
+        elif not found.ok:
+            total.problems.append(found)
         if status is not None:
             status.update(f"checked {_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')} …")
     return total

@@ -114,8 +114,13 @@ class Engine:
         self.probe.tally.gauges.update(
             runs_active=lambda: len(self.launching.active), clock_skew_seconds=lambda: self.instance.skew_ms / 1000
         )
-        self._keeping = Keeping(
-            store,
+        self._keeping = self._keeper()
+        self._replanning = ReplanLoop(store, Replanning(self.instance), self._failed, self._stopping)
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def _keeper(self) -> Keeping:
+        return Keeping(
+            self._store,
             self.instance,
             self.launching,
             self._membership,
@@ -125,8 +130,6 @@ class Engine:
             failed=self._failed,
             stopping=self._stopping,
         )
-        self._replanning = ReplanLoop(store, Replanning(self.instance), self._failed, self._stopping)
-        self._unsubscribe: Callable[[], None] = lambda: None
 
     # --- life -----------------------------------------------------------------------------------------------------
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from foliot import wiring
 from foliot.client import Client
 from foliot.methods import SyncMethods
 from foliot.store.base import Store
 from foliot.store.postgres.driver import PostgresStore
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
+from tests.conformance.api.commandline import CommandLine
 from tests.conformance.api.kit import Blocking, Direct, Http, desk_of, serving
 from tests.conformance.operations.kit import BEGIN
 
@@ -45,12 +49,33 @@ def http(url: str) -> Iterator[Http]:
     asking.close()
 
 
-@pytest.fixture(params=["client", "async_client"])
-def door(request: pytest.FixtureRequest, url: str) -> Iterator[SyncMethods]:
-    """A door to the service."""
-    made = Client(url) if request.param == "client" else Blocking(url)
+@pytest.fixture(params=["client", "async_client", "command_line", "command_line_on_a_store"])
+def door(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
+    """A door to the service, or to its store."""
+    made: Client | Blocking | CommandLine
+    if request.param == "command_line_on_a_store":
+        made = CommandLine("--store", request.getfixturevalue("store_url"))
+    else:
+        url = request.getfixturevalue("url")
+        made = {"client": Client, "async_client": Blocking}.get(request.param, partial(CommandLine, "--url"))(url)
     yield made
     made.close()
+
+
+@pytest.fixture
+def store_url(
+    request: pytest.FixtureRequest,
+    store: Store,
+    clock: ManualClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """Where a store is that every command opens anew; its time stands still."""
+    monkeypatch.setattr(wiring, "open_store", partial(wiring.open_store, clock=clock))
+    if isinstance(store, PostgresStore):
+        found: str = request.getfixturevalue("migrated_url")
+        return found
+    return f"sqlite:///{tmp_path / 'foliot.db'}"
 
 
 @pytest.fixture

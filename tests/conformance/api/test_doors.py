@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from foliot.methods import SyncMethods, _Sync
+from tests.conformance.api.commandline import UNSAYABLE, CommandLine
 from tests.conformance.api.stories import STORIES, told
 
 
 @pytest.mark.parametrize("title", STORIES)
 def test_every_door_answers_alike(door: SyncMethods, direct: SyncMethods, title: str) -> None:
-    for line, here, there in zip(STORIES[title], told(direct, STORIES[title]), told(door, STORIES[title]), strict=True):
+    story = [each for each in STORIES[title] if not (isinstance(door, CommandLine) and each in UNSAYABLE)]
+    for line, here, there in zip(story, told(direct, story), told(door, story), strict=True):
         assert there == here, line
 
 

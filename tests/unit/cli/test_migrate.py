@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -178,7 +179,7 @@ def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
 
 def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate: Run) -> None:
     result = migrate("status", "--store", "postgresql://me:hush@127.0.0.1:1/x")
-    assert (result.code, result.out) == (2, "")
+    assert (result.code, result.out) == (6, "")
     assert result.err.count("\n") == 1
     assert "hush" not in result.err
 
@@ -188,6 +189,14 @@ def test_a_query_string_is_not_part_of_a_file_s_name(migrate: Run, url: str, fil
     """Whoever asked for ``?mode=ro`` got a new file that was called so."""
     assert migrate(command, "--store", f"{url}?mode=ro").code == 2
     assert list(file.parent.iterdir()) == []
+
+
+def test_machines_are_told_what_was_applied_and_what_is_missing(migrate: Run, url: str) -> None:
+    before = json.loads(migrate("status", "--store", url, "--json").out)
+    assert {each["applied"] for each in before} == {False}
+    done = json.loads(migrate("up", "--store", url, "--json").out)
+    assert len(done["applied"]) == len(before)
+    assert json.loads(migrate("up", "--store", url, "--json").out) == {"applied": []}
 
 
 def test_a_number_sign_is_part_of_a_file_s_name(migrate: Run, url: str, file: Path) -> None:

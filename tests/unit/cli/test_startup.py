@@ -14,8 +14,14 @@ LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules]
 NEXT = "import sys; sys.argv = ['foliot', 'next', '@daily', '-n', '1']; from foliot.cli.main import main"
 
 
+HELP = "import sys; sys.argv = ['foliot', '--help']; from foliot.cli.main import main"
+LEAVING = "\ntry: main()\nexcept SystemExit: pass"
+
+
 @pytest.mark.parametrize(
-    "code", ["import foliot", f"{NEXT}\ntry: main()\nexcept SystemExit: pass"], ids=["import foliot", "foliot next"]
+    "code",
+    ["import foliot", f"{NEXT}{LEAVING}", f"{HELP}{LEAVING}"],
+    ids=["import foliot", "foliot next", "foliot --help"],
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:
     result = subprocess.run(

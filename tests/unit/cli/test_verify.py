@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import sys
@@ -82,7 +83,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
 def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
     """A mistyped name was answered by: each accounted for."""
     told = "foliot: nothing to verify: there is no schedule in namespace 'other'\n"
-    assert verify("--namespace", "other") == Result(2, "", told)
+    assert verify("--namespace", "other") == Result(3, "", told)
 
 
 def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, file: Path) -> None:
@@ -165,7 +166,6 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--schedule", "x"), "there is no schedule 'x'"),
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
         (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' lies outside the years 1 to 9999"),
@@ -184,6 +184,10 @@ def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, ver
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"foliot: {told}")
     assert result.err.count("\n") == 1
+
+
+def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, schedules: None) -> None:
+    assert verify("--schedule", "x") == Result(3, "", "foliot: there is no schedule 'x' in namespace 'default'\n")
 
 
 def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
@@ -218,6 +222,15 @@ def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: 
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"foliot: {file} is not a Foliot store")
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+
+
+def test_machines_are_told_how_much_was_checked_and_what_is_wrong(verify: Run, schedules: None, file: Path) -> None:
+    whole = json.loads(verify("--json").out)
+    assert (whole["schedules"], whole["wrong"], whole["problems"]) == (3, 0, [])
+    damage(file, "b")
+    result = verify("--json")
+    found = json.loads(result.out)
+    assert (result.code, found["wrong"], [each["schedule_id"] for each in found["problems"]]) == (1, 1, ["b"])
 
 
 def test_many_problems_are_counted_by_kind() -> None:

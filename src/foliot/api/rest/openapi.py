@@ -9,12 +9,13 @@ from typing import Any
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from foliot.api.rest.documents import SCHEDULE_DOCUMENT, SPEC_FIELDS
 from foliot.api.rest.examples import BODIES, BODIES_BY_PATH, PARAMETERS
-from foliot.api.rest.problems import DETAILS, MEDIA_TYPE
+from foliot.api.rest.problems import MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
 from foliot.operations.preview import preview_for
 from foliot.operations.service import ALIASES, upsert_schedule
+from foliot.wire import DETAILS
 
 ERRORS = {
     400: ("Invalid", "Something in the request cannot be right; the field is named."),

@@ -8,36 +8,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from foliot.errors import (
-    Conflict,
-    FoliotError,
-    Forbidden,
-    InvalidInput,
-    LaunchError,
-    LimitExceeded,
-    NotFound,
-    StaleToken,
-    StoreError,
-    StoreUnavailable,
-    Unauthenticated,
-)
+from foliot import wire
+from foliot.errors import FoliotError, StaleToken
 
 MEDIA_TYPE = "application/problem+json"
-STATUS: dict[type[FoliotError], int] = {
-    InvalidInput: 400,
-    Unauthenticated: 401,
-    Forbidden: 403,
-    NotFound: 404,
-    Conflict: 409,
-    LimitExceeded: 422,
-    LaunchError: 502,
-    StoreError: 500,
-    StoreUnavailable: 503,
-}
-"""The status of each branch of the error tree; the nearest ancestor counts."""
 PRECONDITION_FAILED = 412
-DETAILS = ("field", "problem", "position", "expected", "hint", "text", "given", "token")
-"""What some errors know besides their message."""
 REFUSED = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type"}
 
 
@@ -45,12 +20,12 @@ def status_of(error: FoliotError, request: Request | None = None) -> int:
     """Return the status of an error; a token that came as ``If-Match`` is a precondition."""
     if isinstance(error, StaleToken) and request is not None and "if-match" in request.headers:
         return PRECONDITION_FAILED
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    return wire.status_of(error)
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return an answer that says what is wrong."""
-    body = {"status": status, "code": code, "title": code.replace("_", " "), "detail": detail, **more}
+    body = {**wire.problem_document(status, code, detail), **more}
     headers = {"Retry-After": "1"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
 
@@ -58,8 +33,7 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Answer what Foliot itself raises."""
     assert isinstance(error, FoliotError)
-    more = {name: value for name in DETAILS if (value := getattr(error, name, None)) is not None}
-    return problem(status_of(error, request), error.code, str(error), retryable=error.retryable, **more)
+    return problem(**{**wire.encode_error(error), "status": status_of(error, request)})
 
 
 async def answer_refusal(_request: Request, error: Exception) -> JSONResponse:

@@ -1,0 +1,64 @@
+"""The command line before a service that wants keys, and commands that are no operation of a story."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from foliot.cli.asking import KEY, STORE, URL
+from foliot.configuration import load
+from foliot.store.sqlite.driver import SqliteStore
+from tests.conformance.api.commandline import CommandLine, run
+from tests.conformance.api.kit import Direct, Served, desk_of
+
+DAILY = ("--cron", "@daily", "--function", "tasks:report")
+
+
+@pytest.fixture
+def guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Direct]]:
+    """A service that wants keys, and its desk."""
+    for name in (URL, KEY, STORE):
+        monkeypatch.delenv(name, raising=False)
+    store = SqliteStore()
+    desk = desk_of(store)
+    served = Served(desk, load({}, {"auth": "required"}))
+    yield served.url, Direct(desk)
+    served.close()
+    store.close()
+
+
+def test_a_key_from_the_environment_opens_and_without_one_it_is_exit_code_5(
+    guarded: tuple[str, Direct], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, direct = guarded
+    monkeypatch.setenv(URL, url)
+    nobody = run(["schedules", "list", "--json"])
+    assert (nobody.code, json.loads(nobody.err)["code"]) == (5, "unauthenticated")
+    monkeypatch.setenv(KEY, direct.create_key("ci", role="reader").secret)
+    assert run(["schedules", "list", "--json"]).code == 0
+    reader = run(["schedules", "create", "report", *DAILY, "--json"])
+    assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
+
+
+def test_keys_are_made_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
+    url, direct = guarded
+    where = ("--url", url, "--key", direct.create_key("root", role="admin").secret)
+    door = CommandLine(*where)
+    made = door.create_key("ci", role="editor", expires_at="2099-01-01T00:00:00+00:00")
+    assert run(["schedules", "create", "report", *DAILY, "--url", url, "--key", made.secret]).code == 0
+    assert [key.name for key in door.list_keys().items if key.key_id == made.key.key_id] == ["ci"]
+    assert door.revoke_key(made.key.key_id) is True
+    shown = run(["keys", "list", *where])
+    assert "revoked" in shown.out
+    assert made.secret not in shown.out
+
+
+def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
+    door = CommandLine("--url", url)
+    for number in range(5):
+        door.create(f"s{number}", cron="@daily", function="tasks:a")
+    first = door.list_schedules(limit=3)
+    rest = door.list_schedules(limit=3, after=first.next_page)
+    assert [each.schedule_id for page in (first, rest) for each in page.items] == [f"s{number}" for number in range(5)]

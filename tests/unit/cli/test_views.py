@@ -1,0 +1,105 @@
+"""Every view at 80 columns, with names that are too long for it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from foliot import SyncFoliot
+from foliot.cli import others, render, top, views
+from foliot.cli.surveying import survey
+from foliot.errors import FoliotError
+
+LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south-east"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A store with one of everything, each with a long name."""
+    path: Path = tmp_path_factory.mktemp("views") / "foliot.db"
+    with SyncFoliot(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as foliot:
+        foliot.create(
+            LONG,
+            intervals="1m",
+            function="tasks_of_the_department_of_long_names:nightly_warehouse_mirror",
+            adaptive=True,
+            description="a long description " * 10,
+            labels={"team": LONG},
+            payload={"text": LONG * 3},
+        )
+        foliot.create("other", cron="*/5 9-17 1-7,15-21 JAN-JUN MON-FRI", function="tasks:a")
+        foliot.pause(LONG, note="a long note " * 10, until="2099-01-01T00:00:00Z")
+        foliot.hint(LONG, interval_ms=120_000, reason="a long reason " * 10)
+        foliot.trigger(LONG)
+        foliot.cancel_run(foliot.runs(LONG).items[0].run_id)
+        foliot.trigger(LONG, overlap="skip")
+        foliot.backfill("other", "2026-01-05T00:00:00Z", "2026-01-05T12:00:00Z")
+        foliot.put_calendar({"name": LONG, "dates": ["2026-12-24"] * 1})
+        foliot.put_workflow(LONG, {"function": "tasks:a"})
+        foliot.pause_target(queue=LONG)
+        yield foliot
+
+
+VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
+    "schedules": (lambda home: home.list_schedules(), views.schedule_list),
+    "schedule": (lambda home: home.get(LONG), views.schedule_facts),
+    "description": (lambda home: home.describe(LONG), views.description),
+    "runs": (lambda home: home.runs(LONG), views.run_list),
+    "run": (lambda home: home.runs(LONG).items[0], views.run_facts),
+    "backfills": (lambda home: home.backfills("other"), views.backfill_list),
+    "history": (lambda home: home.history(LONG), views.change_list),
+    "versions": (lambda home: home.versions("other"), views.version_list),
+    "audit": (lambda home: home.history(), views.change_list),
+    "queues": (lambda home: home.list_queues(), others.queue_rows),
+    "instances": (lambda home: home.list_instances(), others.instance_rows),
+    "spans": (lambda home: home.spans(LONG), views.span_list),
+    "verification": (lambda home: home.verify("other"), views.verification),
+}
+
+
+def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) -> list[str]:
+    """What a terminal of that width is sent."""
+    out = io.StringIO()
+    screen = Console(file=out, force_terminal=True, width=width, color_system=None, highlight=False)
+    monkeypatch.setattr(render, "console", lambda *, stderr=False: screen)
+    show()
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", VIEWS)
+def test_no_line_of_a_table_is_wider_than_the_terminal(
+    name: str, width: int, home: SyncFoliot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, people = VIEWS[name]
+    answer = ask(home)
+    lines = seen(monkeypatch, width, lambda: people(answer))
+    assert lines
+    notes = ("hint by", "no ", "nobody ")  # sentences, which a terminal wraps by itself
+    assert [line for line in lines if len(line) > width and not line.startswith(notes)] == []
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_frame_of_top_fits(width: int, home: SyncFoliot, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = survey(home)
+    lines = seen(monkeypatch, width, lambda: render.console().print(top.frame(found, width, 5)))
+    assert max(map(len, lines)) <= width
+    assert any("SKIPPED" in line for line in lines)
+
+
+def test_errors_have_an_exit_code_each() -> None:
+    from foliot.cli.main import exit_code
+
+    def kinds(kind: type[FoliotError]) -> list[type[FoliotError]]:
+        return [kind, *(each for below in kind.__subclasses__() for each in kinds(below))]
+
+    codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in kinds(FoliotError)}
+    assert {name for name, code in codes.items() if code == 5} == {"Unauthenticated", "Forbidden"}
+    assert {name for name, code in codes.items() if code == 3} == {"NotFound"}
+    assert {name for name, code in codes.items() if code == 6} == {"StoreUnavailable"}
+    assert set(codes.values()) == {2, 3, 4, 5, 6}
