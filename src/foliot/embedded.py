@@ -32,7 +32,7 @@ from foliot.methods import AsyncMethods, SyncMethods
 from foliot.model.tally import Tally
 from foliot.operations import declared
 from foliot.operations.desk import Desk
-from foliot.operations.drafting import check_name
+from foliot.operations.drafting import check_name, check_namespace
 from foliot.operations.session import Session
 from foliot.remote import RemoteWorker
 from foliot.settings import Settings
@@ -88,10 +88,9 @@ class _Home:
             queues = (REMOTE_QUEUE,) if self._is_remote else ("default",)
         if isinstance(queues, str) or not queues:
             raise InvalidField("queues", f"{queues!r} is not a list of queues; expected such as ('default',)")
-        for field, name in (("namespace", namespace), ("actor", actor), *(("queues", queue) for queue in queues)):
+        for field, name in (("actor", actor), *(("queues", queue) for queue in queues)):
             check_name(field, name, settings or Settings())
-        if "/" in namespace:
-            raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        check_namespace(namespace, settings or Settings())
         if self._is_remote and notifications:
             raise InvalidField("notifications", "a service notifies by itself: say so in its configuration")
         self._url = store

@@ -10,15 +10,15 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from foliot.api.metrics import Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
-from foliot.api.rest.extras import ANSWERS, namespace_of
+from foliot.api.rest.extras import ANSWERS
 from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate
+from foliot.api.rest.hosts import Hosts
 from foliot.api.rest.limits import Limits
 from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
@@ -31,6 +31,7 @@ from foliot.errors import FoliotError, Forbidden, NotFound
 from foliot.model.run import Source
 from foliot.model.schedule import Run, Schedule
 from foliot.operations.desk import Desk
+from foliot.operations.drafting import check_namespace
 from foliot.operations.session import Session
 from foliot.wire import encode
 
@@ -70,7 +71,7 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts), www_redirect=False)
+    app.add_middleware(Hosts, hosts=service.hosts)
     app.add_middleware(Slashes)
     app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)
@@ -95,7 +96,7 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         caller = NOBODY if extra.role is Role.PUBLIC else await service.gate.caller(request)
-        namespace = namespace_of(extra, request, caller)
+        namespace = ANY_NAMESPACE if extra.everywhere else namespace_for(service, request, caller)
         authorise(caller, namespace, extra.role)
         return await reply(service, request, caller, namespace)
 
@@ -105,7 +106,7 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
 def _endpoint(service: Service, route: Route) -> Endpoint:
     async def answer(request: Request) -> Response:
         caller = NOBODY if route.role is Role.PUBLIC else await service.gate.caller(request)
-        namespace = request.query_params.get("namespace") or caller.home
+        namespace = namespace_for(service, request, caller)
         authorise(caller, namespace, route.role)
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
             raise Forbidden("this service is read-only: nothing can be changed through it")
@@ -126,6 +127,12 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         return answered(found, route.status)
 
     return answer
+
+
+def namespace_for(service: Service, request: Request, caller: Caller) -> str:
+    """Return the namespace that a request is about; raises :class:`~foliot.errors.InvalidField`."""
+    named = request.query_params.get("namespace")
+    return check_namespace(named, service.desk.settings) if named else caller.home
 
 
 def called(operation: Callable[..., Any], given: dict[str, Any], session: Session) -> Any:

@@ -12,10 +12,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from foliot.api.metrics import CONTENT_TYPE
 from foliot.api.rest.calendar import feed
-from foliot.api.rest.gate import ANY_NAMESPACE, Caller
+from foliot.api.rest.gate import Caller
 from foliot.api.rest.health import store_problems
 from foliot.api.rest.problems import problem
-from foliot.api.routes import Extra
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
 from foliot.operations.coming import coming
@@ -91,11 +90,6 @@ def _days(text: str | None) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
         raise InvalidField("days", f"{shown(text)}; expected a whole number from 1 to {MOST_DAYS}")
     return int(text)
-
-
-def namespace_of(extra: Extra, request: Request, caller: Caller) -> str:
-    """Return the namespace in which an address needs its role."""
-    return ANY_NAMESPACE if extra.everywhere else request.query_params.get("namespace") or caller.home
 
 
 ANSWERS: dict[str, Answering] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from hashlib import sha256
 from typing import Any
 
 from foliot.api.rest.problems import problem
@@ -20,6 +21,7 @@ HEADERS = (
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 """Tells browsers to come back with TLS only."""
 REMEMBERED = 10_000
+UNKNOWN = 401
 
 
 class Limits:
@@ -31,6 +33,7 @@ class Limits:
         self._max_body_bytes = max_body_bytes
         self._rate = requests_per_s
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._believed: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or refuse it."""
@@ -45,12 +48,30 @@ class Limits:
             return
         if not await self._fits(scope, receive, send):
             return
-        await self._app(scope, _bounded(receive, self._max_body_bytes), send)
+        await self._app(
+            scope, _bounded(receive, self._max_body_bytes), self._noting(scope, send) if self._rate else send
+        )
+
+    def _noting(self, scope: Any, send: Any) -> Any:
+        """Remember a credential that was believed: only such a one has a bucket of its own."""
+        shown = _credential(scope)
+
+        async def noting(message: Any) -> None:
+            if shown and message["type"] == "http.response.start" and message["status"] != UNKNOWN:
+                self._believed[shown] = None
+                if len(self._believed) > REMEMBERED:
+                    self._believed.popitem(last=False)
+            await send(message)
+
+        return noting
 
     def _has_turn(self, scope: Any) -> bool:
-        """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it."""
-        named = {name: value for name, value in scope["headers"] if name == b"authorization"}
-        who = str(named.get(b"authorization") or (scope.get("client") or ("",))[0])
+        """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it.
+
+        Whoever shows what nobody has believed yet shares the bucket of their address: made up, it is worth nothing.
+        """
+        shown = _credential(scope)
+        who = shown if shown in self._believed else str((scope.get("client") or ("",))[0])
         now = asyncio.get_running_loop().time()
         left, since = self._buckets.pop(who, (float(self._rate), now))
         left = min(float(self._rate), left + (now - since) * self._rate)
@@ -66,6 +87,12 @@ class Limits:
         answer = problem(413, "too_large", f"more than {self._max_body_bytes} bytes (max_body_bytes)", retryable=False)
         await answer(scope, receive, send)
         return False
+
+
+def _credential(scope: Any) -> str:
+    """Return a hash of what a request shows, or nothing."""
+    shown = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    return sha256(shown).hexdigest() if shown else ""
 
 
 def _bounded(receive: Any, most: int) -> Any:
