@@ -316,7 +316,7 @@ class Foliot(_Home, AsyncMethods):
         return eventloop.run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping() as state:
+        with stopping(self._settings.shutdown_grace_ms / 1000) as state:
             async with self:
                 await state.asked.wait()
         return state.code or 0
@@ -400,7 +400,10 @@ class SyncFoliot(_Home, SyncMethods):
         return eventloop.run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping() as state, self:  # this loop has nothing to do but to wait for a signal
+        with (
+            stopping(self._settings.shutdown_grace_ms / 1000) as state,
+            self,
+        ):  # this loop has nothing to do but to wait for a signal
             await state.asked.wait()
         return state.code or 0
 

@@ -77,7 +77,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     shown = f"[{host}]" if ":" in host else host
     with_engine = told.get("engine")
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
-    with stopping() as state:
+    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with foliot:
             app = build_service(
                 foliot.desk,

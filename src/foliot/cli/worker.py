@@ -59,7 +59,7 @@ async def _work(foliot: Foliot, told: Configuration, lines: EventLines | JsonLin
     from foliot.wiring import serve_metrics
 
     first = first_line(told.get("store"), tuple(told.get("queues")))
-    with stopping() as state:
+    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with foliot:
             with serve_metrics(foliot.desk, told) as address:
                 if address:

@@ -328,7 +328,7 @@ def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     monkeypatch.setattr(stopping, "leave_now", left.append)
 
     async def run() -> int | None:
-        with stopping.stopping() as state:
+        with stopping.stopping(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
             await asyncio.wait_for(state.asked.wait(), 30)
