@@ -184,9 +184,7 @@ def asked(  # noqa: PLR0913 - each is an option of the command
         raise InvalidInput("--ca, --cert and --cert-key: only for a service at https://…")
     if not service:
         return Ask(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
-    return Ask(
-        service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers)
-    )
+    return Ask(service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers))
 
 
 def _papers(service: str, given: Papers) -> Papers:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 ROWS = 12
 """How many stretches are shown unless somebody says how many; neighbours are added up."""
-COUNTED = ("succeeded", "failed", "skipped", "missed", "ended", "open")
+COUNTED = ("succeeded", "failed", "skipped", "missed", "open", "ended")
+LESS = ("open", "ended")
+"""What a narrow terminal does without."""
 
 Within = Annotated[
     str | None, typer.Option("--for", metavar="DURATION", help="How far ahead: 90s, 2h, 7d (1h).", show_default=False)
@@ -35,7 +37,7 @@ def coming_command(ask: Ask, schedule: OneSchedule = None, within: Within = None
     Example: foliot coming --for 2h
     """
     options = given(schedule_id=schedule, seconds=_seconds(within), limit=limit)
-    ask.show(lambda home: home.coming(**options), _ticks)
+    ask.show(lambda home: home.coming(**options), tick_list)
 
 
 @taking(ask=watched)
@@ -51,7 +53,7 @@ def stats_command(
     Example: foliot stats --for 24h --stretches 24
     """
     options = given(seconds=_seconds(since), stretches=stretches)
-    ask.show(lambda home: home.stats(**options), lambda found: _figures(found, stretches or ROWS))
+    ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
 
 
 def tally_text(found: Tally) -> str:
@@ -65,7 +67,8 @@ def _seconds(text: str | None) -> int | None:
     return None if text is None else parse_duration(text, field="--for")
 
 
-def _ticks(found: Coming) -> None:
+def tick_list(found: Coming) -> None:
+    """Print which ticks are to come."""
     if not found.ticks:
         render.note(f"nothing is to come until {absolute(found.complete_until)}")
         return
@@ -88,7 +91,8 @@ def _ticks(found: Coming) -> None:
         render.note(f"there may be more after {absolute(found.complete_until)}: --limit, or a shorter --for")
 
 
-def _figures(found: Stats, rows: int) -> None:
+def figures(found: Stats, rows: int = ROWS) -> None:
+    """Print figures about a namespace."""
     schedules = found.schedules
     facts(
         [
@@ -100,7 +104,7 @@ def _figures(found: Stats, rows: int) -> None:
     heading("what was decided")
     size = -(-len(found.stretches) // rows)
     groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
-    columns = [Column("since"), *(Column(name) for name in COUNTED), Column("latest start")]
+    columns = [Column("since"), *(Column(name, extra=name in LESS) for name in COUNTED), Column("latest")]
     table(columns, [_row(group) for group in groups])
     if found.complete_since > found.stretches[0].start:
         render.note(f"not everything before {absolute(found.complete_since)} was looked at")
@@ -116,4 +120,4 @@ def _late(found: Sequence[int]) -> str:
     if not found:
         return "-"
     most = max(found)
-    return f"{most / 1000:.3f}s late" if most < 60_000 else f"{length(most / 1000)} late"
+    return f"{most / 1000:.3f}s" if most < 60_000 else length(most / 1000)

@@ -1,9 +1,10 @@
 """The ``foliot`` command.
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
-``verify``, ``doctor``), or could not do it to every schedule that was meant; 2 the input or the store is wrong; 3 there is no such thing; 4 it conflicts with what is
-stored; 5 whoever asks may not; 6 nobody answers just now; 130 interrupted.  One line on standard error says what is
-wrong and what to do; with ``--json`` it is a problem as a service would answer with.
+``verify``, ``doctor``), or was refused for some of the schedules that were meant; 2 the input or the store is wrong;
+3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 130
+interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a problem as a service
+would answer with.
 """
 
 from __future__ import annotations

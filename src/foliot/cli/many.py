@@ -135,9 +135,7 @@ def _paged(  # noqa: PLR0913 - what is asked, and who is told how far it is
     return found
 
 
-def _pages(
-    change: Callable[..., Touched], question: dict[str, Any], paging: dict[str, Any]
-) -> Any:
+def _pages(change: Callable[..., Touched], question: dict[str, Any], paging: dict[str, Any]) -> Any:
     """Yield what each page has come to; a limit is one page."""
     request_id, number = question.get("request_id"), 1
     page = change(**question, **paging)

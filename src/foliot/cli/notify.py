@@ -57,10 +57,11 @@ def list_command(
     Example: foliot notify list --state GIVEN_UP
     """
     options = given(state=state, schedule_id=schedule, limit=limit, before=before)
-    ask.show(lambda home: home.list_notices(**options), _notices)
+    ask.show(lambda home: home.list_notices(**options), notice_list)
 
 
-def _notices(page: Page[Notice]) -> None:
+def notice_list(page: Page[Notice]) -> None:
+    """Print notices."""
     if not page.items:
         render.note("there are no notices; 'foliot notify test NAME' tries a notification")
         return

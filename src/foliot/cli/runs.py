@@ -10,11 +10,10 @@ from foliot.cli import render, views
 from foliot.cli.asking import Ask, Before, Limit, asked, complete_schedules, given, requesting, taking, watched
 from foliot.cli.definition import read_json
 from foliot.cli.operating import TheSource, TheState
+from foliot.cli.surveying import latest_runs
 from foliot.errors import InvalidInput
-from foliot.model.page import Page
 
 if TYPE_CHECKING:
-    from foliot.cli.asking import Home
     from foliot.model.schedule import Run
 
 runs_app = typer.Typer(help="Runs.", no_args_is_help=True, rich_markup_mode="rich")
@@ -22,8 +21,6 @@ runs_app = typer.Typer(help="Runs.", no_args_is_help=True, rich_markup_mode="ric
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 PAGE = 50
 """How many runs are shown unless somebody says how many."""
-MOST_PAGES = 20
-"""How many pages without enough runs are looked at before somebody is told where to go on."""
 
 
 @runs_app.command("list")
@@ -49,19 +46,8 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
         return
     if source is not None:
         raise InvalidInput("--source: only for the runs of one schedule; name it")
-    ask.show(lambda home: _recent(home, options), lambda page: views.run_list(page, of_many=True))
-
-
-def _recent(home: Home, options: dict[str, Any]) -> Page[Run]:
-    """Return a page of the runs of all schedules; what a short page leaves room for comes from those after it."""
-    page = home.recent_runs(**options)
-    for _ in range(MOST_PAGES):
-        missing = options.get("limit", PAGE) - len(page.items)
-        if missing <= 0 or page.next_page is None:
-            break
-        more = home.recent_runs(**{**options, "limit": missing, "before": page.next_page})
-        page = Page(page.items + more.items, more.next_page)
-    return page
+    options.setdefault("limit", PAGE)
+    ask.show(lambda home: latest_runs(home, **options), lambda page: views.run_list(page, of_many=True))
 
 
 @runs_app.command("get")

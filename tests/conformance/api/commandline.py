@@ -105,7 +105,7 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("coming", "list_notices")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
 UNSAYABLE = (line("pause_target"), line("pause_matching"))
-"""A command is about a workflow or a queue, not about neither; and about schedules that somebody has named or chosen."""
+"""A command is about a workflow or a queue, and not about neither; and nobody has named or chosen any schedules."""
 
 
 class Left(NamedTuple):
