@@ -33,8 +33,10 @@ def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A service of its own, until the test has ended it."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
     command = [sys.executable, "-m", "foliot", "serve", "--port", "0"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=home, text=True, env=known, **pipes) as process:  # type: ignore[call-overload]  # pipes
+    with subprocess.Popen(
+        command, cwd=home, text=True, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
         try:
             found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
             assert found

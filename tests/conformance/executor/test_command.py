@@ -168,7 +168,14 @@ def test_a_command_that_is_cancelled_while_it_starts_is_not_left_behind(
 
 def test_only_what_is_declared_can_be_run() -> None:
     executor = executor_of("print(1)")
-    for options in ({}, {"command": "other"}, {"command": "it; rm -rf /"}, {"command": ""}, {"command": None}):
+    for options in (
+        {},
+        {"command": "other"},
+        {"command": "it; rm -rf /"},
+        {"command": ""},
+        {"command": None},
+        {"command": []},
+    ):
         with pytest.raises(LaunchRefused, match="not one that the operator has declared"):
             asyncio.run(executor.run(None, launch_of(options)))
     for name, value in (("args", ["x"]), ("argv", ["sh"]), ("shell", True)):
