@@ -254,7 +254,9 @@ def taking(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
 
 def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ids that begin so, for a shell; whatever goes wrong, there are none."""
-    said = {name: context.params.get(name) for name in ("url", "key", "ca", "cert", "cert_key", "store", "namespace")}
+    said: dict[str, Any] = {
+        name: context.params.get(name) for name in ("url", "key", "ca", "cert", "cert_key", "store", "namespace")
+    }
     try:
         with asked(**said).home() as home:
             page = home.list_schedules(limit=COMPLETIONS, text=incomplete or None)
