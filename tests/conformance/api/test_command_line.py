@@ -67,7 +67,7 @@ def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
 def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
         found = json.loads(run(["doctor", *where, "--json"]).out)
-        return next(each["text"] for each in found if each["check"] == "settings")
+        return str(next(each["text"] for each in found if each["check"] == "settings"))
 
     assert settings("--url", url) == "the service's own count here"
     address, direct = guarded
