@@ -11,8 +11,9 @@ import asyncio
 import atexit
 import os
 import ssl
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -26,7 +27,7 @@ from foliot.declaring import Declaration, Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.engine.pulse import Pulse
-from foliot.errors import FoliotError, InvalidField, InvalidInput
+from foliot.errors import FoliotError, InvalidField, InvalidInput, StoreUnavailable
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
 from foliot.model.tally import Tally
@@ -48,6 +49,8 @@ T = TypeVar("T")
 SERVICES = ("http://", "https://")
 REMOTE_QUEUE = "remote"
 """The queue of a program that is connected to a service: the service's own engine serves the usual one."""
+NOBODY_ANSWERS = 6
+"""The exit code of a program whose service or store cannot be reached when it begins."""
 LEAVE_S = 5.0
 """How long the end of the process waits for an engine that nobody has closed."""
 
@@ -312,8 +315,11 @@ class Foliot(_Home, AsyncMethods):
             ) from None
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
-        return eventloop.run(self._until_stopped())
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+
+        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        """
+        return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
         with stopping(self._settings.shutdown_grace_ms / 1000) as state:
@@ -396,8 +402,11 @@ class SyncFoliot(_Home, SyncMethods):
             self.close()
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
-        return eventloop.run(self._until_stopped())
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+
+        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        """
+        return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
         with (
@@ -416,6 +425,14 @@ class SyncFoliot(_Home, SyncMethods):
     ) -> None:
         """Close."""
         self.close()
+
+
+def _run(main: Coroutine[Any, Any, int]) -> int:
+    try:
+        return eventloop.run(main)
+    except StoreUnavailable as error:
+        sys.stderr.write(f"foliot: {error}\n")
+        raise SystemExit(NOBODY_ANSWERS) from None
 
 
 class EngineThread:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
+PREFIX = "/api/v1"
+DOCUMENTATION = "docs/README.md, and 'foliot --help'"
 Auth = Annotated[
     str | None,
     typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show who they are."),
@@ -76,7 +78,6 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     with_engine = told.get("engine")
-    # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with foliot:
             app = build_service(
@@ -88,15 +89,27 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             )
             config = server_config(app, told)
             settle_in()
-            scheme = "https" if told.get("tls_cert") else "http"
-            lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")
+            for line in _first_lines("https" if told.get("tls_cert") else "http", f"{shown}:{port}"):
+                lines.say(line)
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
-            if state.code is None:
-                await Server(config).serve(sockets=[listening])
+            await Server(config).serve_until(state.asked, listening)
             if with_engine:
                 lines.say(STOPPING)
     return state.code or 0
+
+
+def _first_lines(scheme: str, host: str) -> list[str]:
+    """Return what a service says first: where everything is."""
+    here = f"{scheme}://{host}"
+    places = (
+        ("page", f"{here}/"),
+        ("API", f"{here}{PREFIX}"),
+        ("description", f"{here}{PREFIX}/openapi.json"),
+        ("documentation", DOCUMENTATION),
+    )
+    width = max(len(name) for name, _ in places)
+    return [f"Foliot is on {here} (Ctrl-C to stop)", *(f"  {name:<{width}}  {place}" for name, place in places)]
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple, TypedDict, get_type_hints
 from urllib.parse import quote, urlencode, urlsplit
 
-from foliot.api.routes import ROUTES, Route
+from foliot.api.routes import PREFIX, ROUTES, Route
 from foliot.client.raising import error_of
 from foliot.errors import InvalidField, StoreUnavailable
 from foliot.model.plain import to_plain
@@ -123,6 +123,14 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
     target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
     return Question(route.method, target, headers, body, route.answer)
+
+
+def look(address: Address, path: str) -> Question:
+    """Return the request for JSON that is no operation's answer."""
+    headers = {"Accept": "application/json"}
+    if address.key is not None:
+        headers["Authorization"] = f"Bearer {address.key}"
+    return Question("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
 
 
 def answer(asked: Question, status: int, body: bytes) -> Any:

@@ -117,9 +117,12 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             sent = service.desk.send(bound, namespace=namespace, actor=caller.actor, writes=route.writes)
             return await asyncio.wrap_future(sent)
 
+        async def gone() -> bool:
+            return service.live.closed or await request.is_disconnected()
+
         wait_ms = given.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
-            found = await until_found(service.desk, ask, wait_ms, request.is_disconnected)
+            found = await until_found(service.desk, ask, wait_ms, gone)
         else:
             found = await ask()
         if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:

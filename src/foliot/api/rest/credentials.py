@@ -7,14 +7,17 @@ is no ``Authorization``.  A key or token that is worth nothing is refused, whate
 from __future__ import annotations
 
 from base64 import b64decode
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from foliot.api.rest.certificates import Certificates
 from foliot.api.rest.gate import Caller, Keys
-from foliot.api.rest.tokens import Tokens
 from foliot.errors import Unauthenticated
 from foliot.model.key import PREFIX
+
+if TYPE_CHECKING:
+    from foliot.api.rest.certificates import Certificates
+    from foliot.api.rest.tokens import Tokens
 
 LONGEST_BASIC = 1_000
 PEER = "foliot.peer"

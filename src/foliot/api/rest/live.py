@@ -37,6 +37,7 @@ class Live:
         self._desk = desk
         self._listeners: dict[asyncio.Queue[bytes | None], str] = {}
         self._looking: asyncio.Task[None] | None = None
+        self.closed = False
 
     async def events(self, namespace: str) -> AsyncIterator[bytes]:
         """Yield the changes in a namespace from now on, until nobody listens or the service ends."""
@@ -49,7 +50,8 @@ class Live:
         return self._told(waiting)
 
     def close(self) -> None:
-        """End every stream."""
+        """End every stream; whoever waits for something else is to give up soon."""
+        self.closed = True
         for waiting in self._listeners:
             _empty(waiting)
             waiting.put_nowait(None)
