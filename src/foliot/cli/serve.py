@@ -12,8 +12,7 @@ from foliot.cli.worker import STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from foliot.cli.events import EventLines
-    from foliot.cli.logs import JsonLines
+    from foliot.cli.later import LaterLines
     from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
@@ -62,13 +61,13 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     leave(code, lines)
 
 
-def _home(told: Configuration, lines: EventLines | JsonLines) -> Foliot:
+def _home(told: Configuration, lines: LaterLines) -> Foliot:
     from foliot.wiring import build_foliot
 
     return build_foliot(told, listener=lines, engine=told.get("engine"))
 
 
-async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines | JsonLines) -> int:
+async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: LaterLines) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     from foliot.cli.server import Server
     from foliot.securing import server_config
@@ -114,7 +113,8 @@ def _first_lines(scheme: str, host: str) -> list[str]:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, so that asyncio knows it for TCP and sends every answer at once instead of waiting for the other side.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

@@ -12,9 +12,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from foliot.api.metrics import CONTENT_TYPE
 from foliot.api.rest.calendar import feed
-from foliot.api.rest.gate import Caller
+from foliot.api.rest.gate import Caller, authorise
 from foliot.api.rest.health import store_problems
 from foliot.api.rest.problems import problem
+from foliot.api.roles import Role
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
 from foliot.operations.coming import coming
@@ -61,9 +62,15 @@ async def config(service: Service, _request: Request, _caller: Caller, _namespac
     return JSONResponse(service.configuration)
 
 
-async def events(service: Service, _request: Request, _caller: Caller, namespace: str) -> Response:
-    """Tell of changes as they happen."""
-    told = await service.live.events(namespace)
+async def events(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
+    """Tell of changes as they happen, for as long as the caller may look."""
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+
+    async def may_still() -> None:
+        authorise(await service.gate.caller(request), namespace, Role.READER)
+
+    told = await service.live.events(namespace, caller.actor, may_still)
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 

@@ -10,18 +10,15 @@ from collections import OrderedDict
 from hashlib import sha256
 from typing import Any
 
-from foliot.api.rest.problems import problem
+from starlette.exceptions import HTTPException
 
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"cache-control", b"no-store"),
-)
+from foliot.api.rest.problems import HEADERS, problem
+
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 """Tells browsers to come back with TLS only."""
 REMEMBERED = 10_000
-UNKNOWN = 401
+WHO = "foliot.who"
+"""Where the application says who it has believed to ask."""
 
 
 class Limits:
@@ -33,7 +30,7 @@ class Limits:
         self._max_body_bytes = max_body_bytes
         self._rate = requests_per_s
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._believed: OrderedDict[str, None] = OrderedDict()
+        self._actors: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or refuse it."""
@@ -48,30 +45,24 @@ class Limits:
             return
         if not await self._fits(scope, receive, send):
             return
-        await self._app(
-            scope, _bounded(receive, self._max_body_bytes), self._noting(scope, send) if self._rate else send
-        )
+        believed: list[str] = []
+        scope[WHO] = believed
+        await self._app(scope, _bounded(receive, self._max_body_bytes), send)
+        if self._rate and believed:
+            self._remember(_credential(scope), believed[0])
 
-    def _noting(self, scope: Any, send: Any) -> Any:
-        """Remember a credential that was believed: only such a one has a bucket of its own."""
-        shown = _credential(scope)
-
-        async def noting(message: Any) -> None:
-            if shown and message["type"] == "http.response.start" and message["status"] != UNKNOWN:
-                self._believed[shown] = None
-                if len(self._believed) > REMEMBERED:
-                    self._believed.popitem(last=False)
-            await send(message)
-
-        return noting
+    def _remember(self, shown: str, actor: str) -> None:
+        """Remember whose a credential is: only who is believed has a bucket of their own, and not one for each."""
+        self._actors[shown] = actor
+        if len(self._actors) > REMEMBERED:
+            self._actors.popitem(last=False)
 
     def _has_turn(self, scope: Any) -> bool:
         """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it.
 
         Whoever shows what nobody has believed yet shares the bucket of their address: made up, it is worth nothing.
         """
-        shown = _credential(scope)
-        who = shown if shown in self._believed else str((scope.get("client") or ("",))[0])
+        who = self._actors.get(_credential(scope)) or str((scope.get("client") or ("",))[0])
         now = asyncio.get_running_loop().time()
         left, since = self._buckets.pop(who, (float(self._rate), now))
         left = min(float(self._rate), left + (now - since) * self._rate)
@@ -103,7 +94,9 @@ def _bounded(receive: Any, most: int) -> Any:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > most else message
+        if seen > most:
+            raise HTTPException(413, f"more than {most} bytes (max_body_bytes)")
+        return message
 
     return bounded
 
