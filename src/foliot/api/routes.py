@@ -23,6 +23,7 @@ from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, 
 from foliot.model.spec import NamedCalendar
 from foliot.model.stats import Stats
 from foliot.model.verification import Verification
+from foliot.model.visit import Visit
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
     adaptive,
@@ -93,7 +94,8 @@ class Route:
 class Extra:
     """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
 
-    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means.
+    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means; those of a body
+    if it is a POST.  ``answer`` is the type of what it answers, if that has one.
     """
 
     path: str
@@ -103,6 +105,8 @@ class Extra:
     everywhere: bool = False
     takes: tuple[tuple[str, str, str], ...] = ()
     prefix: str = PREFIX
+    method: str = "GET"
+    answer: Any = None
 
     @property
     def address(self) -> str:
@@ -216,4 +220,15 @@ EXTRAS = (
             ("days", "integer", "How far ahead; 30 unless given."),
         ),
     ),
+    Extra("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=Visit),
+    Extra(
+        "/session",
+        Role.PUBLIC,
+        _JSON,
+        "Sign in to the page with a key or a token, which a cookie keeps from then on",
+        takes=(("credential", "string", "An API key, or a signed token."),),
+        method="POST",
+        answer=Visit,
+    ),
+    Extra("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=Visit),
 )

@@ -17,12 +17,14 @@ from starlette.responses import JSONResponse, Response
 from foliot.api.metrics import Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
+from foliot.api.rest.cookies import Cookies
 from foliot.api.rest.extras import ANSWERS, namespace_of
 from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate
 from foliot.api.rest.limits import Limits
 from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
+from foliot.api.rest.origins import Origins
 from foliot.api.rest.slashes import Slashes
 from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
@@ -45,6 +47,9 @@ class Service:
     version: str
     hosts: tuple[str, ...]
     gate: Gate = field(default_factory=OpenGate)
+    cookies: Cookies | None = None
+    """What keeps whoever signs in to the page; without it, nobody has to."""
+    public_url: str = ""
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
@@ -71,6 +76,7 @@ def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts), www_redirect=False)
+    app.add_middleware(Origins, public_url=service.public_url)
     app.add_middleware(Slashes)
     app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)
@@ -84,14 +90,14 @@ def create_app(service: Service) -> FastAPI:
     for extra in EXTRAS:
         endpoint = _extra_endpoint(service, extra)
         routes[endpoint] = extra.address
-        app.add_route(extra.address, endpoint, ["GET"], name=extra.path)
+        app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
     app.add_middleware(Watching, tally=service.desk.tally, routes=routes, listener=service.listener)
     app.state.live = service.live
     return app
 
 
 def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
-    reply = ANSWERS[extra.path]
+    reply = ANSWERS[f"{extra.method} {extra.path}"]
 
     async def answer(request: Request) -> Response:
         caller = NOBODY if extra.role is Role.PUBLIC else await service.gate.caller(request)

@@ -15,6 +15,7 @@ from foliot.api.rest.calendar import feed
 from foliot.api.rest.gate import ANY_NAMESPACE, Caller
 from foliot.api.rest.health import store_problems
 from foliot.api.rest.problems import problem
+from foliot.api.rest.visits import begin_visit, end_visit, show_visit
 from foliot.api.routes import Extra
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
@@ -99,12 +100,15 @@ def namespace_of(extra: Extra, request: Request, caller: Caller) -> str:
 
 
 ANSWERS: dict[str, Answering] = {
-    "/healthz": healthz,
-    "/readyz": readyz,
-    "/metrics": metrics,
-    "/openapi.json": openapi,
-    "/config": config,
-    "/events": events,
-    "/calendar.ics": calendar,
+    "GET /healthz": healthz,
+    "GET /readyz": readyz,
+    "GET /metrics": metrics,
+    "GET /openapi.json": openapi,
+    "GET /config": config,
+    "GET /events": events,
+    "GET /calendar.ics": calendar,
+    "GET /session": show_visit,
+    "POST /session": begin_visit,
+    "DELETE /session": end_visit,
 }
 """Who answers each of the addresses."""
