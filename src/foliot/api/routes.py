@@ -15,6 +15,7 @@ from typing import Any
 from foliot.api.roles import Role
 from foliot.model.bulk import Touched
 from foliot.model.coming import Coming
+from foliot.model.glance import Glance
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
 from foliot.model.notice import Notice
@@ -30,6 +31,7 @@ from foliot.operations import (
     bulk,
     control,
     declared,
+    glances,
     keys,
     launches,
     notices,
@@ -114,7 +116,7 @@ class Extra:
         return f"{self.prefix}{self.path}"
 
 
-READING = (preview_for,)
+READING = (preview_for, glances.glances)
 """Operations that write nothing although they take a body."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
@@ -158,6 +160,7 @@ ROUTES = (
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, launches.start_run, bool, _WORKFLOW, 201),
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
+    Route("POST", "/glances", Role.READER, glances.glances, tuple[Glance, ...], _SCHEDULE),
     Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
     Route("GET", "/stats", Role.READER, figures.stats, Stats, _SCHEDULE),
     Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),

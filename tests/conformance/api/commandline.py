@@ -92,8 +92,8 @@ FIELDS = (
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-UNSAYABLE = (line("pause_target"),)
-"""A command is about a workflow or about a queue; there is none about neither."""
+UNSAYABLE = (line("pause_target"), line("glances", ["s1", "nobody", "s0"]), line("glances", [""]))
+"""A command is about a workflow or about a queue; there is none about neither.  Glances are for the page."""
 
 
 class Left(NamedTuple):
