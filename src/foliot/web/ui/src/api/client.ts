@@ -16,10 +16,13 @@ export function currentNamespace(): string {
 }
 
 const about: Middleware = {
-  onRequest({ request }) {
+  async onRequest({ request }) {
+    if (!namespace) return undefined
     const url = new URL(request.url)
-    if (namespace && !url.searchParams.has('namespace')) url.searchParams.set('namespace', namespace)
-    return new Request(url, request)
+    if (!url.searchParams.has('namespace')) url.searchParams.set('namespace', namespace)
+    const { method, headers, signal } = request
+    const body = method === 'GET' || method === 'DELETE' ? undefined : await request.text()
+    return new Request(url, { method, headers, signal, body })
   },
   onResponse({ response }) {
     hearServerTime(response.headers.get('date'))

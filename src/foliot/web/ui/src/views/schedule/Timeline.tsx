@@ -1,0 +1,1 @@
+export function Timeline() { return null }

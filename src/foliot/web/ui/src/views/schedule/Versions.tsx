@@ -1,0 +1,1 @@
+export function Versions() { return null }
