@@ -22,7 +22,7 @@ export function Agenda({ day, marks, shown, now, today }: Props) {
   useEffect(() => {
     const next = list.current?.querySelector<HTMLElement>('[data-next]')
     if (next && list.current) list.current.scrollTop = next.offsetTop - list.current.offsetTop - 120
-  }, [day])
+  }, [day, marks.length > 0])
   const next = marks.findIndex((mark) => mark.at > now)
   const from = today && next > MOST / 2 ? next - MOST / 2 : 0
   const some = marks.slice(from, from + MOST)

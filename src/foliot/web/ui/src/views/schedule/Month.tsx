@@ -24,6 +24,19 @@ interface Props {
   byDay: Map<string, Mark[]>
 }
 
+/** Which colour means what. */
+export function Legend() {
+  return (
+    <div className={classes.legend} aria-label="Colours">
+      {ORDER.map((kind) => (
+        <span key={kind}>
+          <i data-kind={kind} /> {WORDS[kind]}
+        </span>
+      ))}
+    </div>
+  )
+}
+
 /** The weeks of a month; in each day its ticks: one by one while they are few, as shares when they are many. */
 export function Month({ month, today, day, onDay, byDay }: Props) {
   return (

@@ -11,7 +11,7 @@ import { Moment } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
 import { Agenda } from './Agenda'
-import { Month } from './Month'
+import { Legend, Month } from './Month'
 import { useMarks, type Mark } from './marks'
 import classes from './Schedule.module.css'
 import { useZone } from './zone'
@@ -59,6 +59,7 @@ export function Ticks() {
           </Text>
         </div>
         <Month month={month} today={today} day={day} onDay={setDay} byDay={byDay} />
+        <Legend />
         {hasOlder && first && month <= first.slice(0, 7) && (
           <Text size="xs" className="dim" mt="xs">
             Runs before {first} are not shown yet.{' '}

@@ -18,7 +18,7 @@ import { useZone } from './zone'
 const route = getRouteApi('/schedules/$id/timeline')
 const WINDOWS = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const
 const STEPS = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000, 43_200_000, 86_400_000]
-const LANE = 22
+const LANE = 24
 
 interface Placed {
   run: Run
@@ -33,14 +33,16 @@ export function Timeline() {
   const navigate = useNavigate()
   const now = useNow()
   const shown = zoneFor(useZoneChoice(), useZone(id))
-  const [size, setSize] = useState<keyof typeof WINDOWS>('1h')
+  const [chosen, setSize] = useState<keyof typeof WINDOWS>()
   const { ref, width } = useElementSize()
   const query = useInfiniteQuery(runsQuery(id, {}, 500))
   if (query.isPending) return <Waiting />
+  const runs = query.data?.pages.flatMap((page) => page.items) ?? []
+  const size = chosen ?? fitting(runs, now)
   const length = WINDOWS[size]
   const end = now + length * 0.03
   const begin = end - length
-  const placed = place(query.data?.pages.flatMap((page) => page.items) ?? [], begin, now)
+  const placed = place(runs, begin, now)
   const lanes = placed.reduce((most, each) => Math.max(most, each.lane + 1), 1)
   const x = (at: number) => ((at - begin) / length) * width
   const step = STEPS.find((each) => length / each <= Math.max(4, width / 110)) ?? STEPS.at(-1)!
@@ -90,6 +92,14 @@ export function Timeline() {
       </div>
     </>
   )
+}
+
+/** The shortest time in which the newest runs fit. */
+function fitting(runs: Run[], now: number): keyof typeof WINDOWS {
+  const oldest = runs.slice(0, 40).at(-1)
+  const past = oldest ? now - Date.parse(oldest.fire_at) : 0
+  const names = Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]
+  return names.find((name) => WINDOWS[name] >= past) ?? '7d'
 }
 
 /** Give each run the first lane that is free when it starts. */
