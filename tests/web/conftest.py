@@ -28,18 +28,31 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(tmp_path_factory.mktemp("web")) as started:
         yield started
 
 
 @pytest.fixture
-def window(browser: Browser) -> Iterator[BrowserContext]:
+def service(running: Service) -> Iterator[Service]:
+    """The service, without any schedules."""
+    yield running
+    for each in running.other.list_schedules(limit=1_000).items:
+        running.other.delete(each.schedule_id, purge=True)
+
+
+@pytest.fixture
+def wrong() -> list[str]:
+    """What has gone wrong in the window; a test that wants something to go wrong takes it out."""
+    return []
+
+
+@pytest.fixture
+def window(browser: Browser, wrong: list[str]) -> Iterator[BrowserContext]:
     """A window in Berlin; nothing may go wrong in it, and no policy be violated."""
     opened = browser.new_context(viewport={"width": 1440, "height": 900}, timezone_id="Europe/Berlin", locale="en-GB")
     opened.set_default_timeout(MS)
-    wrong: list[str] = []
 
     def hear(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(HARMLESS):

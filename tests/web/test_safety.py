@@ -27,7 +27,7 @@ def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Servi
     assert page.locator("img[src=x]").count() == 0
 
 
-def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Service) -> None:
+def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Service, wrong: list[str]) -> None:
     """The policy is what is left when everything else has failed."""
     page.goto(f"{service.url}/schedules")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -43,6 +43,9 @@ def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Servic
         })"""
     )
     assert blocked == "script-src-elem"
+    page.wait_for_function("true")  # what the browser says of it has arrived
+    assert len(wrong) == 1
+    assert "evil.example" in wrong.pop()
 
 
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
 
 
 def test_a_service_that_goes_away_is_said_to_and_comes_back_by_itself(
-    window: BrowserContext, service: Service
+    window: BrowserContext, service: Service, wrong: list[str]
 ) -> None:
     page = window.new_page()
     page.goto(f"{service.url}/schedules")
@@ -100,3 +103,5 @@ def test_a_service_that_goes_away_is_said_to_and_comes_back_by_itself(
     expect(page.get_by_role("img", name="Not live")).to_be_visible()
     page.unroute("**/api/v1/events")
     expect(page.get_by_role("img", name="Live: what changes is shown as it happens")).to_be_visible()
+    assert {each.partition(":")[0] for each in wrong} == {"Failed to load resource"}
+    wrong.clear()

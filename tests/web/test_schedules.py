@@ -187,6 +187,7 @@ def test_keyboard_alone_pauses_a_schedule(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules")
     expect(row(page, "report")).to_be_visible()
     page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search and commands")).to_be_focused()
     page.keyboard.type("report")
     expect(page.get_by_role("option", name="report")).to_be_visible()
     page.keyboard.press("Enter")
