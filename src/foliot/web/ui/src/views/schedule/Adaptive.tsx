@@ -57,6 +57,7 @@ export function Adaptive() {
       {outlook.hints.length === 0 ? (
         <Text className="dim">Nobody suggests anything; the baseline holds.</Text>
       ) : (
+        <div className="scroll-x">
         <table className="plain-table">
           <thead>
             <tr>
@@ -79,6 +80,7 @@ export function Adaptive() {
             ))}
           </tbody>
         </table>
+        </div>
       )}
       {mayOperate && (
         <>

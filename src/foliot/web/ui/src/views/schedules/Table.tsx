@@ -1,4 +1,4 @@
-import { Checkbox } from '@mantine/core'
+import { Checkbox, VisuallyHidden } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef } from 'react'
@@ -61,7 +61,11 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
         <div role="columnheader">When</div>
         <div role="columnheader">Next</div>
         <div role="columnheader">Outcomes</div>
-        {mayOperate && <div role="columnheader" aria-label="Actions" />}
+        {mayOperate && (
+          <div role="columnheader">
+            <VisuallyHidden>Actions</VisuallyHidden>
+          </div>
+        )}
       </div>
       <div ref={body} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
         {visible.map(({ index, key, start }) => {
