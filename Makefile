@@ -43,13 +43,15 @@ lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for 
 	@$(BIN)/python requirements/install.py node-lock
 
 clean: ## remove everything that make created
-	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules \
+		src/foliot/web/static src/foliot/web/ui/node_modules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 environment:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Foliot needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
 	@$(PYTHON) requirements/install.py python
+	@$(PYTHON) requirements/install.py page
 
 node: environment
 	@$(BIN)/python requirements/install.py node

@@ -1,9 +1,10 @@
 """Install what the lock files name: `make` calls this, with nothing but a bare Python at hand.
 
     python3 requirements/install.py python      the virtual environment .venv, with Foliot itself in editable mode
+    python3 requirements/install.py page        the page that the service shows
     .venv/bin/python requirements/install.py node       tests/node/node_modules, with the Node that .venv carries
 
-Both do nothing when they have nothing to do. What was installed is remembered as a digest of everything that decides
+All do nothing when they have nothing to do. What was installed is remembered as a digest of everything that decides
 it (lock files, package metadata, interpreter, location), so that a change to any of these, and nothing else, installs
 again. Every package is checked against its hash; Foliot itself is built by the pinned build backend, without
 isolation, so that no version is ever picked on the day.
@@ -32,7 +33,7 @@ STAMP_NAME = "foliot-installed"
 
 def main(arguments: list[str]) -> int:
     """Run the step that the command line names."""
-    steps = {"python": install_python, "node": install_node, "node-lock": lock_node}
+    steps = {"python": install_python, "page": build_page, "node": install_node, "node-lock": lock_node}
     if len(arguments) != 1 or arguments[0] not in steps:
         print(f"usage: install.py {' | '.join(steps)}", file=sys.stderr)
         return 2
@@ -60,6 +61,11 @@ def install_python() -> None:
     if not (has_uv(python) and install_with_uv(python)):
         install_with_pip(python)
     stamp.write_text(wanted)
+
+
+def build_page() -> None:
+    """Build the page if its sources have changed since it was built."""
+    run(str(VENV / "bin" / "python"), str(ROOT / "hatch_build.py"))
 
 
 def install_node() -> None:

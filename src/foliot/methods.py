@@ -14,6 +14,7 @@ from foliot.operations import (
     adaptive,
     bulk,
     control,
+    glances,
     keys,
     launches,
     notices,
@@ -113,6 +114,7 @@ class AsyncMethods(ABC):
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
     preview = _Async(preview_for, writes=False)
+    glances = _Async(glances.glances, writes=False)
     put_workflow = _Async(workflows.put_workflow)
     get_workflow = _Async(workflows.get_workflow, writes=False)
     list_workflows = _Async(workflows.list_workflows, writes=False)
@@ -175,6 +177,7 @@ class SyncMethods(ABC):
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)
     preview = _Sync(preview_for, writes=False)
+    glances = _Sync(glances.glances, writes=False)
     put_workflow = _Sync(workflows.put_workflow)
     get_workflow = _Sync(workflows.get_workflow, writes=False)
     list_workflows = _Sync(workflows.list_workflows, writes=False)

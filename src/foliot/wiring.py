@@ -327,15 +327,18 @@ def build_service(  # noqa: PLR0913 - every part has a default
     ``requests`` is who may be told of each; ``problems`` are those of the engine beside it.
     """
     from foliot.api.rest.app import Service, create_app
-    from foliot.securing import gate_of, hosts_of
+    from foliot.securing import cookies_of, gate_of, hosts_of
     from foliot.web.app import mount_page
 
     told = configuration or load({})
+    cookies = cookies_of(told, clock)
     service = Service(
         desk,
         version("foliot"),
         hosts_of(told),
-        gate=gate_of(desk, told, clock),
+        gate=gate_of(desk, told, clock, cookies),
+        cookies=cookies,
+        public_url=told.get("public_url"),
         read_only=told.get("read_only"),
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),

@@ -43,7 +43,7 @@ def route_row(route: Route) -> str:
 
 def extra_row(extra: Extra) -> str:
     role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
-    return f"| `GET {extra.address}` | {role} | {extra.summary} |\n"
+    return f"| `{extra.method} {extra.address}` | {role} | {extra.summary} |\n"
 
 
 def openapi(_text: str) -> str:

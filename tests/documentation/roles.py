@@ -31,7 +31,7 @@ def _cells() -> Iterator[list[str]]:
     for route in ROUTES:
         yield [f"`{route.method} {route.address}`", *_answers(route)]
     for extra in EXTRAS:
-        yield [f"`GET {extra.address}`", *_extra_answers(extra)]
+        yield [f"`{extra.method} {extra.address}`", *_extra_answers(extra)]
 
 
 def _answers(route: Route) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 from foliot.api.roles import Role
 from foliot.model.bulk import Touched
 from foliot.model.coming import Coming
+from foliot.model.glance import Glance
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
 from foliot.model.notice import Notice
@@ -23,12 +24,14 @@ from foliot.model.schedule import Backfill, Change, Description, Run, Schedule, 
 from foliot.model.spec import NamedCalendar
 from foliot.model.stats import Stats
 from foliot.model.verification import Verification
+from foliot.model.visit import Visit
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
     adaptive,
     bulk,
     control,
     declared,
+    glances,
     keys,
     launches,
     notices,
@@ -93,7 +96,8 @@ class Route:
 class Extra:
     """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
 
-    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means.
+    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means; those of a body
+    if it is a POST.  ``answer`` is the type of what it answers, if that has one.
     """
 
     path: str
@@ -103,6 +107,8 @@ class Extra:
     everywhere: bool = False
     takes: tuple[tuple[str, str, str], ...] = ()
     prefix: str = PREFIX
+    method: str = "GET"
+    answer: Any = None
 
     @property
     def address(self) -> str:
@@ -110,7 +116,7 @@ class Extra:
         return f"{self.prefix}{self.path}"
 
 
-READING = (preview_for,)
+READING = (preview_for, glances.glances)
 """Operations that write nothing although they take a body."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
@@ -154,6 +160,7 @@ ROUTES = (
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, launches.start_run, bool, _WORKFLOW, 201),
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
+    Route("POST", "/glances", Role.READER, glances.glances, tuple[Glance, ...], _SCHEDULE),
     Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
     Route("GET", "/stats", Role.READER, figures.stats, Stats, _SCHEDULE),
     Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),
@@ -216,4 +223,15 @@ EXTRAS = (
             ("days", "integer", "How far ahead; 30 unless given."),
         ),
     ),
+    Extra("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=Visit),
+    Extra(
+        "/session",
+        Role.PUBLIC,
+        _JSON,
+        "Sign in to the page with a key or a token, which a cookie keeps from then on",
+        takes=(("credential", "string", "An API key, or a signed token."),),
+        method="POST",
+        answer=Visit,
+    ),
+    Extra("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=Visit),
 )

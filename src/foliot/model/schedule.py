@@ -86,7 +86,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as it is now."""
+    """A run as it is now; its ``payload`` is shown by ``get_run`` only."""
 
     run_id: str
     key: str
@@ -108,6 +108,7 @@ class Run:
     result: Any
     execution_id: str | None
     progress: Any = None
+    payload: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from foliot.model.page import Page
 from foliot.model.rows import ScheduleRow
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
-from foliot.operations.editing import find, loaded, view_of
+from foliot.operations.editing import UNREADABLE, find, loaded, view_of
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
-from foliot.operations.views import at_s, backfill_view, outlook_view, run_view, span_view
+from foliot.operations.views import at_s, backfill_view, loaded_json, outlook_view, run_view, span_view
 from foliot.plan import edit
 from foliot.plan.ahead import upcoming
 from foliot.plan.decide import decide
+from foliot.plan.definition import stored_definition
 from foliot.plan.generate import Limits
 from foliot.plan.rule import Rule
 from foliot.plan.settle import release
@@ -83,8 +84,20 @@ def _check_state(state: str | None) -> None:
 
 
 def run(session: Session, run_id: str) -> Run:
-    """Return one run."""
-    return run_view(*found_run(session, run_id))
+    """Return one run, with what it was given."""
+    row, schedule = found_run(session, run_id)
+    return replace(run_view(row, schedule), payload=_payload_of(session, row))
+
+
+def _payload_of(session: Session, row: RunRow) -> object:
+    """What a run was given: its own payload, or that of its version; nobody knows that of a damaged one."""
+    if row.payload is not None:
+        return loaded_json(row.payload)
+    version = session.transaction.version_by_number(row.schedule_key, row.version)
+    try:
+        return None if version is None else stored_definition(version).payload
+    except UNREADABLE:
+        return None
 
 
 def found_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:

@@ -1,24 +1,108 @@
-"""Serving the page: one file of HTML, CSS and JavaScript that talks to the public API only."""
+"""Serving the page: what the build has made, to browsers; everybody else is answered by the API.
+
+Whether somebody wants the page shows in what they accept: a browser that opens an address names ``text/html``.
+``/schedules/report`` is the page for it, and JSON for everybody else.  No script or style from elsewhere is ever
+run: the policy allows the files of the build, and the styles that carry the number of this very answer.
+"""
 
 from __future__ import annotations
 
+import gzip
+import mimetypes
+from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from secrets import token_urlsafe
+from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+BUILT = files("foliot.web").joinpath("static")
+NONCE = "__FOLIOT_NONCE__"
+"""What stands in the built page for the number that each answer has of its own."""
+ASSETS = "/assets/"
+FOR_MACHINES = ("/api/", "/healthz", "/readyz", "/metrics", ASSETS)
+NOT_BUILT = (
+    "The page has not been built. The API is there: /api/v1. To build the page, run in a clone of the repository:\n\n"
+    "    python hatch_build.py\n"
+)
+POLICY = "; ".join([
+    "default-src 'none'",
+    "script-src 'self'",
+    f"style-src 'self' 'nonce-{NONCE}'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+])  # fmt: skip
+FOR_EVER = "public, max-age=31536000, immutable"
+SHORTEST_COMPRESSED = 1_000
 
 
 def mount_page(app: FastAPI) -> None:
-    """Serve the page at ``/``."""
-    page = files("foliot.web").joinpath("page.html").read_text(encoding="utf-8")
+    """Serve the page at every address that a browser opens, behind everything that guards the service."""
+    app.user_middleware.append(Middleware(Pages, built=BUILT))
 
-    @app.get("/", include_in_schema=False)
-    async def show_page() -> HTMLResponse:
-        return HTMLResponse(page, headers=_HEADERS)
+
+class Pages:
+    """Middleware that answers browsers with the page, and with its files."""
+
+    def __init__(self, app: Any, *, built: Traversable) -> None:
+        """Take the application, and where the built page is."""
+        self._app = app
+        self._built = built
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a browser; pass on everything else."""
+        answer = self._answer(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
+        await (self._app if answer is None else answer)(scope, receive, send)
+
+    def _answer(self, scope: Any) -> Response | None:
+        path: str = scope["path"]
+        headers = Headers(scope=scope)
+        if path.startswith(ASSETS):
+            return _asset(self._built, path.removeprefix(ASSETS), zipped="gzip" in headers.get("accept-encoding", ""))
+        if path == "/favicon.svg":
+            return _file(self._built, "favicon.svg", zipped=False)
+        wanted = path == "/" or "text/html" in headers.get("accept", "")
+        return _page(self._built) if wanted and not path.startswith(FOR_MACHINES) else None
+
+
+def _page(built: Traversable) -> Response:
+    index = built.joinpath("index.html")
+    if not index.is_file():
+        return PlainTextResponse(NOT_BUILT, 503)
+    nonce = token_urlsafe(16)
+    text = index.read_text(encoding="utf-8").replace(NONCE, nonce)
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY.replace(NONCE, nonce), "Vary": "Accept"})
+
+
+def _asset(built: Traversable, name: str, *, zipped: bool) -> Response:
+    """Return a file whose name says what is in it, which can be kept for ever."""
+    if "/" in name or name.startswith("."):
+        return PlainTextResponse("there is no such file", 404)
+    answer = _file(built.joinpath("assets"), name, zipped=zipped)
+    if answer.status_code == 200:
+        answer.headers["Cache-Control"] = FOR_EVER
+    return answer
+
+
+def _file(folder: Traversable, name: str, *, zipped: bool) -> Response:
+    found = folder.joinpath(name)
+    if not found.is_file():
+        return PlainTextResponse("there is no such file", 404)
+    body, kind = found.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Vary": "Accept-Encoding", "Content-Security-Policy": "default-src 'none'"}
+    if zipped and len(body) >= SHORTEST_COMPRESSED:
+        return Response(_zipped(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
+    return Response(body, headers=headers, media_type=kind)
+
+
+@lru_cache(maxsize=256)
+def _zipped(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)

@@ -104,8 +104,13 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 
 ONE_SCHEDULE = ("coming", "list_notices")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
-UNSAYABLE = (line("pause_target"), line("pause_matching"))
-"""A command is about a workflow or a queue, and not about neither; and nobody has named or chosen any schedules."""
+UNSAYABLE = (
+    line("pause_target"),
+    line("pause_matching"),
+    line("glances", ["s1", "nobody", "s0"]),
+    line("glances", [""]),
+)
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; glances are for the page."""
 
 
 class Left(NamedTuple):

@@ -105,6 +105,8 @@ STORIES: dict[str, list[Line]] = {
         line("stats", seconds=10, stretches=11),
         line("stats", seconds=10, stretches=0),
         line("coming", schedule_id="nobody"),
+        line("glances", ["s1", "nobody", "s0"]),
+        line("glances", [""]),
     ],
     "an adaptive schedule": [
         line("create", "poll", intervals="60s", function="tasks:a", adaptive=True, max_interval_ms=600_000),

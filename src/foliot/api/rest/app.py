@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from foliot.api.metrics import Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
+from foliot.api.rest.cookies import Cookies
 from foliot.api.rest.extras import ANSWERS
 from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate, authorise
 from foliot.api.rest.hosts import Hosts
@@ -24,6 +25,7 @@ from foliot.api.rest.limits import WHO, Limits
 from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
+from foliot.api.rest.origins import Origins
 from foliot.api.rest.slashes import Slashes
 from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
@@ -49,6 +51,9 @@ class Service:
     version: str
     hosts: tuple[str, ...]
     gate: Gate = field(default_factory=OpenGate)
+    cookies: Cookies | None = None
+    """What keeps whoever signs in to the page; without it, nobody has to."""
+    public_url: str = ""
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
@@ -75,6 +80,7 @@ def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(Hosts, hosts=service.hosts)
+    app.add_middleware(Origins, public_url=service.public_url)
     app.add_middleware(Slashes)
     app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)
@@ -89,14 +95,14 @@ def create_app(service: Service) -> FastAPI:
     for extra in EXTRAS:
         endpoint = _extra_endpoint(service, extra)
         routes[endpoint] = extra.address
-        app.add_route(extra.address, endpoint, ["GET"], name=extra.path)
+        app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
     app.add_middleware(Watching, tally=service.desk.tally, routes=routes, listener=service.listener)
     app.state.live = service.live
     return app
 
 
 def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
-    reply = ANSWERS[extra.path]
+    reply = ANSWERS[f"{extra.method} {extra.path}"]
 
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, extra.role)

@@ -1,7 +1,8 @@
 """The gate of a service that wants to know who asks: by an API key, a signed token, or a client certificate.
 
 What a request shows by itself counts first: a certificate, which belongs to the connection, is looked at only if there
-is no ``Authorization``.  A key or token that is worth nothing is refused, whatever certificate comes with it.
+is no ``Authorization`` and nobody has signed in.  A key or token that is worth nothing is refused, whatever
+certificate comes with it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
+from foliot.api.rest.cookies import Cookies
 from foliot.api.rest.gate import Caller, Keys
 from foliot.errors import Unauthenticated
 from foliot.model.key import PREFIX
@@ -27,8 +29,15 @@ PEER = "foliot.peer"
 class CredentialGate:
     """Lets in whoever shows what one of its parts believes."""
 
-    def __init__(self, keys: Keys, tokens: Tokens | None = None, certificates: Certificates | None = None) -> None:
-        """Take who knows keys, tokens and certificates."""
+    def __init__(
+        self,
+        keys: Keys,
+        tokens: Tokens | None = None,
+        certificates: Certificates | None = None,
+        cookies: Cookies | None = None,
+    ) -> None:
+        """Take who knows keys, tokens, certificates, and the cookies of those who have signed in."""
+        self._cookies = cookies
         self._keys = keys
         self._tokens = tokens
         self._certificates = certificates
@@ -38,15 +47,21 @@ class CredentialGate:
         shown = request.headers.getlist("authorization")
         if len(shown) > 1:
             raise Unauthenticated("there is more than one Authorization")
+        if not shown and self._cookies is not None and (signed_in := self._cookies.opened(request)) is not None:
+            return await self.believed(signed_in)
         peer = request.scope.get(PEER)
         if not shown and self._certificates is not None and peer is not None:
             return self._certificates.caller(peer)
         scheme, _, text = shown[0].partition(" ") if shown else ("", "", "")
         if scheme.lower() == "basic":
             return await self._keys.caller_with(_password(text))
-        if self._tokens is not None and scheme.lower() == "bearer" and not text.startswith(f"{PREFIX}_"):
+        return await self.believed(text if scheme.lower() == "bearer" else "")
+
+    async def believed(self, text: str) -> Caller:
+        """Return whose key or token it is."""
+        if self._tokens is not None and text and not text.startswith(f"{PREFIX}_"):
             return await self._tokens.caller(text)
-        return await self._keys.caller_with(text if scheme.lower() == "bearer" else "")
+        return await self._keys.caller_with(text)
 
 
 def _password(text: str) -> str:

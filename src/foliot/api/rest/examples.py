@@ -21,6 +21,7 @@ PARAMETERS: dict[str, Any] = {
     "text": "report",
     "user_id": "u-17",
     "limit": 50,
+    "credential": "flt_1f2e3d4c5b6a_…",
 }
 """What stands in a path or a query, by its name."""
 
@@ -47,6 +48,7 @@ BODIES: dict[str, Any] = {
     "start_run": {"version": 1, "user_id": "u-17", "idempotency_key": "order-4711"},
     "report": {"token": "1-1800000000-0.1.0f3a", "event": "succeeded", "result": {"rows": 12}},
     "preview": {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "count": 3},
+    "glances": {"schedule_ids": ["report"]},
     "pause_matching": {"label": "team=billing", "dry_run": True},
     "resume_matching": {"state": "paused", "dry_run": True},
     "trigger_matching": {"schedule_ids": ["report"], "dry_run": True},

@@ -15,6 +15,7 @@ from foliot.api.rest.calendar import feed
 from foliot.api.rest.gate import Caller, authorise
 from foliot.api.rest.health import store_problems
 from foliot.api.rest.problems import problem
+from foliot.api.rest.visits import begin_visit, end_visit, show_visit
 from foliot.api.roles import Role
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
@@ -100,12 +101,15 @@ def _days(text: str | None) -> int:
 
 
 ANSWERS: dict[str, Answering] = {
-    "/healthz": healthz,
-    "/readyz": readyz,
-    "/metrics": metrics,
-    "/openapi.json": openapi,
-    "/config": config,
-    "/events": events,
-    "/calendar.ics": calendar,
+    "GET /healthz": healthz,
+    "GET /readyz": readyz,
+    "GET /metrics": metrics,
+    "GET /openapi.json": openapi,
+    "GET /config": config,
+    "GET /events": events,
+    "GET /calendar.ics": calendar,
+    "GET /session": show_visit,
+    "POST /session": begin_visit,
+    "DELETE /session": end_visit,
 }
 """Who answers each of the addresses."""

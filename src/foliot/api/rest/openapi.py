@@ -74,7 +74,7 @@ def describe(version: str) -> Schema:
     for route in ROUTES:
         paths.setdefault(route.address, {})[route.method.lower()] = _operation(route, schemas)
     for extra in EXTRAS:
-        paths[extra.address] = {"get": _extra(extra)}
+        paths.setdefault(extra.address, {})[extra.method.lower()] = _extra(extra, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Foliot", "version": version, "description": "Schedules, and what became of every tick."},
@@ -112,16 +112,19 @@ def _operation(route: Route, schemas: Schemas) -> Schema:
     return described
 
 
-def _extra(extra: Extra) -> Schema:
+def _extra(extra: Extra, schemas: Schemas) -> Schema:
     parameters = [
         {"name": name, "in": "query", "required": False, "description": about, "schema": {"type": kind}}
         for name, kind, about in extra.takes
+        if extra.method == "GET"
     ]
     if extra.role is not Role.PUBLIC and not extra.everywhere:
         parameters.append(NAMESPACE)
     kind: Schema = {"type": "object"} if extra.media_type == "application/json" else {"type": "string"}
+    if extra.answer is not None:
+        kind = schemas.of(extra.answer)
     described: Schema = {
-        "operationId": _operation_id("get", extra.address),
+        "operationId": _operation_id(extra.method.lower(), extra.address),
         "summary": extra.summary,
         "tags": ["service"],
         "parameters": parameters,
@@ -130,6 +133,11 @@ def _extra(extra: Extra) -> Schema:
     }
     if extra.role is Role.PUBLIC:
         described["security"] = []
+    if extra.method == "POST":
+        properties = {name: {"type": kind, "description": about} for name, kind, about in extra.takes}
+        example = {name: PARAMETERS[name] for name in properties}
+        body = {"type": "object", "properties": properties, "required": list(properties), "examples": [example]}
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
     return described
 
 

@@ -1,0 +1,46 @@
+import createClient, { type Middleware } from 'openapi-fetch'
+
+import { asProblem } from './problem'
+import type { paths } from './schema'
+import { hearServerTime } from '../parts/clock'
+
+let namespace = ''
+
+/** Say which namespace every request is about. */
+export function setNamespace(name: string): void {
+  namespace = name
+}
+
+export function currentNamespace(): string {
+  return namespace
+}
+
+const about: Middleware = {
+  async onRequest({ request }) {
+    if (!namespace) return undefined
+    const url = new URL(request.url)
+    if (!url.searchParams.has('namespace')) url.searchParams.set('namespace', namespace)
+    const { method, headers, signal } = request
+    const body = method === 'GET' || method === 'DELETE' ? undefined : await request.text()
+    return new Request(url, { method, headers, signal, body })
+  },
+  onResponse({ response }) {
+    hearServerTime(response.headers.get('date'))
+  },
+}
+
+export const api = createClient<paths>({ baseUrl: window.location.origin })
+api.use(about)
+
+interface Answered<T> {
+  data?: T
+  error?: unknown
+  response: Response
+}
+
+/** Return what the service answered, or throw what it says is wrong. */
+export async function answer<T>(asked: Promise<Answered<T>>): Promise<T> {
+  const { data, error, response } = await asked
+  if (!response.ok) throw asProblem(response.status, error)
+  return data as T
+}

@@ -1,0 +1,27 @@
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+
+export type Schedule = Schemas['Schedule']
+export type ScheduleDocument = Schemas['ScheduleDocument']
+export type SchedulePage = Schemas['SchedulePage']
+export type Description = Schemas['Description']
+export type Run = Schemas['Run']
+export type Span = Schemas['SpanRecord']
+export type Backfill = Schemas['Backfill']
+export type Version = Schemas['Version']
+export type Change = Schemas['Change']
+export type Touched = Schemas['Touched']
+export type Outlook = Schemas['Outlook']
+export type Visit = Schemas['Visit']
+export type Glance = Schemas['Glance']
+
+export type Role = 'reader' | 'operator' | 'editor' | 'admin'
+
+export interface ScheduleFilter {
+  state?: string
+  workflow_id?: string
+  user_id?: string
+  label?: string
+  text?: string
+}

@@ -1,0 +1,37 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { MantineProvider } from '@mantine/core'
+import { setNonce } from 'get-nonce'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import '@mantine/core/styles.layer.css'
+import './app.css'
+import { isWorthAnotherTry } from './api/problem'
+import { makeRouter } from './router'
+import { theme } from './theme'
+
+// Styles that are made while the page runs carry the number that the policy of this very answer allows.
+const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
+setNonce(nonce)
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < 2 && isWorthAnotherTry(error),
+      refetchOnWindowFocus: true,
+    },
+  },
+})
+const router = makeRouter(queries)
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

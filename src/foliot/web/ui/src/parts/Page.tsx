@@ -1,0 +1,21 @@
+import { Title } from '@mantine/core'
+import { useEffect, type ReactNode } from 'react'
+
+import classes from './Page.module.css'
+
+/** The head of a view: its name, which is also that of the window, and what can be done there. */
+export function PageHead({ title, children }: { title: string; children?: ReactNode }) {
+  useTitle(title)
+  return (
+    <div className={classes.head}>
+      <Title order={1}>{title}</Title>
+      <div className={classes.actions}>{children}</div>
+    </div>
+  )
+}
+
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Foliot`
+  }, [title])
+}

@@ -1,0 +1,87 @@
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const name = `${zone} ${JSON.stringify(options)}`
+  let made = formats.get(name)
+  if (!made) {
+    made = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', ...options })
+    formats.set(name, made)
+  }
+  return made
+}
+
+function parts(instant: number, zone: string): Record<string, string> {
+  const found = format(zone, {
+    year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', weekday: 'short',
+  }).formatToParts(instant)
+  return Object.fromEntries(found.map(({ type, value }) => [type, value]))
+}
+
+export type Precision = 'minute' | 'second' | 'millisecond'
+
+/** "Mon 2026-11-16 09:00", with as much after it as is wanted. */
+export function instantText(at: string | number, zone: string, precision: Precision = 'second'): string {
+  const instant = typeof at === 'number' ? at : Date.parse(at)
+  const { weekday, year, month, day } = parts(instant, zone)
+  return `${weekday} ${year}-${month}-${day} ${timeText(instant, zone, precision)}`
+}
+
+export function timeText(at: string | number, zone: string, precision: Precision = 'second'): string {
+  const instant = typeof at === 'number' ? at : Date.parse(at)
+  const { hour, minute, second } = parts(instant, zone)
+  const upTo = precision === 'minute' ? `${hour}:${minute}` : `${hour}:${minute}:${second}`
+  return precision === 'millisecond' ? `${upTo}.${String(instant % 1000).padStart(3, '0')}` : upTo
+}
+
+/** "2026-11-16", the day on which an instant falls in a zone. */
+export function dayText(at: string | number, zone: string): string {
+  const { year, month, day } = parts(typeof at === 'number' ? at : Date.parse(at), zone)
+  return `${year}-${month}-${day}`
+}
+
+/** Leaves out the date of today. */
+export function nearText(at: string | number, zone: string, now: number): string {
+  const instant = typeof at === 'number' ? at : Date.parse(at)
+  const today = dayText(now, zone)
+  if (dayText(instant, zone) === today) return timeText(instant, zone)
+  const { weekday, day, year } = parts(instant, zone)
+  const month = format(zone, { month: 'short' }).format(instant)
+  const withYear = today.startsWith(year ?? '') ? '' : ` ${year}`
+  return `${weekday} ${Number(day)} ${month}${withYear} ${timeText(instant, zone, 'minute')}`
+}
+
+const STEPS: [number, string][] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+]
+
+/** "3d 4h", "12m 5s", "840 ms": the two largest units of a duration. */
+export function durationText(ms: number): string {
+  if (ms < 0) return `−${durationText(-ms)}`
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  const first = STEPS.findIndex(([size]) => ms >= size)
+  let rest = ms
+  const shown: string[] = []
+  for (const [size, unit] of STEPS.slice(first, first + 2)) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0) shown.push(`${count}${unit}`)
+  }
+  return shown.join(' ')
+}
+
+/** "in 5m 10s" or "3h 2m ago". */
+export function relativeText(at: string | number, now: number): string {
+  const off = (typeof at === 'number' ? at : Date.parse(at)) - now
+  const rounded = Math.round(off / 1_000) * 1_000
+  if (Math.abs(rounded) < 1_000) return 'now'
+  const text = durationText(Math.max(Math.abs(rounded), 1_000)).replace(/\.0 s$/, 's').replace(/ s$/, 's')
+  return rounded > 0 ? `in ${text}` : `${text} ago`
+}
+
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-GB')} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,77 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { getRouteApi } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+
+import type { ScheduleFilter } from '../../api/types'
+import { Icon } from '../../parts/Icon'
+import classes from './Filters.module.css'
+
+const route = getRouteApi('/schedules')
+const STATES = [
+  { value: 'active', label: 'Active' },
+  { value: 'paused', label: 'Paused' },
+  { value: 'exhausted', label: 'Exhausted' },
+  { value: 'closed', label: 'Deleted' },
+]
+
+/** What narrows the list down; it stands in the address, so that it can be sent to somebody. */
+export function Filters({ filter }: { filter: ScheduleFilter }) {
+  const navigate = route.useNavigate()
+  const change = (changed: ScheduleFilter) =>
+    void navigate({ search: (all) => ({ ...all, ...changed }), replace: true })
+  const some = Object.values(filter).some(Boolean)
+  return (
+    <div className={classes.filters} role="search">
+      <Typed name="text" label="Search" placeholder="Search ids and descriptions" value={filter.text} onChange={(text) => change({ text })} search />
+      <Select
+        aria-label="State"
+        placeholder="Any state"
+        data={STATES}
+        value={filter.state ?? null}
+        onChange={(state) => change({ state: state ?? undefined })}
+        clearable
+        w={130}
+      />
+      <Typed name="workflow_id" label="Workflow" placeholder="Workflow" value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
+      <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} />
+      <Typed name="user_id" label="User" placeholder="User" value={filter.user_id} onChange={(user_id) => change({ user_id })} />
+      {some && (
+        <Button variant="subtle" color="gray" onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }), replace: true })}>
+          Clear
+        </Button>
+      )}
+    </div>
+  )
+}
+
+interface TypedProps {
+  name: string
+  label: string
+  placeholder: string
+  value: string | undefined
+  onChange: (value: string | undefined) => void
+  search?: boolean
+}
+
+/** A filter that is typed: the list follows when the typing rests. */
+function Typed({ name, label, placeholder, value, onChange, search }: TypedProps) {
+  const [typed, setTyped] = useState(value ?? '')
+  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), 250)
+  useEffect(() => setTyped(value ?? ''), [value])
+  return (
+    <TextInput
+      name={name}
+      aria-label={label}
+      placeholder={placeholder}
+      className={search ? classes.search : classes.field}
+      leftSection={search ? <Icon name="search" size={14} /> : undefined}
+      data-search={search || undefined}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value)
+        tell(event.currentTarget.value)
+      }}
+    />
+  )
+}

@@ -1,0 +1,108 @@
+import { Checkbox, VisuallyHidden } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useMemo, useRef } from 'react'
+
+import { glancesQuery } from '../../api/queries'
+import type { Glance, Schedule } from '../../api/types'
+import { Row } from './Row'
+import classes from './Table.module.css'
+
+const ROW_PX = 58
+const CHUNK = 50
+
+interface Props {
+  items: Schedule[]
+  more: boolean
+  onMore: () => void
+  chosen: ReadonlySet<string>
+  onChoose: (chosen: ReadonlySet<string>) => void
+  mayOperate: boolean
+}
+
+/** The list itself: only the rows that can be seen are there, and only these are looked at more closely. */
+export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Props) {
+  const body = useRef<HTMLDivElement>(null)
+  const rows = useWindowVirtualizer({
+    count: items.length,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    scrollMargin: body.current?.offsetTop ?? 0,
+    measureElement: (element) => element.getBoundingClientRect().height,
+  })
+  const visible = rows.getVirtualItems()
+  const [first = 0, last = 0] = [visible[0]?.index, visible.at(-1)?.index]
+  const glances = useGlances(items, first, last)
+  useEffect(() => {
+    if (more && last >= items.length - 20) onMore()
+  }, [more, last, items.length, onMore])
+
+  const toggle = (id: string) => {
+    const next = new Set(chosen)
+    if (!next.delete(id)) next.add(id)
+    onChoose(next)
+  }
+  const all = items.length > 0 && items.every((each) => chosen.has(each.schedule_id))
+  return (
+    <div role="table" aria-label="Schedules" aria-rowcount={more ? -1 : items.length} className={classes.table}>
+      <div role="row" className={`${classes.row} ${classes.head}`} data-operate={mayOperate}>
+        {mayOperate && (
+          <div role="columnheader">
+            <Checkbox
+              size="xs"
+              aria-label="Choose all that are shown"
+              checked={all}
+              indeterminate={!all && chosen.size > 0}
+              onChange={() => onChoose(new Set(all ? [] : items.map((each) => each.schedule_id)))}
+            />
+          </div>
+        )}
+        <div role="columnheader">Schedule</div>
+        <div role="columnheader">When</div>
+        <div role="columnheader">Next</div>
+        <div role="columnheader">Outcomes</div>
+        {mayOperate && (
+          <div role="columnheader">
+            <VisuallyHidden>Actions</VisuallyHidden>
+          </div>
+        )}
+      </div>
+      <div ref={body} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {visible.map(({ index, key, start }) => {
+          const schedule = items[index]!
+          return (
+            <div
+              key={key}
+              ref={rows.measureElement}
+              data-index={index}
+              className={classes.slot}
+              style={{ transform: `translateY(${start - rows.options.scrollMargin}px)` }}
+            >
+              <Row
+                schedule={schedule}
+                glance={glances.get(schedule.schedule_id)}
+                chosen={chosen.has(schedule.schedule_id)}
+                onToggle={() => toggle(schedule.schedule_id)}
+                mayOperate={mayOperate}
+                index={index}
+              />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** Look at the schedules that can be seen, a chunk at a time: a chunk that was looked at is kept. */
+function useGlances(items: Schedule[], first: number, last: number): Map<string, Glance> {
+  const chunks = useMemo(() => {
+    const found: string[][] = []
+    for (let at = Math.floor(first / CHUNK) * CHUNK; at <= last && at < items.length; at += CHUNK)
+      found.push(items.slice(at, at + CHUNK).map((each) => each.schedule_id))
+    return found
+  }, [items, first, last])
+  const answers = useQueries({ queries: chunks.map(glancesQuery) })
+  const data = answers.map((each) => each.data)
+  return useMemo(() => new Map(data.flatMap((each) => each ?? []).map((each) => [each.schedule_id, each])), [...data, data.length])
+}
