@@ -104,6 +104,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
             "jwt",
             "cryptography",
             "prometheus_client",
+            "h11",
             "aiohttp",
             "uvicorn",
         }
