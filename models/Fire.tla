@@ -8,7 +8,6 @@ EXTENDS Planner
 
 CONSTANTS
     Instances,
-    Guards,    \* what keeps the promises: a configuration that lacks one must fail
     Last,      \* when time stands still
     MaxEdits,  \* how many operations there are
     MaxBudget, \* the most missed ticks that one transaction may start
@@ -67,22 +66,6 @@ PassedBy(i) ==
     /\ mind' = [mind EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 
-\* A pause that was to end by now ends in the same transaction.
-Prepared(d, time) ==
-    IF d.paused /\ d.until # None /\ d.until <= time
-    THEN Resumed(d, time, Policies[d.version].onResume) ELSE d
-
-Cursor(d, found, time) ==
-    IF "cursor" \in Guards THEN found ELSE [found EXCEPT !.cursor = Most(@, time), !.next = NextAfter(d.version, time)]
-
-Decided(d, time, budget) ==
-    LET ready == Prepared(d, time)
-        asked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
-    IN IF asked.paused \/ asked.closed
-       THEN [dial |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
-       ELSE LET found == Cursor(ready, Generate(ready, time, budget), time)
-            IN [dial |-> Moved(ready, found), runs |-> found.runs, spans |-> found.spans]
-
 Insert(ticks, v) ==
     /\ rows' = [t \in AllTicks |-> IF t \notin ticks THEN rows[t]
                                    ELSE IF "key" \in Guards THEN 1 ELSE rows[t] + 1]
@@ -123,10 +106,9 @@ Pause(length) ==
 
 Resume(how) == dial.paused /\ ~dial.closed /\ Edit(Resumed(dial, now, how), {}) /\ UNCHANGED began
 
-Update ==
-    LET v == dial.version + 1
-        d == Replaced(dial, v, now)
-    IN /\ v \in DOMAIN Ticks
+Update(v) ==
+    LET d == Replaced(dial, v, now)
+    IN /\ v > dial.version
        /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(dial, v, now) ELSE {})
        /\ began' = [began EXCEPT ![v] = d.cursor]
 
@@ -140,7 +122,7 @@ Next ==
     \/ \E i \in Instances : Engine(i) \/ Crash(i)
     \/ \E u \in Untils : Pause(u)
     \/ \E how \in {"policy", "skip", "fire_once"} : Resume(how)
-    \/ Update
+    \/ \E v \in DOMAIN Ticks : Update(v)
     \/ Delete
 
 FireSpec == Init /\ [][Next]_vars

@@ -8,7 +8,7 @@
 
    Time is not counted: a lease may lapse at any moment, and a heartbeat that comes later than that makes it whole again
    unless somebody has ended it.  That is more than clocks allow, so what holds here holds for every lock_ttl_ms. *)
-EXTENDS Integers, FiniteSets
+EXTENDS Attempt, FiniteSets
 
 CONSTANTS
     Processes,
@@ -16,8 +16,7 @@ CONSTANTS
     MaxNumber,   \* how many times processes may join
     MaxAttempt,  \* how many times a run may be taken
     MaxStops,    \* how often a process may die
-    Slow,        \* processes whose lease may lapse while they live
-    Guards
+    Slow         \* processes whose lease may lapse while they live
 
 VARIABLES
     lease,   \* of each number: "never", "held", "lapsed" or "ended"
@@ -32,35 +31,6 @@ VARIABLES
 
 vars == <<lease, run, number, leads, known, said, ended, wrote, stops>>
 Numbers == 1..MaxNumber
-Unborn == [state |-> "none", attempt |-> 0, owner |-> 0, held |-> FALSE]
-
------------------------------------------------------------------------------
-(* What one transaction does to one run; LeaseTrace holds these against the ledger. *)
-
-InFlight(r) == r.state = "flight"
-
-\* plan/decide.py and plan/settle.py: a run starts, with whoever decided it or with nobody yet.
-Born(r, n) ==
-    [r EXCEPT !.state = "flight", !.attempt = IF n = 0 THEN 0 ELSE 1, !.owner = n, !.held = n # 0]
-
-\* expose_runs: its owner's lease is over; only what is held can be exposed.
-Exposed(r) == IF InFlight(r) /\ r.held THEN [r EXCEPT !.held = FALSE] ELSE r
-
-\* claim_runs: held by nobody; the next attempt is ours.
-Claimable(r) == InFlight(r) /\ ~r.held
-Claimed(r, n) == [r EXCEPT !.attempt = @ + 1, !.owner = n, !.held = TRUE]
-
-\* adopt_runs: ours by the ledger, though we have not heard of it.
-Adoptable(r, n) == InFlight(r) /\ r.held /\ r.owner = n
-Adopted(r) == [r EXCEPT !.attempt = @ + 1]
-
-\* settle_runs, finish_runs, hand_back: only for the holder of the fence, and only in flight.
-Accepts(r, fence) == InFlight(r) /\ ("fence" \in Guards => r.attempt = fence)
-Finished(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
-LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0]
-
-\* terminate_runs, give_up_runs: a decision about the schedule, made under the lock of its dial.
-Overruled(r) == [r EXCEPT !.state = "final", !.held = FALSE]
 
 -----------------------------------------------------------------------------
 Init ==

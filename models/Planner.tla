@@ -16,7 +16,8 @@ CONSTANTS
     MaxSpread,  \* max_buffer
     MaxSpan,    \* max_span_ticks
     Lookahead,  \* lookahead_ms
-    Second      \* how much of the unit of time is a second: cursors stand on whole ones
+    Second,     \* how much of the unit of time is a second: cursors stand on whole ones
+    Guards      \* what keeps the promises: a configuration that lacks one must fail
 
 None == -1000000000
 
@@ -164,4 +165,23 @@ Closed(d, now) ==
               !.carryUntil = None]
 
 ClosedSpans(d, now) == PassedOver(d, Before(now), "deleted", now)
+
+-----------------------------------------------------------------------------
+(* engine/firing.py: what one fire transaction makes of a dial that it has locked *)
+
+\* A pause that was to end by now ends in the same transaction.
+Prepared(d, time) ==
+    IF d.paused /\ d.until # None /\ d.until <= time
+    THEN Resumed(d, time, Policies[d.version].onResume) ELSE d
+
+Cursor(d, found, time) ==
+    IF "cursor" \in Guards THEN found ELSE [found EXCEPT !.cursor = Most(@, time), !.next = NextAfter(d.version, time)]
+
+Decided(d, time, budget) ==
+    LET ready == Prepared(d, time)
+        asked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
+    IN IF asked.paused \/ asked.closed
+       THEN [dial |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
+       ELSE LET found == Cursor(ready, Generate(ready, time, budget), time)
+            IN [dial |-> Moved(ready, found), runs |-> found.runs, spans |-> found.spans]
 ==============================================================================

@@ -154,18 +154,16 @@ SMALL = (
     _fire("small"),
     _fire("small, jitter", FireAt="Jittered", Policies="OtherPolicies", Instances="{i1}"),
     _fire("masked: no key", Guards=_without(FIRE_GUARDS, "key"), Last="3"),
-    _lease("small", MaxNumber="3", Slow="{p1}"),
-    Configuration(
-        "Lease", "small, live", "FairSpec", LEASE | {"Slow": "{}", "MaxAttempt": "2"}, (), RESCUED
-    ),
-    _overlap("small"),
+    _lease("small", MaxStops="0"),
+    Configuration("Lease", "small, live", "FairSpec", LEASE | {"Slow": "{}"}, (), RESCUED),
+    _overlap("small", Requests='{"queue"}'),
     Configuration("Overlap", "small, live", "FairSpec", OVERLAP | WAITING, (), DECIDED),
     _pause("small, all", CAUGHT_UP, ALL_DECIDED),
     _pause("small, coalesce", COALESCED, ALL_DECIDED, Policies="Coalesce"),
     _backfill("small"),
     _backfill("small, missing", Only='"missing"'),
     _backfill_live("small, live"),
-)  # fmt: skip
+)
 TWINS = (
     _fire_twin("no lock, no key", ("lock", "key"), "NoDuplicateFire"),
     _fire_twin("no lock", ("lock",), "PausedBlocksFire"),
