@@ -1,9 +1,10 @@
 """Models of the core in TLA+, and how they are checked.
 
-* ``Planner.tla``: what the planner decides, as operators; ``Fire.tla`` and ``Pause.tla`` make steps of it.
-* ``Lease.tla``, ``Overlap.tla``, ``Backfill.tla``: each a part of its own.
-* ``FireTrace.tla``, ``LeaseTrace.tla``, ``OverlapTrace.tla``: hold recorded stories against the first, the third and the
-  fourth of these (:mod:`tests.models`).
+* ``Planner.tla``, ``Attempt.tla``, ``Admission.tla``: what the code decides and writes, as operators.
+* ``Fire.tla`` and ``Pause.tla``, ``Lease.tla``, ``Overlap.tla``: make steps of them, and say what is promised.
+* ``FireTrace.tla``, ``LeaseTrace.tla``, ``OverlapTrace.tla``: hold recorded stories against the same operators
+  (:mod:`tests.models`).
+* ``Backfill.tla``: stands alone.
 * :mod:`~models.table`: every configuration, and what it must answer.
 * :mod:`~models.checking`: TLC, from packages, and what it says.
 

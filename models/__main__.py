@@ -75,7 +75,9 @@ def main(arguments: list[str] | None = None) -> int:
     rows = check_all(chosen, given.jobs)
     wrong = [row for row in rows if not row.is_right]
     distinct = sum(row.answer.distinct for row in rows)
-    print(f"{len(rows)} configurations, {distinct:,} distinct states, {perf_counter() - begun:.1f} s, {len(wrong)} wrong")
+    print(
+        f"{len(rows)} configurations, {distinct:,} distinct states, {perf_counter() - begun:.1f} s, {len(wrong)} wrong"
+    )
     for row in wrong if given.show else ():
         print(f"\n--- {row.configuration.module}, {row.configuration.name}\n{row.answer.output}")
     return 1 if wrong else 0

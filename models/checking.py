@@ -65,9 +65,7 @@ def check(configuration: Configuration, *, workers: int = 1) -> Answer:
     return ask(configuration.module, configuration.text(), {}, workers=workers, thorough=configuration.long)
 
 
-def ask(
-    module: str, settings: str, beside: dict[str, str], *, workers: int = 1, thorough: bool = False, more: str = ""
-) -> Answer:
+def ask(module: str, settings: str, beside: dict[str, str], *, workers: int = 1, thorough: bool = False) -> Answer:
     """Ask TLC about a module under the text of a configuration; ``beside`` maps modules that it needs to their text.
 
     Where TLC does not name the property that is violated, it is the last one that was asked for.
@@ -81,7 +79,7 @@ def ask(
         (folder / "asked.cfg").write_text(settings, encoding="utf-8")
         asked = [
             *command(thorough=thorough), "-workers", str(workers), "-metadir", str(folder / "states"),
-            *more.split(), "-config", "asked.cfg", module,
+            "-config", "asked.cfg", module,
         ]  # fmt: skip
         done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     return _read(done.stdout + done.stderr, settings)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from models.checking import Answer, ask
+from tests.models.overlapping import overlap_module
 from tests.models.recording import Recording
 from tests.models.writing import Module, fire_module, lease_module
 from tests.simulation.story import SETTINGS
@@ -38,8 +39,21 @@ def replay_lease(recordings: Iterable[Recording]) -> Replayed:
     return _replayed("LeaseTrace", {"Guards": '= {"fence"}'}, lease_module(recordings))
 
 
+def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
+    """Hold starts, waits, skips and releases against the model of overlap and buffer."""
+    constants = {"MaxBuffer": f"= {SETTINGS.max_buffer}", "Guards": '= {"slot", "bound", "fifo"}'}
+    return _replayed("OverlapTrace", constants, overlap_module(recordings))
+
+
 def _replayed(name: str, constants: dict[str, str], stories: Module) -> Replayed:
     lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
     lines += [f"INVARIANT {invariant}" for invariant in EVERY_COMMIT]
-    answer = ask(name, "\n".join(lines) + "\n", {"Stories": stories.text}, more="-continue")
+    answer = ask(name, "\n".join(lines) + "\n", {"Stories": stories.text})
     return Replayed(answer, stories.stories, stories.steps)
+
+
+REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {
+    "Fire": replay_fire,
+    "Lease": replay_lease,
+    "Overlap": replay_overlap,
+}

@@ -17,8 +17,8 @@ from tests.simulation.story import BEGIN
 BEGIN_S = int(BEGIN)
 NONE = "-1000000000"
 """What the planner's model calls None."""
-AHEAD_S = 900
-"""Ticks are told this far beyond the last commit, so that a model always knows the next one."""
+AHEAD_S = 310
+"""Ticks are told this far beyond the last commit, so that a model always knows the next one: five minutes at most."""
 
 
 class Module(NamedTuple):
@@ -29,11 +29,22 @@ class Module(NamedTuple):
     steps: int
 
 
-def module(stories: list[list[str]], definitions: Iterable[str] = ()) -> Module:
-    """Return the module that holds stories, each a list of records."""
-    told = ",\n".join("  <<\n    " + ",\n    ".join(steps) + "\n  >>" for steps in stories)
-    lines = ["---- MODULE Stories ----", "EXTENDS Integers, TLC", *definitions, f"Stories == <<\n{told}\n>>", "===="]
-    return Module("\n".join(lines) + "\n", len(stories), sum(len(steps) - 1 for steps in stories))
+class Told(NamedTuple):
+    """One story: its steps, each a record, and what they have in common."""
+
+    steps: list[str]
+    common: str = ""
+
+    def __str__(self) -> str:
+        steps = "<<\n    " + ",\n    ".join(self.steps) + "\n  >>"
+        return f"[{self.common}, steps |-> {steps}]" if self.common else steps
+
+
+def module(stories: list[Told], definitions: Iterable[str] = ()) -> Module:
+    """Return the module that holds stories."""
+    told = ",\n  ".join(map(str, stories))
+    lines = ["---- MODULE Stories ----", "EXTENDS Integers, TLC", *definitions, f"Stories == <<\n  {told}\n>>", "===="]
+    return Module("\n".join(lines) + "\n", len(stories), sum(len(story.steps) - 1 for story in stories))
 
 
 # --- the fire transaction -------------------------------------------------------------------------------------------
@@ -45,6 +56,7 @@ class Versions:
     def __init__(self) -> None:
         """Begin with none."""
         self._numbers: dict[tuple[int, int, int], int] = {}
+        self._texts: dict[tuple[int, int, str], int] = {}
         self._specs: list[str] = []
         self._ticks: list[str] = []
         self._fires: list[str] = []
@@ -67,9 +79,9 @@ class Versions:
             tick: fire_time_ms(
                 ticks, tick, schedule_id=stored.schedule_id, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode
             )
-            for tick in ticks.between_epochs(BEGIN_S - AHEAD_S, last_s)
+            for tick in ticks.between_epochs(BEGIN_S, last_s)
         }
-        self._specs.append(f'"{recording.seed}/{key}/{hash(stored.spec)}"')
+        self._specs.append(str(self._texts.setdefault((recording.seed, key, stored.spec), len(self._texts))))
         self._ticks.append("{" + ", ".join(str(seconds(tick)) for tick in fires) + "}")
         self._fires.append(" @@ ".join(f"{seconds(tick)} :> {moment(fire)}" for tick, fire in fires.items()))
         self._policies.append(_policy(policy))
@@ -85,24 +97,29 @@ class Versions:
 
 
 def fire_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all dials that the planner's model knows: no fixed delay, no governor, no limit, no skip."""
+    """Return the stories of all dials, each until something happens that the planner's model leaves out.
+
+    That is a fixed delay, an adaptive schedule, a limit, or a tick that somebody asked to skip.
+    """
     versions = Versions()
     stories = []
     for recording in recordings:
         for key in sorted({key for commit in recording.commits for key in commit.dials}):
             steps = list(_dial_steps(recording, key, versions))
             if len(steps) > 1:
-                stories.append(steps)
+                stories.append(Told(steps))
     return module(stories, versions.definitions())
 
 
 def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str]:
     """Yield a dial after each commit that was about it, until something happens that the model leaves out."""
     before: str | None = None
+    known: set[int] = set()
     for commit in recording.commits:
         dial = commit.dials.get(key)
-        runs = [row for row in commit.runs.values() if row.schedule_key == key]
-        decided = {row.nominal_s for row in runs if row.source == Source.SCHEDULE and row.decided_ms == commit.now_ms}
+        ticks = [row for row in commit.runs.values() if row.schedule_key == key and row.source == Source.SCHEDULE]
+        decided = {row.nominal_s for row in ticks} - known
+        known |= decided
         spans = [span for span in commit.spans if span.schedule_key == key]
         if key not in commit.dials:
             continue
@@ -112,10 +129,9 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
         if told == before and not spans:
             continue
         before = told
-        yield (
-            f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {{{', '.join(map(str, map(seconds, sorted(decided))))}}}, "
-            f"spans |-> {{{', '.join(_span(span, versions.number(recording, key, span.version)) for span in spans)}}}]"
-        )
+        decided_at = _set(str(seconds(tick)) for tick in sorted(decided))
+        dropped = _set(_span(span, versions.number(recording, key, span.version)) for span in spans)
+        yield f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}]"
 
 
 def _is_modelled(recording: Recording, dial: Dial) -> bool:
@@ -162,6 +178,10 @@ def _boolean(value: bool) -> str:
     return "TRUE" if value else "FALSE"
 
 
+def _set(members: Iterable[str]) -> str:
+    return "{" + ", ".join(members) + "}"
+
+
 # --- leases ---------------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +221,7 @@ def lease_module(recordings: Iterable[Recording]) -> Module:
                 if before != after:
                     steps.setdefault(key, [_held_step(UNBORN, False, False)]).append(_transition(commit, before, after))
                     known[key] = after
-        stories += [each for each in steps.values() if len(each) > 2]
+        stories += [Told(each) for each in steps.values() if len(each) > 2]
     return module(stories)
 
 
