@@ -19,12 +19,12 @@ VARIABLES
     rows,  \* how many runs there are of each tick
     under, \* the version that decided the tick
     spans, \* what was dropped
-    began, \* of each version: the cursor from which on it decides
+    ruled, \* of each version: after which cursor it decided, and up to which one, None for the dial's own
     mind,  \* of each instance: what it is at, what it has read, and when
     edits
 
-vars == <<now, dial, rows, under, spans, began, mind, edits>>
-store == <<dial, rows, under, spans, began>>
+vars == <<now, dial, rows, under, spans, ruled, mind, edits>>
+store == <<dial, rows, under, spans, ruled>>
 
 AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
 Unread == Created(1, 0)
@@ -38,7 +38,7 @@ Init ==
     /\ rows = [t \in AllTicks |-> 0]
     /\ under = [t \in AllTicks |-> None]
     /\ spans = {}
-    /\ began = [v \in DOMAIN Ticks |-> IF v = 1 THEN Before(0) ELSE None]
+    /\ ruled = [v \in DOMAIN Ticks |-> [after |-> IF v = 1 THEN Before(0) ELSE None, until |-> None]]
     /\ mind = [i \in Instances |-> Idle]
     /\ edits = 0
 
@@ -81,7 +81,7 @@ Commit(i, budget) ==
        /\ Insert(found.runs, found.dial.version)
        /\ spans' = spans \cup found.spans
        /\ mind' = [mind EXCEPT ![i] = Idle]
-       /\ UNCHANGED <<now, began, edits>>
+       /\ UNCHANGED <<now, ruled, edits>>
 
 \* Nothing was written, and the lock is gone with the session.
 Crash(i) ==
@@ -102,17 +102,21 @@ Edit(d, dropped) ==
 Pause(length) ==
     /\ ~dial.closed
     /\ Edit(Paused(dial, IF length = None THEN None ELSE now + length), {})
-    /\ UNCHANGED began
+    /\ UNCHANGED ruled
 
-Resume(how) == dial.paused /\ ~dial.closed /\ Edit(Resumed(dial, now, how), {}) /\ UNCHANGED began
+Resume(how) == dial.paused /\ ~dial.closed /\ Edit(Resumed(dial, now, how), {}) /\ UNCHANGED ruled
 
 Update(v) ==
     LET d == Replaced(dial, v, now)
     IN /\ v > dial.version
        /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(dial, v, now) ELSE {})
-       /\ began' = [began EXCEPT ![v] = d.cursor]
+       /\ ruled' = [ruled EXCEPT ![v].after = d.cursor, ![dial.version].until = IF dial.closed THEN @ ELSE d.cursor]
 
-Delete == ~dial.closed /\ Edit(Closed(dial, now), ClosedSpans(dial, now)) /\ UNCHANGED began
+\* A schedule that is created again begins anew: what it would have done meanwhile is nobody's.
+Delete ==
+    /\ ~dial.closed
+    /\ Edit(Closed(dial, now), ClosedSpans(dial, now))
+    /\ ruled' = [ruled EXCEPT ![dial.version].until = Closed(dial, now).cursor]
 
 -----------------------------------------------------------------------------
 Engine(i) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget : Commit(i, b))
@@ -138,15 +142,13 @@ TypeOK ==
 
 NoDuplicateFire == \A t \in AllTicks : rows[t] <= 1
 
-\* Where a version stopped deciding: at the cursor, or where the next one began.
-EndOf(v) ==
-    LET later == {w \in DOMAIN Ticks : w > v /\ began[w] # None}
-    IN IF later = {} THEN dial.cursor ELSE began[Min(later)]
+\* Where a version stopped deciding, or has got to.
+EndOf(v) == IF ruled[v].until = None THEN dial.cursor ELSE ruled[v].until
 
 Covering(v, t) == {s \in spans : s.version = v /\ s.after < t /\ t <= s.until}
 
 Accounted ==
-    \A v \in {w \in DOMAIN Ticks : began[w] # None} : \A t \in Between(v, began[v], EndOf(v)) :
+    \A v \in {w \in DOMAIN Ticks : ruled[w].after # None} : \A t \in Between(v, ruled[v].after, EndOf(v)) :
         rows[t] + Cardinality(Covering(v, t)) = 1
 
 \* A span says the truth: that many ticks, and late ones where lateness is the reason.
