@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 500
-OUR_FOLDERS = ("src", "tests", "bench", "docs", "examples", "requirements", ".ci")
+OUR_FOLDERS = ("src", "tests", "bench", "models", "docs", "examples", "requirements", ".ci")
 
 # --- the tables -------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,9 @@ def is_test(path: str) -> bool:
 
 
 def is_code(path: str) -> bool:
-    return path.startswith(("src/", "tests/", "bench/")) and path.endswith((".py", ".sql", ".js", ".mjs", ".ts"))
+    return path.startswith(("src/", "tests/", "bench/", "models/")) and path.endswith(
+        (".py", ".sql", ".js", ".mjs", ".ts", ".tla")
+    )
 
 
 def part_of(path: str) -> str:

@@ -1,0 +1,162 @@
+------------------------------- MODULE Backfill -------------------------------
+(* A backfill beside the ticks of its schedule: plan/backfill.py, engine/backfilling.py and the order of work in
+   engine/host.py (_do), for a schedule that queues.
+
+   An instance looks what is due, without a lock (Look), and then does the most urgent part of it in a transaction
+   (FireTicks, Chunk): ticks first, a backfill only if there were none.  A new backfill may be asked for as soon as the
+   last one is over, for ever. *)
+EXTENDS Integers, FiniteSets
+
+CONSTANTS
+    Instances,
+    Ticks,   \* nominal times; those up to Start are in the past when the schedule is created
+    Start,
+    Last,    \* when time stands still
+    First,   \* the range of the backfill, both ends included
+    End,
+    Only,    \* "all" or "missing"
+    Slots,   \* max_concurrent
+    Size,    \* backfills_per_iteration
+    Guards
+
+VARIABLES
+    now, cursor,
+    tick,    \* of each tick of the schedule: "none", "wait", "flight", "final"
+    again,   \* the same for the runs of the backfill
+    count,   \* how many runs the backfill has written for each tick
+    fill,    \* the row of the backfill
+    mind     \* of each instance: what it has seen
+
+vars == <<now, cursor, tick, again, count, fill, mind>>
+NoFill == [state |-> "none", cursor |-> First - 1, last |-> End]
+Idle == [phase |-> "idle", due |-> FALSE, fill |-> NoFill]
+
+Least(a, b) == IF a <= b THEN a ELSE b
+Min(set) == CHOOSE x \in set : \A y \in set : x <= y
+In(rows, which) == {t \in Ticks : rows[t] = which}
+Flying == Cardinality(In(tick, "flight")) + Cardinality(In(again, "flight"))
+Waiting == In(tick, "wait") \cup In(again, "wait")
+DueTicks == {t \in Ticks : cursor < t /\ t <= now}
+
+Init ==
+    /\ now = Start /\ cursor = Start
+    /\ tick = [t \in Ticks |-> "none"] /\ again = [t \in Ticks |-> "none"]
+    /\ count = [t \in Ticks |-> 0]
+    /\ fill = NoFill
+    /\ mind = [i \in Instances |-> Idle]
+
+Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<cursor, tick, again, count, fill, mind>>
+
+\* operations/control.py: about the past only; ticks that are not decided yet are the schedule's own, unless all are asked
+\* for (plan/backfill.py, last_decided).
+Ask ==
+    /\ fill.state # "running" /\ End <= now /\ In(again, "flight") \cup In(again, "wait") = {}
+    /\ fill' = [state |-> "running", cursor |-> First - 1,
+                last |-> IF Only = "all" THEN End ELSE Least(End, cursor)]
+    /\ count' = [t \in Ticks |-> 0] /\ again' = [t \in Ticks |-> "none"]
+    /\ UNCHANGED <<now, cursor, tick, mind>>
+
+Cancel ==
+    /\ fill.state = "running" /\ fill' = [fill EXCEPT !.state = "cancelled"]
+    /\ UNCHANGED <<now, cursor, tick, again, count, mind>>
+
+Look(i) ==
+    /\ mind[i].phase = "idle" /\ (DueTicks # {} \/ fill.state = "running")
+    /\ mind' = [mind EXCEPT ![i] = [phase |-> "looked", due |-> DueTicks # {}, fill |-> fill]]
+    /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
+
+Crash(i) == mind[i].phase # "idle" /\ mind' = [mind EXCEPT ![i] = Idle] /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
+
+\* The oldest that fit start, the others wait; with a slot free and something waiting, what waits went first.
+FireTicks(i) ==
+    LET room == Slots - Flying
+        starts == {t \in DueTicks : Cardinality({u \in DueTicks : u <= t}) <= room}
+    IN /\ mind[i].phase = "looked" /\ mind[i].due
+       /\ tick' = [t \in Ticks |-> IF t \notin DueTicks THEN tick[t] ELSE IF t \in starts THEN "flight" ELSE "wait"]
+       /\ cursor' = IF DueTicks = {} THEN cursor ELSE now
+       /\ mind' = [mind EXCEPT ![i] = Idle]
+       /\ UNCHANGED <<now, again, count, fill>>
+
+\* plan/backfill.py: wanted, for a tick with these runs; what was dropped, or lies before the creation, has none.
+Wanted(t) == Only = "all" \/ tick[t] = "none"
+
+\* step: at most Size ticks, each only while a slot is free and nothing waits.
+RECURSIVE Taken(_, _, _)
+Taken(row, flying, taken) ==
+    LET later == {t \in Ticks : t > row.cursor /\ t <= row.last}
+        room == "room" \notin Guards \/ (Waiting = {} /\ flying + Cardinality(taken.runs) < Slots)
+    IN IF later = {} THEN [taken EXCEPT !.row = [row EXCEPT !.state = "done"]]
+       ELSE IF ~room \/ taken.steps = Size THEN [taken EXCEPT !.row = row]
+       ELSE LET t == Min(later)
+            IN Taken([row EXCEPT !.cursor = t], flying,
+                     [taken EXCEPT !.steps = @ + 1, !.runs = IF Wanted(t) THEN @ \cup {t} ELSE @])
+
+Chunk(i) ==
+    LET row == IF "reread" \in Guards THEN fill ELSE mind[i].fill
+        found == Taken(row, Flying, [row |-> row, runs |-> {}, steps |-> 0])
+        new == {t \in found.runs : "key" \notin Guards \/ count[t] = 0}
+        room == Slots - Flying
+        starts == {t \in new : Cardinality({u \in new : u <= t}) <= room}
+    IN /\ mind[i].phase = "looked"
+       /\ "order" \in Guards => ~mind[i].due
+       /\ IF row.state # "running" THEN UNCHANGED <<again, count, fill>>
+          ELSE /\ fill' = found.row
+               /\ count' = [t \in Ticks |-> IF t \in new THEN count[t] + 1 ELSE count[t]]
+               /\ again' = [t \in Ticks |-> IF t \notin new THEN again[t] ELSE IF t \in starts THEN "flight" ELSE "wait"]
+       /\ mind' = [mind EXCEPT ![i] = Idle]
+       /\ UNCHANGED <<now, cursor, tick>>
+
+\* A run ends; of what waits, ticks start before backfills (waiting_of), the oldest first.
+Settle(t, own) ==
+    LET ended == IF own THEN [tick EXCEPT ![t] = "final"] ELSE tick
+        fills == IF own THEN again ELSE [again EXCEPT ![t] = "final"]
+        ready == Flying - 1 < Slots
+    IN /\ (IF own THEN tick ELSE again)[t] = "flight"
+       /\ tick' = IF ready /\ In(ended, "wait") # {} THEN [ended EXCEPT ![Min(In(ended, "wait"))] = "flight"] ELSE ended
+       /\ again' = IF ready /\ In(ended, "wait") = {} /\ In(fills, "wait") # {}
+                   THEN [fills EXCEPT ![Min(In(fills, "wait"))] = "flight"] ELSE fills
+       /\ UNCHANGED <<now, cursor, count, fill, mind>>
+
+Act(i) == FireTicks(i) \/ Chunk(i)
+
+Next ==
+    \/ Advance \/ Ask \/ Cancel
+    \/ \E i \in Instances : Look(i) \/ Act(i) \/ Crash(i)
+    \/ \E t \in Ticks, own \in BOOLEAN : Settle(t, own)
+
+BackfillSpec == Init /\ [][Next]_vars
+
+\* For liveness: an engine works, and what runs ends.  Nobody cancels, and nobody dies any more.
+StableNext ==
+    \/ Advance \/ Ask
+    \/ \E i \in Instances : Look(i) \/ Act(i)
+    \/ \E t \in Ticks, own \in BOOLEAN : Settle(t, own)
+
+FairSpec ==
+    /\ Init /\ [][StableNext]_vars
+    /\ WF_vars(Advance)
+    /\ \A i \in Instances : WF_vars(Look(i)) /\ (<>[](mind[i].phase = "looked") => []<><<Act(i)>>_vars)
+    /\ \A t \in Ticks : /\ <>[](tick[t] = "flight") => []<><<Settle(t, TRUE)>>_vars
+                        /\ <>[](again[t] = "flight") => []<><<Settle(t, FALSE)>>_vars
+
+-----------------------------------------------------------------------------
+(* What is promised *)
+
+Range == {t \in Ticks : First <= t /\ t <= End}
+
+ExactRange ==
+    /\ \A t \in Ticks : count[t] <= 1 /\ (count[t] = 1 => t \in Range /\ t <= fill.last)
+    /\ fill.state = "done" => \A t \in Range : \/ count[t] = 1
+                                               \/ t > fill.last
+                                               \/ Only = "missing" /\ tick[t] # "none"
+
+\* It never takes the place of a tick: not in the buffer, and not by going on while one waits.
+BackfillNeverWaits == In(again, "wait") = {}
+
+ProgressMonotone == [][fill'.cursor >= fill.cursor \/ (fill.state # "running" /\ fill'.state = "running")]_vars
+
+NeverStarvesTicks ==
+    \A t \in {u \in Ticks : u > Start} : ((now >= t) ~> (cursor >= t)) /\ ((tick[t] = "wait") ~> (tick[t] # "wait"))
+
+Terminates == (fill.state = "running") ~> (fill.state # "running")
+==============================================================================

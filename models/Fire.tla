@@ -1,0 +1,196 @@
+-------------------------------- MODULE Fire --------------------------------
+(* The fire transaction, with several instances, people who pause, change and delete, and crashes anywhere.
+
+   An instance opens a transaction and reads the store's clock (Open), locks the dial if it is still due and nobody
+   else has it (Lock), and writes what the planner makes of the dial as it was locked (Commit).  It may die at any of
+   these points.  An operation waits for the lock and is one step: nobody sees it half done. *)
+EXTENDS Planner
+
+CONSTANTS
+    Instances,
+    Last,      \* when time stands still
+    MaxEdits,  \* how many operations there are
+    MaxBudget, \* the most missed ticks that one transaction may start
+    Untils     \* how long pauses may take, None for one without an end
+
+VARIABLES
+    now,   \* the store's clock
+    dial,  \* the row that everybody locks
+    rows,  \* how many runs there are of each tick
+    under, \* the version that decided the tick
+    spans, \* what was dropped
+    ruled, \* of each version: after which cursor it decided, and up to which one, None for the dial's own
+    mind,  \* of each instance: what it is at, what it has read, and when
+    edits
+
+vars == <<now, dial, rows, under, spans, ruled, mind, edits>>
+store == <<dial, rows, under, spans, ruled>>
+
+AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
+Unread == Created(1, 0)
+Idle == [at |-> None, phase |-> "idle", read |-> Unread]
+Free == \A i \in Instances : mind[i].phase # "holds"
+Due(time) == dial.look # None /\ dial.look <= time
+
+Init ==
+    /\ now = 0
+    /\ dial = Created(1, 0)
+    /\ rows = [t \in AllTicks |-> 0]
+    /\ under = [t \in AllTicks |-> None]
+    /\ spans = {}
+    /\ ruled = [v \in DOMAIN Ticks |-> [after |-> IF v = 1 THEN Before(0) ELSE None, until |-> None]]
+    /\ mind = [i \in Instances |-> Idle]
+    /\ edits = 0
+
+Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<store, mind, edits>>
+
+-----------------------------------------------------------------------------
+(* engine/firing.py *)
+
+Open(i) ==
+    /\ mind[i].phase = "idle" /\ Due(now)
+    /\ mind' = [mind EXCEPT ![i] = [at |-> now, phase |-> "open", read |-> Unread]]
+    /\ UNCHANGED <<now, store, edits>>
+
+\* FOR UPDATE SKIP LOCKED, and the condition once more on the row that was locked.
+Lock(i) ==
+    /\ mind[i].phase = "open"
+    /\ "lock" \in Guards => Free
+    /\ IF Due(mind[i].at)
+       THEN mind' = [mind EXCEPT ![i].phase = "holds", ![i].read = dial]
+       ELSE mind' = [mind EXCEPT ![i] = Idle]
+    /\ UNCHANGED <<now, store, edits>>
+
+PassedBy(i) ==
+    /\ mind[i].phase = "open" /\ "lock" \in Guards /\ ~Free
+    /\ mind' = [mind EXCEPT ![i] = Idle]
+    /\ UNCHANGED <<now, store, edits>>
+
+Insert(ticks, v) ==
+    /\ rows' = [t \in AllTicks |-> IF t \notin ticks THEN rows[t]
+                                   ELSE IF "key" \in Guards THEN 1 ELSE rows[t] + 1]
+    /\ under' = [t \in AllTicks |-> IF t \in ticks /\ (rows[t] = 0 \/ "key" \notin Guards) THEN v ELSE under[t]]
+
+Commit(i, budget) ==
+    LET me == mind[i]
+        missed == me.read.look < me.at - Grace
+        found == Decided(me.read, me.at, IF missed THEN budget ELSE 0)
+    IN /\ me.phase = "holds"
+       /\ missed \/ budget = 0
+       /\ dial' = found.dial
+       /\ Insert(found.runs, found.dial.version)
+       /\ spans' = spans \cup found.spans
+       /\ mind' = [mind EXCEPT ![i] = Idle]
+       /\ UNCHANGED <<now, ruled, edits>>
+
+\* Nothing was written, and the lock is gone with the session.
+Crash(i) ==
+    /\ mind[i].phase # "idle"
+    /\ mind' = [mind EXCEPT ![i] = Idle]
+    /\ UNCHANGED <<now, store, edits>>
+
+-----------------------------------------------------------------------------
+(* operations/control.py and schedules.py, through operations/editing.py *)
+
+Edit(d, dropped) ==
+    /\ edits < MaxEdits /\ edits' = edits + 1
+    /\ "lock" \in Guards => Free
+    /\ dial' \in {d, Woken(d, now)}
+    /\ spans' = spans \cup dropped
+    /\ UNCHANGED <<now, rows, under, mind>>
+
+Pause(length) ==
+    /\ ~dial.closed
+    /\ Edit(Paused(dial, IF length = None THEN None ELSE now + length), {})
+    /\ UNCHANGED ruled
+
+Resume(how) == dial.paused /\ ~dial.closed /\ Edit(Resumed(dial, now, how), {}) /\ UNCHANGED ruled
+
+Update(v) ==
+    LET d == Replaced(dial, v, now)
+    IN /\ v > dial.version
+       /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(dial, v, now) ELSE {})
+       /\ ruled' = [ruled EXCEPT ![v].after = d.cursor, ![dial.version].until = IF dial.closed THEN @ ELSE d.cursor]
+
+\* A schedule that is created again begins anew: what it would have done meanwhile is nobody's.
+Delete ==
+    /\ ~dial.closed
+    /\ Edit(Closed(dial, now), ClosedSpans(dial, now))
+    /\ ruled' = [ruled EXCEPT ![dial.version].until = Closed(dial, now).cursor]
+
+-----------------------------------------------------------------------------
+Engine(i) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget : Commit(i, b))
+
+Next ==
+    \/ Advance
+    \/ \E i \in Instances : Engine(i) \/ Crash(i)
+    \/ \E u \in Untils : Pause(u)
+    \/ \E how \in {"policy", "skip", "fire_once"} : Resume(how)
+    \/ \E v \in DOMAIN Ticks : Update(v)
+    \/ Delete
+
+FireSpec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* What is promised *)
+
+TypeOK ==
+    /\ now \in 0..Last
+    /\ dial.version \in DOMAIN Ticks
+    /\ dial.next = None \/ dial.next \in Ticks[dial.version]
+    /\ \A i \in Instances : mind[i].phase \in {"idle", "open", "holds"}
+
+NoDuplicateFire == \A t \in AllTicks : rows[t] <= 1
+
+\* Where a version stopped deciding, or has got to.
+EndOf(v) == IF ruled[v].until = None THEN dial.cursor ELSE ruled[v].until
+
+Covering(v, t) == {s \in spans : s.version = v /\ s.after < t /\ t <= s.until}
+
+Accounted ==
+    \A v \in {w \in DOMAIN Ticks : ruled[w].after # None} : \A t \in Between(v, ruled[v].after, EndOf(v)) :
+        rows[t] + Cardinality(Covering(v, t)) = 1
+
+\* A span says the truth: that many ticks, and late ones where lateness is the reason.
+Legal(s) ==
+    LET ticks == Between(s.version, s.after, s.until)
+        policy == Policies[s.version]
+    IN /\ s.ticks = Cardinality(ticks)
+       /\ s.reason \in {"missed", "coalesced", "outside_window"} => \A t \in ticks : Late(s.version, t, s.at)
+       /\ s.reason = "missed" => policy.catchup = "none"
+       /\ s.reason = "coalesced" => policy.catchup = "coalesce"
+       /\ s.reason = "outside_window" => \A t \in ticks : policy.window = 0 \/ t <= s.at - policy.window
+
+NoLostFireWithinWindow == Accounted /\ \A s \in spans : Legal(s)
+
+NothingEarly == \A t \in AllTicks : rows[t] > 0 => Fire(under[t], t) <= now
+
+SnapshotNeverAheadOfStore ==
+    \A i \in Instances : mind[i].phase = "holds" =>
+        mind[i].read.cursor <= dial.cursor /\ mind[i].read.version <= dial.version /\ mind[i].at <= now
+
+Starts(t) == rows'[t] > rows[t]
+IsPaused == dial.paused /\ (dial.until = None \/ dial.until > now)
+
+PausedBlocksFire == [][(IsPaused \/ dial.closed) => \A t \in AllTicks : ~Starts(t)]_vars
+NoFireFromStaleDefinition == [][\A t \in AllTicks : Starts(t) => under'[t] = dial.version]_vars
+CursorMonotone == [][dial'.cursor >= dial.cursor]_vars
+
+-----------------------------------------------------------------------------
+(* Small worlds.  Version 2 changes the policy alone, version 3 the ticks. *)
+
+SmallTicks == <<{1, 2, 3}, {1, 2, 3}, {2, 4}>>
+SmallSpecs == <<"each", "each", "even">>
+Punctual == [v \in DOMAIN Ticks |-> [t \in Ticks[v] |-> t]]
+\* The second tick is launched before its nominal time, the third after it.
+Jittered == [v \in DOMAIN Ticks |-> [t \in Ticks[v] |-> CASE t = 2 -> 1 [] t = 3 -> 4 [] OTHER -> t]]
+
+Cautious == [catchup |-> "none", window |-> None, onResume |-> "policy"]
+Generous == [catchup |-> "all", window |-> None, onResume |-> "skip"]
+Thrifty == [catchup |-> "coalesce", window |-> 2, onResume |-> "fire_once"]
+Patient == [catchup |-> "spread", window |-> None, onResume |-> "policy"]
+SmallPolicies == <<Generous, Thrifty, Cautious>>
+OtherPolicies == <<Thrifty, Patient, Generous>>
+SmallUntils == {None, 1}
+LongTicks == <<{1, 2, 3, 4}, {1, 2, 3, 4}, {2, 4, 5}>>
+==============================================================================

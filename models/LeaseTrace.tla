@@ -1,0 +1,32 @@
+------------------------------ MODULE LeaseTrace ------------------------------
+(* Stories of the simulation, held against the model of leases and fences: each commit that changed who holds a run, its
+   attempt, or whether it is over must be one of the steps that the model knows.
+
+   Module Stories is written by tests/models: for each run of a story what it was after each commit, and of that commit
+   whether the lease of the one who held it was over and has been ended by it (over), and whether the one who holds it
+   since then had a lease (leads). *)
+EXTENDS Attempt, Sequences, Stories
+
+VARIABLES story, step
+vars == <<story, step>>
+
+Steps == Stories[story]
+
+Explained(r, is) ==
+    LET open == IF is.over THEN Exposed(r) ELSE r
+        now == is.run
+    IN \/ r.state = "none" /\ now = Born(r, now.owner) /\ (now.owner # 0 => is.leads)
+       \/ r.state = "none" /\ now.state = "final" /\ now.attempt = 0
+       \/ is.over /\ r.held /\ now = Exposed(r)
+       \/ Claimable(open) /\ is.leads /\ now = Claimed(open, now.owner)
+       \/ Adoptable(r, now.owner) /\ is.leads /\ now = Adopted(r)
+       \/ Accepts(r, now.attempt) /\ now \in {Finished(r), LeftBehind(r)}
+       \/ InFlight(r) /\ now = Overruled(r)
+
+Init == story \in DOMAIN Stories /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+TraceSpec == Init /\ [][Next]_vars
+
+BornRight == step = 1 => Steps[1].run = Unborn
+EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step].run, Steps[step + 1])
+==============================================================================

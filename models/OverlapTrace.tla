@@ -1,0 +1,44 @@
+----------------------------- MODULE OverlapTrace -----------------------------
+(* Stories of the simulation, held against the model of overlap and buffer: each commit that started, queued, skipped or
+   ended runs of a schedule must be one of the steps that the model knows, with exactly the result that it computes.
+
+   Module Stories is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
+   says what the schedule obeyed (policy, paused), which runs nobody held (adrift), which ticks and requests came
+   (ticks, requests), which planned ticks had their time (planned), which runs an outcome has ended (ended), whether the
+   schedule was deleted, and what every run is then. *)
+EXTENDS Admission, Stories
+
+VARIABLES story, step
+vars == <<story, step>>
+
+Kinds == Stories[story].kinds
+Steps == Stories[story].steps
+
+\* engine/firing.py: what waits goes first, unless there is nothing; a paused schedule decides no ticks.
+ByFire(was, is) ==
+    LET ready == Released(is.policy, was.state, Kinds, is.paused)
+    IN is.state = Admitted(is.policy, ready, Kinds, is.adrift, is.ticks)
+
+\* engine/releasing.py, operations/control.py and engine/backfilling.py: nothing is released first.
+ByArrival(was, is) == is.state = Admitted(is.policy, was.state, Kinds, is.adrift, is.ticks)
+
+\* engine/settling.py
+Without(states, gone) == [r \in DOMAIN states |-> IF r \in gone THEN "final" ELSE states[r]]
+BySettling(was, is) ==
+    /\ is.ticks = <<>> /\ is.ended # {}
+    /\ is.state = Released(is.policy, Without(was.state, is.ended), Kinds, is.paused)
+
+\* operations/schedules.py: what waits is dropped, and so is what nobody holds.
+ByDelete(was, is) ==
+    /\ is.closed
+    /\ is.state = Without(was.state, InState(was.state, "wait") \cup (is.adrift \cap InState(was.state, "flight")))
+
+Explained(was, is) == ByFire(was, is) \/ ByArrival(was, is) \/ BySettling(was, is) \/ ByDelete(was, is)
+
+Init == story \in DOMAIN Stories /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+TraceSpec == Init /\ [][Next]_vars
+
+BornRight == step = 1 => \A r \in DOMAIN Steps[1].state : Steps[1].state[r] = "none"
+EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
+==============================================================================

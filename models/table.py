@@ -1,0 +1,201 @@
+"""Every configuration of every model, and the answer that it must give.
+
+A *twin* is a model without one of its guards (or without two that cover for each other).  It must fail, and with the
+property that is named: a property that no mistake can break proves nothing.  A *masked* one lacks a guard behind which
+another stands, and must hold: that is how we know that there are two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HOLDS = "holds"
+
+
+class Configuration(NamedTuple):
+    """One question to TLC."""
+
+    module: str
+    name: str
+    specification: str
+    constants: dict[str, str]
+    invariants: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    expected: str = HOLDS
+    """``holds``, or the one property that must be violated."""
+    long: bool = False
+
+    def text(self) -> str:
+        """Return it as TLC reads it."""
+        lines = [f"SPECIFICATION {self.specification}", "CONSTANTS"]
+        lines += [f"    {name} {_assigned(value)}" for name, value in self.constants.items()]
+        lines += [f"INVARIANT {name}" for name in self.invariants]
+        lines += [f"PROPERTY {name}" for name in self.properties]
+        return "\n".join(lines) + "\n"
+
+
+def _assigned(value: str) -> str:
+    """A definition of the module replaces a constant; anything else is its value."""
+    return f"<- {value}" if value[0].isupper() and value not in ("TRUE", "FALSE") else f"= {value}"
+
+
+def _without(guards: str, *gone: str) -> str:
+    return "{" + ", ".join(f'"{guard}"' for guard in guards.split() if guard not in gone) + "}"
+
+
+FIRE_GUARDS = "lock key pause cursor trace"
+FIRE = {
+    "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
+    "FireAt": "Punctual", "Policies": "SmallPolicies", "Untils": "SmallUntils", "Grace": "1", "MaxCatchup": "1",
+    "MaxSpread": "1", "MaxSpan": "2", "Lookahead": "1", "Second": "1", "Last": "4", "MaxEdits": "1", "MaxBudget": "1",
+}  # fmt: skip
+FIRE_INVARIANTS = ("TypeOK", "NoDuplicateFire", "NoLostFireWithinWindow", "NothingEarly", "SnapshotNeverAheadOfStore")
+FIRE_PROPERTIES = ("PausedBlocksFire", "NoFireFromStaleDefinition", "CursorMonotone")
+
+
+def _fire(name: str, *, long: bool = False, **changed: str) -> Configuration:
+    return Configuration("Fire", name, "FireSpec", FIRE | changed, FIRE_INVARIANTS, FIRE_PROPERTIES, long=long)
+
+
+def _fire_twin(name: str, gone: tuple[str, ...], broken: str, **changed: str) -> Configuration:
+    constants = FIRE | {"Guards": _without(FIRE_GUARDS, *gone)} | changed
+    kinds = {"invariants" if broken in FIRE_INVARIANTS else "properties": (broken,)}
+    return Configuration("Fire", name, "FireSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+
+
+LEASE_GUARDS = "fence share expiry rescue"
+LEASE = {
+    "Processes": "{p1, p2}", "Runs": "{r1}", "MaxNumber": "3", "MaxAttempt": "2", "MaxStops": "1", "Slow": "{p1}",
+    "Guards": _without(LEASE_GUARDS),
+}  # fmt: skip
+LEASE_INVARIANTS = ("TypeOK", "OneTerminalRecord", "FencedWritesOnly", "HeldUnderLease")
+LEASE_PROPERTIES = ("FenceMonotone", "FinalIsFinal", "NeverTakenFromTheLiving")
+RESCUED = ("LostWorkerEventuallyRescued",)
+
+
+def _lease(name: str, *, long: bool = False, **changed: str) -> Configuration:
+    return Configuration("Lease", name, "LeaseSpec", LEASE | changed, LEASE_INVARIANTS, LEASE_PROPERTIES, long=long)
+
+
+def _lease_twin(name: str, gone: str, broken: str) -> Configuration:
+    constants = LEASE | {"Guards": _without(LEASE_GUARDS, gone)}
+    if broken in RESCUED:
+        return Configuration("Lease", name, "FairSpec", constants | {"Slow": "{}"}, (), RESCUED, broken)
+    kinds = {"invariants" if broken in LEASE_INVARIANTS else "properties": (broken,)}
+    return Configuration("Lease", name, "LeaseSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+
+
+OVERLAP_GUARDS = "slot bound fifo release woken"
+OVERLAP = {
+    "Ids": "{1, 2, 3}", "MaxBuffer": "1", "MaxEdits": "1", "Policies": "Everything",
+    "Requests": '{"allow", "queue"}', "Guards": _without(OVERLAP_GUARDS),
+}  # fmt: skip
+OVERLAP_INVARIANTS = ("TypeOK", "BufferBounded", "QueueBounded")
+OVERLAP_PROPERTIES = ("OverlapRespected", "FIFO", "PausedHoldsTicks")
+DECIDED = ("BufferedEventuallyDecided",)
+WAITING = {"Policies": "Queues", "Requests": '{"queue"}'}
+
+
+def _overlap(name: str, *, long: bool = False, **changed: str) -> Configuration:
+    constants = OVERLAP | changed
+    return Configuration("Overlap", name, "OverlapSpec", constants, OVERLAP_INVARIANTS, OVERLAP_PROPERTIES, long=long)
+
+
+def _overlap_twin(name: str, gone: str, broken: str, **changed: str) -> Configuration:
+    constants = OVERLAP | changed | {"Guards": _without(OVERLAP_GUARDS, gone)}
+    if broken in DECIDED:
+        return Configuration("Overlap", name, "FairSpec", constants | WAITING, (), DECIDED, broken)
+    kinds = {"invariants" if broken in OVERLAP_INVARIANTS else "properties": (broken,)}
+    return Configuration("Overlap", name, "OverlapSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+
+
+PAUSE_GUARDS = f"{FIRE_GUARDS} aim"
+PAUSE = FIRE | {
+    "Instances": "{i1}", "Guards": _without(PAUSE_GUARDS), "Ticks": "OneVersion", "Specs": "OneSpec",
+    "Policies": "CatchAll", "Grace": "0", "Storm": "FALSE",
+}  # fmt: skip
+CAUGHT_UP = "CatchUpEventuallyEnqueued"
+COALESCED = "CoalescedEventuallyEnqueued"
+ALL_DECIDED = "EveryTickEventuallyDecided"
+
+
+def _pause(name: str, *properties: str, long: bool = False, expected: str = HOLDS, **changed: str) -> Configuration:
+    return Configuration("Pause", name, "PauseSpec", PAUSE | changed, (), properties, expected, long)
+
+
+BACKFILL_GUARDS = "room reread key order"
+BACKFILL = {
+    "Instances": "{i1, i2}", "Guards": _without(BACKFILL_GUARDS), "Ticks": "{1, 2, 3, 4}", "Start": "2", "Last": "4",
+    "First": "1", "End": "3", "Only": '"all"', "Slots": "1", "Size": "2",
+}  # fmt: skip
+BACKFILL_INVARIANTS = ("ExactRange", "BackfillNeverWaits")
+BACKFILL_LIVENESS = ("NeverStarvesTicks", "Terminates")
+
+
+def _backfill(name: str, *, long: bool = False, **changed: str) -> Configuration:
+    constants = BACKFILL | changed
+    return Configuration(
+        "Backfill", name, "BackfillSpec", constants, BACKFILL_INVARIANTS, ("ProgressMonotone",), long=long
+    )
+
+
+def _backfill_live(name: str, *, long: bool = False, **changed: str) -> Configuration:
+    return Configuration("Backfill", name, "FairSpec", BACKFILL | changed, (), BACKFILL_LIVENESS, long=long)
+
+
+def _backfill_twin(name: str, gone: tuple[str, ...], broken: str) -> Configuration:
+    constants = BACKFILL | {"Guards": _without(BACKFILL_GUARDS, *gone)}
+    if broken in BACKFILL_INVARIANTS:
+        return Configuration("Backfill", name, "BackfillSpec", constants, (broken,), (), broken)
+    return Configuration("Backfill", name, "FairSpec", constants, (), (broken,), broken)
+
+
+SMALL = (
+    _fire("small"),
+    _fire("small, jitter", FireAt="Jittered", Policies="OtherPolicies", Instances="{i1}"),
+    _fire("masked: no key", Guards=_without(FIRE_GUARDS, "key"), Last="3"),
+    _lease("small", MaxStops="0"),
+    Configuration("Lease", "small, live", "FairSpec", LEASE | {"Slow": "{}"}, (), RESCUED),
+    _overlap("small", Requests='{"queue"}'),
+    Configuration("Overlap", "small, live", "FairSpec", OVERLAP | WAITING, (), DECIDED),
+    _pause("small, all", CAUGHT_UP, ALL_DECIDED),
+    _pause("small, coalesce", COALESCED, ALL_DECIDED, Policies="Coalesce"),
+    _backfill("small"),
+    _backfill("small, missing", Only='"missing"'),
+    _backfill_live("small, live"),
+)
+TWINS = (
+    _fire_twin("no lock, no key", ("lock", "key"), "NoDuplicateFire"),
+    _fire_twin("no lock", ("lock",), "PausedBlocksFire"),
+    _fire_twin("no lock, an update", ("lock",), "NoFireFromStaleDefinition"),
+    _fire_twin("no lock, two fire", ("lock",), "CursorMonotone"),
+    _fire_twin("pause not read again", ("pause",), "PausedBlocksFire"),
+    _fire_twin("cursor to now", ("cursor",), "NoLostFireWithinWindow"),
+    _fire_twin("an edit without a span", ("trace",), "NoLostFireWithinWindow"),
+    _lease_twin("no fence", "fence", "FencedWritesOnly"),
+    _lease_twin("no shared lock", "share", "HeldUnderLease"),
+    _lease_twin("leases not waited for", "expiry", "NeverTakenFromTheLiving"),
+    _lease_twin("nobody rescues", "rescue", "LostWorkerEventuallyRescued"),
+    _overlap_twin("slots not counted", "slot", "OverlapRespected"),
+    _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", Policies="Queues", Requests='{"queue"}'),
+    _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", Policies="Queues", Requests='{"queue"}'),
+    _overlap_twin("a slot that frees nothing", "release", "BufferedEventuallyDecided"),
+    _overlap_twin("a resume that wakes nobody", "woken", "BufferedEventuallyDecided"),
+    _pause("a storm of pauses", CAUGHT_UP, expected=CAUGHT_UP, Storm="TRUE"),
+    _pause("a resume that aims at nothing", CAUGHT_UP, expected=CAUGHT_UP, Guards=_without(PAUSE_GUARDS, "aim")),
+    _backfill_twin("an old row, no key", ("reread", "key"), "ExactRange"),
+    _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
+    _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
+)
+LONG = (
+    _fire("long", MaxEdits="2", long=True),
+    _fire("long, jitter", FireAt="Jittered", Policies="OtherPolicies", MaxEdits="2", long=True),
+    _lease("long", MaxAttempt="3", Slow="{p1, p2}", long=True),
+    _lease("long, two runs", Runs="{r1, r2}", MaxNumber="2", MaxAttempt="2", MaxStops="0", long=True),
+    _overlap("long", Ids="{1, 2, 3, 4}", Requests='{"allow", "queue", "buffer_one"}', long=True),
+    _pause("long, all", CAUGHT_UP, ALL_DECIDED, Instances="{i1, i2}", MaxEdits="2", long=True),
+    _pause("long, coalesce", COALESCED, ALL_DECIDED, Instances="{i1, i2}", Policies="Coalesce", long=True),
+    _pause("long, spread", ALL_DECIDED, Instances="{i1, i2}", Policies="Spread", long=True),
+    _backfill("long", Ticks="{1, 2, 3, 4, 5, 6}", Start="3", Last="6", End="5", Slots="2", long=True),
+    _backfill_live("long, live", Ticks="{1, 2, 3, 4, 5}", Last="5", End="4", long=True),
+)

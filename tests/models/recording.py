@@ -1,0 +1,148 @@
+"""What each commit of a story has changed: dials, runs, spans and leases, as the database has them.
+
+A recorder looks after every commit, as the observer of the simulation does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from foliot.model.dial import Dial, Span
+from foliot.model.run import FINAL, RunRow
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.loop import VirtualLoop
+from tests.simulation.story import Story
+
+_RUN = ", ".join(RunRow._fields)
+_SPAN = ", ".join(Span._fields)
+Key = tuple[int, int, int]
+
+
+class Commit(NamedTuple):
+    """What one commit has changed, and the leases before it and after it."""
+
+    now_ms: int
+    dials: dict[int, Dial | None]
+    runs: dict[Key, RunRow]
+    spans: list[Span]
+    leases_before: dict[int, int]
+    leases: dict[int, int]
+    target_paused: bool
+
+
+class Version(NamedTuple):
+    """One version of a schedule, as it is stored."""
+
+    schedule_id: str
+    spec: str
+    policy: str
+
+
+class Recording(NamedTuple):
+    """One story: its commits, and the definitions that they were made by."""
+
+    seed: int
+    commits: list[Commit]
+    versions: dict[tuple[int, int], Version]
+
+
+class Recorder:
+    """Looks at a story's database after every commit, and keeps what is different."""
+
+    def __init__(self, store: SqliteStore, now_ms: Callable[[], int]) -> None:
+        """Take the real store, and the story's clock."""
+        self._connection = store._writer
+        self._now_ms = now_ms
+        self._changes = -1
+        self._dials: dict[int, Dial] = {}
+        self._open: dict[Key, RunRow] = {}
+        self._newest = 0
+        self._known_spans: set[Span] = set()
+        self._leases: dict[int, int] = {}
+        self.commits: list[Commit] = []
+        self.versions: dict[tuple[int, int], Version] = {}
+
+    def committed(self) -> None:
+        """Look, if anything has changed."""
+        if self._connection.total_changes != self._changes:
+            self._changes = self._connection.total_changes
+            self._look()
+
+    def _look(self) -> None:
+        execute = self._connection.execute
+        dials = {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")}
+        changed: dict[int, Dial | None] = {key: None for key in self._dials if key not in dials}
+        changed |= {key: dial for key, dial in dials.items() if self._dials.get(key) != dial}
+        leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
+        paused = bool(execute("SELECT count(*) FROM paused_targets").fetchone()[0])
+        commit = Commit(self._now_ms(), changed, self._runs(), self._spans(), self._leases, leases, paused)
+        self._versions()
+        if changed or commit.runs or commit.spans:
+            self.commits.append(commit)
+        self._dials, self._leases = dials, leases
+
+    def _runs(self) -> dict[Key, RunRow]:
+        """Runs that are new, and those that were open and have changed."""
+        execute = self._connection.execute
+        query = f"SELECT run_number, {_RUN} FROM schedule_runs WHERE run_number > ? OR finished_ms IS NULL"
+        found: dict[Key, RunRow] = {}
+        newest = self._newest
+        for number, *rest in execute(query, (newest,)):
+            row = RunRow._make(rest)
+            self._newest = max(self._newest, number)
+            found[row[0], row[1], row[2]] = row
+        for key in self._open:
+            if key not in found:
+                ended = execute(
+                    f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
+                ).fetchone()
+                if ended is not None:
+                    found[key] = RunRow._make(ended)
+        changed = {key: row for key, row in found.items() if self._open.get(key) != row}
+        self._open = {key: row for key, row in found.items() if row.state not in FINAL}
+        return changed
+
+    def _spans(self) -> list[Span]:
+        """Spans that are new."""
+        found = {Span._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM tick_spans")}
+        new = sorted(found - self._known_spans)
+        self._known_spans = found
+        return new
+
+    def _versions(self) -> None:
+        query = (
+            "SELECT v.schedule_key, v.version, s.schedule_id, v.spec, v.policy "
+            "FROM schedule_versions v JOIN schedules s USING (schedule_key)"
+        )
+        for key, version, *rest in self._connection.execute(query):
+            self.versions.setdefault((key, version), Version(*rest))
+
+
+def record(seed: int) -> Recording:
+    """Tell the story of a seed, and return what its commits did."""
+    loop = VirtualLoop()
+    asyncio.set_event_loop(loop)
+    story = Story(seed, loop)
+    recorder = Recorder(story.real, lambda: int(story.clock.now() * 1000))
+    story.store._committed = _both(story.store._committed, recorder.committed)
+    try:
+        loop.run_until_complete(story.tell())
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
+    finally:
+        story.real.close()
+        loop.close()
+        asyncio.set_event_loop(None)
+    commits = [] if story.faults["clock_step"] else recorder.commits
+    return Recording(seed, commits, recorder.versions)
+
+
+def _both(first: Callable[[], Any], second: Callable[[], Any]) -> Callable[[], None]:
+    def call() -> None:
+        first()
+        second()
+
+    return call

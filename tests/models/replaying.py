@@ -1,0 +1,59 @@
+"""Stories of the simulation, held against the models by TLC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from models.checking import Answer, ask
+from tests.models.overlapping import overlap_module
+from tests.models.recording import Recording
+from tests.models.writing import Module, fire_module, lease_module
+from tests.simulation.story import SETTINGS
+
+EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")
+
+
+class Replayed(NamedTuple):
+    """What TLC says of stories, and how many there were."""
+
+    answer: Answer
+    stories: int
+    steps: int
+
+
+def replay_fire(recordings: Iterable[Recording]) -> Replayed:
+    """Hold dials, runs of ticks and spans against the planner's model."""
+    constants = {
+        "Ticks": "<- ToldTicks", "FireAt": "<- ToldFires", "Policies": "<- ToldPolicies", "Specs": "<- ToldSpecs",
+        "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
+        "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_span_ticks}",
+        "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
+        "Guards": '= {"pause", "cursor"}',
+    }  # fmt: skip
+    return _replayed("FireTrace", constants, fire_module(recordings))
+
+
+def replay_lease(recordings: Iterable[Recording]) -> Replayed:
+    """Hold owners, attempts and ends of runs against the model of leases."""
+    return _replayed("LeaseTrace", {"Guards": '= {"fence"}'}, lease_module(recordings))
+
+
+def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
+    """Hold starts, waits, skips and releases against the model of overlap and buffer."""
+    constants = {"MaxBuffer": f"= {SETTINGS.max_buffer}", "Guards": '= {"slot", "bound", "fifo"}'}
+    return _replayed("OverlapTrace", constants, overlap_module(recordings))
+
+
+def _replayed(name: str, constants: dict[str, str], stories: Module) -> Replayed:
+    lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
+    lines += [f"INVARIANT {invariant}" for invariant in EVERY_COMMIT]
+    answer = ask(name, "\n".join(lines) + "\n", {"Stories": stories.text})
+    return Replayed(answer, stories.stories, stories.steps)
+
+
+REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {
+    "Fire": replay_fire,
+    "Lease": replay_lease,
+    "Overlap": replay_overlap,
+}

@@ -1,0 +1,55 @@
+"""The models in their small form: what must hold holds, and what lacks a guard breaks the promise that it kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.checking import Missing, check, command
+from models.table import HOLDS, LONG, SMALL, TWINS, Configuration
+
+try:
+    command()
+except Missing as error:
+    pytest.skip(f"the models cannot be checked: {error}", allow_module_level=True)
+
+PROMISES = {
+    "Fire": {
+        "NoDuplicateFire", "NoLostFireWithinWindow", "SnapshotNeverAheadOfStore", "PausedBlocksFire",
+        "NoFireFromStaleDefinition", "CursorMonotone",
+    },
+    "Lease": {"OneTerminalRecord", "FencedWritesOnly", "LostWorkerEventuallyRescued"},
+    "Overlap": {"OverlapRespected", "BufferBounded", "FIFO", "BufferedEventuallyDecided"},
+    "Pause": {"CatchUpEventuallyEnqueued", "CoalescedEventuallyEnqueued"},
+    "Backfill": {"ExactRange", "NeverStarvesTicks", "Terminates"},
+}  # fmt: skip
+
+
+def _named(configuration: Configuration) -> str:
+    return f"{configuration.module}: {configuration.name}"
+
+
+@pytest.mark.parametrize("configuration", SMALL, ids=_named)
+def test_a_model_holds(configuration: Configuration) -> None:
+    answer = check(configuration)
+    assert answer.verdict == HOLDS, answer.output
+    assert answer.distinct > 100, "a model that can do nothing breaks nothing"
+
+
+@pytest.mark.parametrize("configuration", TWINS, ids=_named)
+def test_a_model_without_a_guard_breaks_its_promise(configuration: Configuration) -> None:
+    answer = check(configuration)
+    assert answer.verdict == configuration.expected, answer.output
+
+
+@pytest.mark.parametrize("module", PROMISES)
+def test_every_promise_is_asked_for(module: str) -> None:
+    for configurations in (SMALL, LONG):
+        asked = [each for each in configurations if each.module == module and each.expected == HOLDS]
+        named = {name for each in asked for name in (*each.invariants, *each.properties)}
+        assert PROMISES[module] <= named or configurations is LONG
+        assert asked
+
+
+def test_every_model_has_a_twin() -> None:
+    assert {each.module for each in TWINS} == set(PROMISES)
+    assert all(each.expected != HOLDS for each in TWINS)

@@ -1,0 +1,235 @@
+"""Recorded stories as a module of TLA+: one for each model that is held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from foliot.model.dial import Dial, Span
+from foliot.model.policy import CatchUp, Policy
+from foliot.model.run import IN_FLIGHT, OPEN, RunRow, Source
+from foliot.plan.definition import stored_policy, stored_spec
+from foliot.spec.compiled import compile_spec
+from foliot.spec.jitter import fire_time_ms
+from tests.models.recording import Commit, Key, Recording
+from tests.simulation.story import BEGIN
+
+BEGIN_S = int(BEGIN)
+NONE = "-1000000000"
+"""What the planner's model calls None."""
+AHEAD_S = 310
+"""Ticks are told this far beyond the last commit, so that a model always knows the next one: five minutes at most."""
+
+
+class Module(NamedTuple):
+    """A module with stories, and how many stories and steps it has."""
+
+    text: str
+    stories: int
+    steps: int
+
+
+class Told(NamedTuple):
+    """One story: its steps, each a record, and what they have in common."""
+
+    steps: list[str]
+    common: str = ""
+
+    def __str__(self) -> str:
+        steps = "<<\n    " + ",\n    ".join(self.steps) + "\n  >>"
+        return f"[{self.common}, steps |-> {steps}]" if self.common else steps
+
+
+def module(stories: list[Told], definitions: Iterable[str] = ()) -> Module:
+    """Return the module that holds stories."""
+    told = ",\n  ".join(map(str, stories))
+    lines = ["---- MODULE Stories ----", "EXTENDS Integers, TLC", *definitions, f"Stories == <<\n  {told}\n>>", "===="]
+    return Module("\n".join(lines) + "\n", len(stories), sum(len(story.steps) - 1 for story in stories))
+
+
+# --- the fire transaction -------------------------------------------------------------------------------------------
+
+
+class Versions:
+    """The versions of all schedules of all stories, numbered from 1, as the planner's model wants them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._numbers: dict[tuple[int, int, int], int] = {}
+        self._texts: dict[tuple[int, int, str], int] = {}
+        self._specs: list[str] = []
+        self._ticks: list[str] = []
+        self._fires: list[str] = []
+        self._policies: list[str] = []
+
+    def number(self, recording: Recording, key: int, version: int) -> int:
+        """Return the number of a version; it is told with the first use."""
+        place = (recording.seed, key, version)
+        if place not in self._numbers:
+            self._numbers[place] = len(self._numbers) + 1
+            self._tell(recording, key, version)
+        return self._numbers[place]
+
+    def _tell(self, recording: Recording, key: int, version: int) -> None:
+        stored = recording.versions[key, version]
+        spec, policy = stored_spec(stored.spec), stored_policy(stored.policy)
+        ticks = compile_spec(spec, schedule_id=stored.schedule_id)
+        last_s = recording.commits[-1].now_ms // 1000 + AHEAD_S
+        fires = {
+            tick: fire_time_ms(
+                ticks, tick, schedule_id=stored.schedule_id, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode
+            )
+            for tick in ticks.between_epochs(BEGIN_S, last_s)
+        }
+        self._specs.append(str(self._texts.setdefault((recording.seed, key, stored.spec), len(self._texts))))
+        self._ticks.append("{" + ", ".join(str(seconds(tick)) for tick in fires) + "}")
+        self._fires.append(" @@ ".join(f"{seconds(tick)} :> {moment(fire)}" for tick, fire in fires.items()))
+        self._policies.append(_policy(policy))
+
+    def definitions(self) -> list[str]:
+        """Return them as constants."""
+        return [
+            f"ToldSpecs == <<{', '.join(self._specs)}>>",
+            f"ToldTicks == <<{', '.join(self._ticks)}>>",
+            f"ToldFires == <<{', '.join(self._fires)}>>",
+            f"ToldPolicies == <<{', '.join(self._policies)}>>",
+        ]
+
+
+def fire_module(recordings: Iterable[Recording]) -> Module:
+    """Return the stories of all dials, each until something happens that the planner's model leaves out.
+
+    That is a fixed delay, an adaptive schedule, a limit, or a tick that somebody asked to skip.
+    """
+    versions = Versions()
+    stories = []
+    for recording in recordings:
+        for key in sorted({key for commit in recording.commits for key in commit.dials}):
+            steps = list(_dial_steps(recording, key, versions))
+            if len(steps) > 1:
+                stories.append(Told(steps))
+    return module(stories, versions.definitions())
+
+
+def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str]:
+    """Yield a dial after each commit that was about it, until something happens that the model leaves out."""
+    before: str | None = None
+    known: set[int] = set()
+    for commit in recording.commits:
+        dial = commit.dials.get(key)
+        ticks = [row for row in commit.runs.values() if row.schedule_key == key and row.source == Source.SCHEDULE]
+        decided = {row.nominal_s for row in ticks} - known
+        known |= decided
+        spans = [span for span in commit.spans if span.schedule_key == key]
+        if key not in commit.dials:
+            continue
+        if dial is None or not _is_modelled(recording, dial):
+            return
+        told = _dial(dial, versions.number(recording, key, dial.version))
+        if told == before and not spans:
+            continue
+        before = told
+        decided_at = _set(str(seconds(tick)) for tick in sorted(decided))
+        dropped = _set(_span(span, versions.number(recording, key, span.version)) for span in spans)
+        yield f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}]"
+
+
+def _is_modelled(recording: Recording, dial: Dial) -> bool:
+    stored = recording.versions[dial.schedule_key, dial.version]
+    follows = any(interval.anchor == "completion" for interval in stored_spec(stored.spec).intervals)
+    adaptive = stored_policy(stored.policy).adaptive
+    return not follows and not adaptive and dial.remaining is None and dial.skips is None
+
+
+def _dial(dial: Dial, version: int) -> str:
+    look, until = (NONE if time is None else moment(time) for time in (dial.next_fire_ms, dial.pause_until_ms))
+    following, carried = (NONE if time is None else seconds(time) for time in (dial.next_nominal_s, dial.carry_until_s))
+    return (
+        f"[version |-> {version}, cursor |-> {seconds(dial.cursor_s)}, next |-> {following}, look |-> {look}, "
+        f"paused |-> {_boolean(dial.paused)}, until |-> {until}, closed |-> {_boolean(dial.closed)}, "
+        f'carry |-> "{dial.carry or "no"}", carryUntil |-> {carried}]'
+    )
+
+
+def _span(span: Span, version: int) -> str:
+    return (
+        f"[after |-> {seconds(span.after_s)}, until |-> {seconds(span.until_s)}, ticks |-> {span.ticks}, "
+        f'reason |-> "{span.reason}", version |-> {version}, at |-> {moment(span.decided_ms)}]'
+    )
+
+
+def _policy(policy: Policy) -> str:
+    catchup = "all" if policy.catchup_policy == CatchUp.FIRE_IMMEDIATELY else policy.catchup_policy
+    window = NONE if policy.catchup_window_s is None else policy.catchup_window_s * 1000
+    return f'[catchup |-> "{catchup}", window |-> {window}, onResume |-> "{policy.on_resume}"]'
+
+
+def seconds(epoch_s: int) -> int:
+    """Return an instant of whole seconds as milliseconds since stories begin."""
+    return (epoch_s - BEGIN_S) * 1000
+
+
+def moment(epoch_ms: int) -> int:
+    """Return an instant as milliseconds since stories begin."""
+    return epoch_ms - BEGIN_S * 1000
+
+
+def _boolean(value: bool) -> str:
+    return "TRUE" if value else "FALSE"
+
+
+def _set(members: Iterable[str]) -> str:
+    return "{" + ", ".join(members) + "}"
+
+
+# --- leases ---------------------------------------------------------------------------------------------------------
+
+
+class Held(NamedTuple):
+    """Who holds a run, by which attempt."""
+
+    state: str
+    attempt: int
+    owner: int
+    held: bool
+
+    def __str__(self) -> str:
+        held = _boolean(self.held)
+        return f'[state |-> "{self.state}", attempt |-> {self.attempt}, owner |-> {self.owner}, held |-> {held}]'
+
+
+UNBORN = Held("none", 0, 0, False)
+
+
+def held(row: RunRow) -> Held:
+    """Return a run as the model of leases sees it."""
+    if row.state in OPEN - IN_FLIGHT:
+        return UNBORN
+    state = "flight" if row.state in IN_FLIGHT else "final"
+    return Held(state, row.attempt, row.owner or 0, state == "flight" and row.owner is not None and row.due_ms is None)
+
+
+def lease_module(recordings: Iterable[Recording]) -> Module:
+    """Return the stories of all runs that somebody held for longer than a tick."""
+    stories = []
+    for recording in recordings:
+        known: dict[Key, Held] = {}
+        steps: dict[Key, list[str]] = {}
+        for commit in recording.commits:
+            for key, row in commit.runs.items():
+                before, after = known.get(key, UNBORN), held(row)
+                if before != after:
+                    steps.setdefault(key, [_held_step(UNBORN, False, False)]).append(_transition(commit, before, after))
+                    known[key] = after
+        stories += [Told(each) for each in steps.values() if len(each) > 2]
+    return module(stories)
+
+
+def _transition(commit: Commit, before: Held, after: Held) -> str:
+    until = commit.leases_before.get(before.owner)
+    over = until is not None and until <= commit.now_ms and before.owner not in commit.leases
+    return _held_step(after, over, after.owner in commit.leases_before and after.owner in commit.leases)
+
+
+def _held_step(run: Held, over: bool, leads: bool) -> str:
+    return f"[run |-> {run}, over |-> {_boolean(over)}, leads |-> {_boolean(leads)}]"
