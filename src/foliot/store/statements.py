@@ -21,6 +21,7 @@ from foliot.model.rows import (
     RequestRow,
     ScheduleFilter,
     ScheduleRow,
+    TroubleRow,
     VersionRow,
     WorkflowRow,
 )
@@ -64,6 +65,11 @@ class Statements(LedgerStatements, OutboxStatements):
         """Return how many schedules of a namespace are in each state, degraded, and how many of their runs are open."""
         rows = self.rows("tally_schedules", {"namespace": namespace, "most": most})
         return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0), int(row[4] or 0)) for row in rows]
+
+    def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
+        """Return the schedules that fail, wait, run or rest for longer than they should."""
+        params = {"namespace": namespace, **edges, "most": most, "limit": limit}
+        return [TroubleRow._make(row) for row in self.rows("troubled", params)]
 
     def insert_version(self, row: VersionRow) -> None:
         """Add a version."""

@@ -17,7 +17,7 @@ from foliot.cli.main import exit_code, main
 from foliot.client.raising import error_of
 from foliot.methods import SyncMethods
 from foliot.wire import decode
-from tests.conformance.api.stories import line
+from tests.conformance.api.stories import PAGE_LINES, line
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview")
@@ -92,8 +92,8 @@ FIELDS = (
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-UNSAYABLE = (line("pause_target"), line("glances", ["s1", "nobody", "s0"]), line("glances", [""]))
-"""A command is about a workflow or about a queue; there is none about neither.  Glances are for the page."""
+UNSAYABLE = (line("pause_target"), line("glances", ["s1", "nobody", "s0"]), line("glances", [""]), *PAGE_LINES)
+"""A command is about a workflow or about a queue; there is none about neither.  What is for the page has no command."""
 
 
 class Left(NamedTuple):
