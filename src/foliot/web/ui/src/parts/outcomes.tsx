@@ -36,6 +36,9 @@ const NAMES: Record<string, string> = {
   TERMINATED: 'Terminated',
 }
 
+/** Every state of a run. */
+export const STATES = Object.keys(NAMES)
+
 export const stateName = (state: string): string => NAMES[state] ?? state
 
 const REASONS: Record<string, string> = {

@@ -1,1 +1,194 @@
-export function Schedule() { return null }
+import { Badge, Button, Group, Menu, ActionIcon, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { describeQuery, glancesQuery } from '../../api/queries'
+import type { Description, Glance } from '../../api/types'
+import { useMay } from '../../api/visit'
+import { useScheduleActions } from '../../parts/actions'
+import { Badges } from '../../parts/badges'
+import { Facts } from '../../parts/Facts'
+import { Icon } from '../../parts/Icon'
+import { Moment, Relative } from '../../parts/Moment'
+import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { Sparkline } from '../../parts/outcomes'
+import { useTitle } from '../../parts/Page'
+import { PauseDialog } from '../../parts/PauseDialog'
+import { ResumeDialog } from '../../parts/ResumeDialog'
+import { Problem } from '../../api/problem'
+import classes from './Schedule.module.css'
+
+const route = getRouteApi('/schedules/$id')
+
+const TABS = [
+  { to: '/schedules/$id', name: 'Ticks' },
+  { to: '/schedules/$id/runs', name: 'Runs' },
+  { to: '/schedules/$id/timeline', name: 'Timeline' },
+  { to: '/schedules/$id/versions', name: 'Versions' },
+  { to: '/schedules/$id/backfills', name: 'Backfills' },
+  { to: '/schedules/$id/adaptive', name: 'Adaptive' },
+  { to: '/schedules/$id/audit', name: 'Audit' },
+  { to: '/schedules/$id/json', name: 'JSON' },
+] as const
+
+/** One schedule: what it is, what it does, and everything about it under its tabs. */
+export function Schedule() {
+  const { id } = route.useParams()
+  useTitle(id)
+  const found = useQuery(describeQuery(id))
+  const glance = useQuery(glancesQuery([id])).data?.[0]
+  if (found.isPending) return <Waiting lines={8} />
+  if (found.isError && !found.data) {
+    if (found.error instanceof Problem && found.error.status === 404)
+      return (
+        <Empty title={`There is no schedule ${id}`}>
+          It may have been purged, or it is in another namespace.{' '}
+          <Link to="/schedules" className="text-link">
+            All schedules
+          </Link>
+        </Empty>
+      )
+    return <Wrong error={found.error} onRetry={() => void found.refetch()} />
+  }
+  return (
+    <>
+      <Head found={found.data} glance={glance} />
+      <nav className={classes.tabs} aria-label="About this schedule">
+        {TABS.filter((tab) => tab.name !== 'Adaptive' || found.data.outlook).map((tab) => (
+          <Link
+            key={tab.to}
+            to={tab.to}
+            params={{ id }}
+            className={classes.tab}
+            activeOptions={{ exact: true, includeSearch: false }}
+            activeProps={{ className: classes.here, 'aria-current': 'page' }}
+          >
+            {tab.name}
+          </Link>
+        ))}
+      </nav>
+      <Outlet />
+    </>
+  )
+}
+
+function Head({ found, glance }: { found: Description; glance: Glance | undefined }) {
+  const { schedule } = found
+  const { definition, counters } = schedule
+  const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
+  const labels = Object.entries((definition.labels ?? {}) as Record<string, string>)
+  const next = schedule.next_fire_at ?? schedule.next_run_at
+  return (
+    <header className={`panel ${classes.head}`}>
+      <div className={classes.top}>
+        <div className={classes.names}>
+          <Group gap="xs">
+            <Title order={1}>{schedule.schedule_id}</Title>
+            {schedule.state === 'active' && <Badge color="verdigris">active</Badge>}
+            <Badges schedule={schedule} zone={zone} targetPaused={glance?.target_paused} />
+          </Group>
+          <Text className={classes.explanation}>{glance?.explanation ?? '…'}</Text>
+          {definition.description && <Text className="dim">{definition.description}</Text>}
+          {schedule.pause_note && <Text className="dim">Paused: “{schedule.pause_note}”</Text>}
+        </div>
+        <Actions found={found} zone={zone} />
+      </div>
+      <Facts
+        facts={[
+          [
+            schedule.state === 'paused' ? 'Next, if resumed' : 'Next fire',
+            next ? (
+              <>
+                <Moment at={next} zone={zone} near /> <span className="dim">{schedule.state !== 'paused' && <Relative at={next} />}</span>
+              </>
+            ) : (
+              'nothing to come'
+            ),
+          ],
+          ['Newest outcomes', <Sparkline glance={glance} zone={zone} />],
+          ['In flight', schedule.in_flight ? String(schedule.in_flight) : null],
+          ['Waiting', schedule.waiting ? String(schedule.waiting) : null],
+          ['Runs', definition.workflow_id ?? definition.function],
+          ['Queue', definition.queue === 'default' ? null : definition.queue],
+          ['Time zone', zone],
+          ['Overlap', definition.overlap_policy ?? 'skip'],
+          ['Catch-up', definition.catchup_policy ?? 'none'],
+          ['User', definition.user_id],
+          ['Remaining', schedule.remaining_actions === null ? null : String(schedule.remaining_actions)],
+          [
+            'So far',
+            `${counters.successes} succeeded · ${counters.failures} failed · ${counters.skipped} skipped · ${counters.missed} missed`,
+          ],
+          [
+            'Labels',
+            labels.length > 0 && (
+              <Group gap={4}>
+                {labels.map(([name, value]) => (
+                  <Link key={name} to="/schedules" search={{ label: `${name}=${value}` }} className={classes.label}>
+                    {name}={value}
+                  </Link>
+                ))}
+              </Group>
+            ),
+          ],
+        ]}
+      />
+    </header>
+  )
+}
+
+function Actions({ found, zone }: { found: Description; zone: string }) {
+  const { schedule } = found
+  const { pause, resume, trigger, skip } = useScheduleActions(schedule.schedule_id)
+  const [asking, setAsking] = useState<'pause' | 'resume' | null>(null)
+  const mayOperate = useMay('operator')
+  const close = () => setAsking(null)
+  if (!mayOperate || schedule.state === 'closed' || schedule.state === 'damaged') return null
+  return (
+    <div className={classes.actions}>
+      {schedule.state === 'paused' ? (
+        <Button leftSection={<Icon name="resume" />} onClick={() => setAsking('resume')}>
+          Resume
+        </Button>
+      ) : (
+        <Button variant="default" leftSection={<Icon name="pause" />} onClick={() => setAsking('pause')}>
+          Pause
+        </Button>
+      )}
+      <Button variant="default" leftSection={<Icon name="trigger" />} loading={trigger.isPending} onClick={() => trigger.mutate()}>
+        Trigger now
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size={30} aria-label="More actions">
+            <Icon name="more" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Icon name="skip" />} disabled={!schedule.next_run_at} onClick={() => skip.mutate()}>
+            Skip the next tick
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {asking === 'pause' && (
+        <PauseDialog
+          title={`Pause ${schedule.schedule_id}`}
+          opened
+          onClose={close}
+          busy={pause.isPending}
+          onPause={(request) => pause.mutate(request, { onSuccess: close })}
+        />
+      )}
+      {asking === 'resume' && (
+        <ResumeDialog
+          found={found}
+          zone={zone}
+          busy={resume.isPending}
+          onClose={close}
+          onResume={(onResume) => resume.mutate(onResume, { onSuccess: close })}
+        />
+      )}
+    </div>
+  )
+}

@@ -45,7 +45,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
       </div>
       <div role="cell" className={classes.when}>
         <div className={classes.clamp} title={glance?.explanation}>
-          {glance ? glance.explanation : '…'}
+          {glance ? glance.explanation.replace(/:\n[•\- ]*/, ': ').replace(/\n[•\- ]*/g, ' · ') : '…'}
         </div>
       </div>
       <div role="cell" className={classes.next}>

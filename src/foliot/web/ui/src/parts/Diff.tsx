@@ -1,0 +1,48 @@
+import classes from './Diff.module.css'
+
+type Flat = Map<string, string>
+
+/** Every leaf of a document by its path. */
+function flat(value: unknown, path = '', found: Flat = new Map()): Flat {
+  if (value !== null && typeof value === 'object' && Object.keys(value).length > 0) {
+    for (const [name, each] of Object.entries(value)) flat(each, path ? `${path}.${name}` : name, found)
+  } else {
+    found.set(path, JSON.stringify(value))
+  }
+  return found
+}
+
+/** What has changed between two documents, field by field. */
+export function differences(before: unknown, after: unknown): { path: string; before?: string; after?: string }[] {
+  const [old, fresh] = [flat(before ?? {}), flat(after ?? {})]
+  const paths = [...new Set([...old.keys(), ...fresh.keys()])].filter(Boolean).sort()
+  return paths
+    .filter((path) => old.get(path) !== fresh.get(path))
+    .map((path) => ({ path, before: old.get(path), after: fresh.get(path) }))
+}
+
+export function Diff({ before, after }: { before: unknown; after: unknown }) {
+  const found = differences(before, after)
+  if (found.length === 0) return <p className="dim">Nothing differs.</p>
+  return (
+    <ul className={classes.diff}>
+      {found.map((each) => (
+        <li key={each.path}>
+          <span className={classes.path}>{each.path}</span>
+          {each.before !== undefined && (
+            <del>
+              <span className={classes.sign}>− </span>
+              {each.before}
+            </del>
+          )}
+          {each.after !== undefined && (
+            <ins>
+              <span className={classes.sign}>+ </span>
+              {each.after}
+            </ins>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}

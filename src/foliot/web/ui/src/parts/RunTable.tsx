@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router'
+
+import type { Run } from '../api/types'
+import { durationText } from './format'
+import { Moment } from './Moment'
+import { movedText, reasonText, StateMark } from './outcomes'
+
+/** Runs, one a row; of all schedules, or of the one that everything here is about. */
+export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zone?: string; withSchedule?: boolean }) {
+  return (
+    <div className="panel scroll-x">
+      <table className="plain-table">
+        <thead>
+          <tr>
+            {withSchedule && <th>Schedule</th>}
+            <th>Tick</th>
+            <th>State</th>
+            <th>Why</th>
+            <th>Late by</th>
+            <th>Took</th>
+            <th>Source</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.run_id}>
+              {withSchedule && (
+                <td>
+                  <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
+                    {run.schedule_id}
+                  </Link>
+                </td>
+              )}
+              <td>
+                <Link to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
+                  <Moment at={run.scheduled_for} zone={zone} />
+                </Link>
+              </td>
+              <td>
+                <StateMark state={run.state} reason={run.reason} />
+              </td>
+              <td>
+                {[run.error ?? '', reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ').slice(0, 160)}
+              </td>
+              <td className="nowrap">{lateness(run)}</td>
+              <td className="nowrap">{took(run)}</td>
+              <td className="dim">
+                {run.source}
+                {run.attempt > 1 && ` · attempt ${run.attempt}`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+export function lateness(run: Run): string {
+  return run.started_at ? durationText(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_at))) : '–'
+}
+
+export function took(run: Run): string {
+  return run.started_at && run.finished_at ? durationText(Date.parse(run.finished_at) - Date.parse(run.started_at)) : '–'
+}
