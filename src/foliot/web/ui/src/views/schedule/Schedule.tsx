@@ -161,7 +161,11 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
         Trigger now
       </Button>
       {mayEdit && (
-        <Button component={Link} to="/schedules/$id/edit" params={{ id: schedule.schedule_id }} variant="default" leftSection={<Icon name="edit" />}>
+        <Button
+          renderRoot={(props) => <Link {...props} to="/schedules/$id/edit" params={{ id: schedule.schedule_id }} />}
+          variant="default"
+          leftSection={<Icon name="edit" />}
+        >
           Edit
         </Button>
       )}
@@ -176,7 +180,10 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
             Skip the next tick
           </Menu.Item>
           {mayEdit && (
-            <Menu.Item component={Link} to="/new" search={{ from: schedule.schedule_id }} leftSection={<Icon name="copy" />}>
+            <Menu.Item
+              renderRoot={(props) => <Link {...props} to="/new" search={{ from: schedule.schedule_id }} />}
+              leftSection={<Icon name="copy" />}
+            >
               Duplicate
             </Menu.Item>
           )}

@@ -31,7 +31,7 @@ export function Schedules() {
     <>
       <PageHead title="Schedules">
         {mayEdit && (
-          <Button component={Link} to="/new" leftSection={<Icon name="plus" />}>
+          <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
             New schedule
           </Button>
         )}
