@@ -44,9 +44,9 @@ FOR_EVER = "public, max-age=31536000, immutable"
 SHORTEST_COMPRESSED = 1_000
 
 
-def mount_page(app: FastAPI, built: Traversable = BUILT) -> None:
+def mount_page(app: FastAPI) -> None:
     """Serve the page at every address that a browser opens, behind everything that guards the service."""
-    app.user_middleware.append(Middleware(Pages, built=built))
+    app.user_middleware.append(Middleware(Pages, built=BUILT))
 
 
 class Pages:

@@ -1,6 +1,9 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+// Where a service answers while somebody works on the page with npm run dev.
+const SERVICE = 'http://127.0.0.1:8640'
+
 export default defineConfig({
   plugins: [react()],
   html: { cspNonce: '__FOLIOT_NONCE__' },
@@ -14,5 +17,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  server: { proxy: { '/api': 'http://127.0.0.1:8640' } },
+  server: { proxy: { '/api': { target: SERVICE, headers: { origin: SERVICE } } } },
 })

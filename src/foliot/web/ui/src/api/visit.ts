@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
 
 import { answer, api, currentNamespace } from './client'
 import type { Role, Visit } from './types'
@@ -8,6 +8,12 @@ export const visitQuery = queryOptions({
   queryFn: () => answer(api.GET('/api/v1/session')),
   staleTime: 60_000,
 })
+
+/** Somebody has come or gone: forget what was read for whoever was there before. */
+export function welcome(queries: QueryClient, visit: Visit): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== visitQuery.queryKey[0] })
+  queries.setQueryData(visitQuery.queryKey, visit)
+}
 
 const RANKS: Record<string, number> = { reader: 1, operator: 2, editor: 3, admin: 4 }
 

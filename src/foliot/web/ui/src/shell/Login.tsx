@@ -4,7 +4,7 @@ import { useState } from 'react'
 
 import { answer, api } from '../api/client'
 import { messageOf } from '../api/problem'
-import { visitQuery } from '../api/visit'
+import { welcome } from '../api/visit'
 import { Mark } from './Mark'
 import classes from './Login.module.css'
 
@@ -14,10 +14,7 @@ export function Login() {
   const [credential, setCredential] = useState('')
   const signIn = useMutation({
     mutationFn: () => answer(api.POST('/api/v1/session', { body: { credential } })),
-    onSuccess: (visit) => {
-      queries.clear()
-      queries.setQueryData(visitQuery.queryKey, visit)
-    },
+    onSuccess: (visit) => welcome(queries, visit),
   })
   return (
     <main className={classes.page}>

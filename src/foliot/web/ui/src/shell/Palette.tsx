@@ -87,6 +87,7 @@ function Inside({ onClose, visit, namespace }: Omit<Props, 'opened'>) {
     <>
       <TextInput
         data-autofocus
+        autoFocus
         variant="unstyled"
         size="md"
         px="md"

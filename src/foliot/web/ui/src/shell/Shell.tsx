@@ -7,7 +7,7 @@ import { answer, api } from '../api/client'
 import { useLive, useLiveState } from '../api/live'
 import { messageOf } from '../api/problem'
 import type { Visit } from '../api/types'
-import { may, visitQuery } from '../api/visit'
+import { may, visitQuery, welcome } from '../api/visit'
 import { Icon, type IconName } from '../parts/Icon'
 import { complain, Toasts } from '../parts/toasts'
 import { chooseZone, MY_ZONE, useZoneChoice, type ZoneChoice } from '../parts/zones'
@@ -155,9 +155,7 @@ function Person({ visit }: { visit: Visit }) {
   if (visit.auth === 'open') return null
   const signOut = async () => {
     try {
-      const nobody = await answer(api.DELETE('/api/v1/session'))
-      queries.clear()
-      queries.setQueryData(visitQuery.queryKey, nobody)
+      welcome(queries, await answer(api.DELETE('/api/v1/session')))
     } catch (error) {
       complain(error)
     }

@@ -1,0 +1,226 @@
+"""Signing in to the page: a cookie that no script reads, and changes that no other page can make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foliot.api.rest import gate
+from foliot.api.rest.cookies import LASTS_S
+from foliot.configuration import load
+from foliot.errors import InvalidField
+from foliot.securing import cookies_of
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
+from tests.conformance.api.kit import Answer, Http, Served, desk_of
+from tests.conformance.api.test_gate import World
+from tests.conformance.operations.kit import BEGIN
+
+SESSION = "/api/v1/session"
+ONE = "/api/v1/schedules/1"
+DAILY = {"cron": "@daily", "function": "a:b"}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    made = World()
+    yield made
+    made.close()
+
+
+def host(world: World) -> str:
+    return world.served.url.partition("://")[2]
+
+
+def sign_in(world: World, credential: str) -> Answer:
+    return world.http("POST", SESSION, {"credential": credential}, Origin=world.served.url)
+
+
+def cookie_of(answer: Answer) -> str:
+    return answer.headers["set-cookie"].partition(";")[0]
+
+
+def test_a_key_becomes_a_cookie_that_no_script_reads(world: World) -> None:
+    key = world.key("operator")
+    answer = sign_in(world, key.secret)
+    assert answer.status == 200
+    assert answer.said == {
+        "actor": f"key {key.key.key_id} (test)",
+        "roles": {"default": "operator"},
+        "home": "default",
+        "auth": "required",
+        "signed_in": True,
+        "read_only": False,
+        "version": answer.said["version"],
+    }
+    attributes = {each.strip().lower() for each in answer.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/", f"max-age={LASTS_S}"} <= attributes
+    assert "secure" not in attributes, "in the clear, a browser would not send it back"
+    assert key.secret.rpartition("_")[2] not in answer.headers["set-cookie"]
+    asked = world.http("GET", "/api/v1/schedules", Cookie=cookie_of(answer))
+    assert asked.status == 200
+    assert world.http("GET", SESSION, Cookie=cookie_of(answer)).said["actor"] == answer.said["actor"]
+
+
+def test_whoever_is_nobody_learns_that_they_are(world: World) -> None:
+    answer = world.http("GET", SESSION)
+    assert (answer.status, answer.said["actor"], answer.said["roles"]) == (200, None, {})
+    assert world.http("GET", SESSION, Cookie="foliot_session=nonsense").said["actor"] is None
+    assert world.http("GET", "/api/v1/schedules", Cookie="foliot_session=nonsense").status == 401
+
+
+@pytest.mark.parametrize("credential", ["flt_000000000000_" + "0" * 48, "nonsense", "eyJhbGciOiJub25lIn0.e30."])
+def test_nobody_signs_in_with_what_is_no_key(world: World, credential: str) -> None:
+    answer = sign_in(world, credential)
+    assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("body", [{}, {"credential": 7}, {"credential": " "}, [], b"{"])
+def test_signing_in_with_nothing_names_the_field(world: World, body: object) -> None:
+    answer = world.http("POST", SESSION, body)
+    assert (answer.status, answer.said["field"]) == (400, "credential")
+
+
+def test_a_session_is_worth_what_its_key_is_worth(world: World) -> None:
+    admin, key = world.key("admin"), world.key("reader")
+    cookie = cookie_of(sign_in(world, key.secret))
+    assert world.http("GET", "/api/v1/schedules", Cookie=cookie).status == 200
+    assert world.ask("DELETE", f"/api/v1/keys/{key.key.key_id}", admin.secret).said is True
+    assert world.http("GET", "/api/v1/schedules", Cookie=cookie).status == 401
+
+
+def test_a_session_ends_by_itself() -> None:
+    world = World()
+    clock = ManualClock(BEGIN)
+    served = Served(world.desk, load({}, {"auth": "required"}), clock)
+    http = Http(served.url)
+    try:
+        made = http("POST", SESSION, {"credential": world.key("reader").secret})
+        clock.advance(LASTS_S - 1)
+        assert http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 200
+        clock.advance(2)
+        assert http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 401
+    finally:
+        http.close()
+        served.close()
+        world.close()
+
+
+def test_signing_out_takes_the_cookie_away(world: World) -> None:
+    cookie = cookie_of(sign_in(world, world.key("reader").secret))
+    answer = world.http("DELETE", SESSION, Cookie=cookie, Origin=world.served.url)
+    assert (answer.status, answer.said["actor"]) == (200, None)
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
+
+
+def test_what_a_request_shows_counts_before_the_cookie(world: World) -> None:
+    cookie = cookie_of(sign_in(world, world.key("admin").secret))
+    reader = world.key("reader").secret
+    answer = world.http("PUT", ONE, DAILY, Cookie=cookie, Authorization=f"Bearer {reader}")
+    assert answer.status == 403
+
+
+HOSTILE = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:1"},
+    {"Origin": "http://[broken"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"},
+]
+
+
+@pytest.mark.parametrize("headers", HOSTILE, ids=str)
+def test_a_page_of_others_changes_nothing_with_a_cookie(world: World, headers: dict[str, str]) -> None:
+    cookie = cookie_of(sign_in(world, world.key("admin").secret))
+    for method, path in (("PUT", ONE), ("POST", f"{ONE}/pause"), ("DELETE", ONE), ("POST", "/schedules/upsert")):
+        answer = world.http(method, path, DAILY, Cookie=cookie, **headers)
+        assert (answer.status, answer.said["code"]) == (403, "forbidden"), (method, path)
+    assert world.http("GET", ONE, Cookie=cookie).status == 404, "nothing was made"
+
+
+def test_a_change_with_a_cookie_says_where_it_comes_from(world: World) -> None:
+    cookie = cookie_of(sign_in(world, world.key("admin").secret))
+    assert world.http("PUT", ONE, DAILY, Cookie=cookie).status == 403
+    assert world.http("PUT", ONE, DAILY, Cookie=cookie, Origin=f"http://{host(world)}").status == 200
+    assert world.http("PUT", ONE, DAILY, Cookie=cookie, Sec_Fetch_Site="same-origin").status == 200
+    assert world.ask("PUT", ONE, world.key("editor").secret, DAILY).status == 200, "a key needs no page"
+
+
+@pytest.mark.parametrize("headers", HOSTILE, ids=str)
+def test_a_page_of_others_changes_nothing_on_this_machine(headers: dict[str, str]) -> None:
+    """A service on loopback lets everybody in; the page of another site, in the same browser, is not everybody."""
+    store = SqliteStore()
+    served = Served(desk_of(store))
+    http = Http(served.url)
+    try:
+        assert http("PUT", ONE, DAILY, **headers).status == 403
+        assert http("PUT", ONE, DAILY, Origin=served.url).status == 200
+        assert http("PUT", ONE, DAILY).status == 200, "what is no browser sends no Origin"
+        assert http("GET", SESSION).said | {"version": ""} == {
+            "actor": "local",
+            "roles": {"*": "admin"},
+            "home": "default",
+            "auth": "open",
+            "signed_in": False,
+            "read_only": False,
+            "version": "",
+        }
+        assert "set-cookie" not in http("POST", SESSION, {"credential": "anything"}).headers
+    finally:
+        http.close()
+        served.close()
+        store.close()
+
+
+def test_behind_a_proxy_the_public_address_is_ours() -> None:
+    world = World(public_url="https://foliot.example")
+    try:
+        key = world.key("editor").secret
+        made = world.http("POST", SESSION, {"credential": key}, Origin="https://foliot.example")
+        assert made.status == 200
+        assert "; secure" in made.headers["set-cookie"].lower()
+    finally:
+        world.close()
+
+
+def test_instances_that_share_a_secret_share_sessions(world: World, tmp_path: Path) -> None:
+    shared = tmp_path / "session"
+    shared.write_text("0123456789abcdef" * 4 + "\n")
+    told = [load({}, {"auth": "required", "session_key": str(shared)})] * 2 + [load({}, {"auth": "required"})]
+    served = [Served(world.desk, each) for each in told]
+    first, second, alone = (Http(each.url) for each in served)
+    try:
+        cookie = cookie_of(first("POST", SESSION, {"credential": world.key("reader").secret}))
+        statuses = [each("GET", "/api/v1/schedules", Cookie=cookie).status for each in (first, second, alone)]
+        assert statuses == [200, 200, 401]
+    finally:
+        for http, each in zip((first, second, alone), served, strict=True):
+            http.close()
+            each.close()
+
+
+def test_a_token_signs_in_as_well_and_one_that_is_too_long_for_a_cookie_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET)
+    with world_of(tmp_path) as world:
+        made = world.http("POST", SESSION, {"credential": HMAC.token()})
+        assert (made.status, made.said["signed_in"]) == (200, True)
+        assert world.http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 200
+        long = world.http("POST", SESSION, {"credential": HMAC.token(padding="x" * 3_500)})
+        assert (long.status, long.said["field"]) == (400, "credential")
+
+
+def test_a_secret_that_is_none_is_refused(tmp_path: Path) -> None:
+    short = tmp_path / "short"
+    short.write_text("secret")
+    for path, problem in ((short, "fewer than 32"), (tmp_path / "nowhere", "cannot read")):
+        with pytest.raises(InvalidField, match=problem):
+            cookies_of(load({}, {"auth": "required", "session_key": str(path)}))

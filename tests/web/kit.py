@@ -1,0 +1,76 @@
+"""A service as people start it, and a browser as they look at it with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from foliot.client import Client
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+TASKS = '''
+"""What the schedules of these tests run."""
+
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
+
+def work(**given):
+    return {"rows": 12}
+
+def hostile(**given):
+    return HOSTILE
+
+def fails(**given):
+    raise ValueError(HOSTILE)
+'''
+
+
+def browser_path() -> str | None:
+    """The browser of this machine; ``FOLIOT_BROWSER`` names another."""
+    named = os.environ.get("FOLIOT_BROWSER")
+    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+class Service:
+    """A running service, and another client of it."""
+
+    def __init__(self, url: str, home: Path, key: str | None = None) -> None:
+        self.url = url
+        self.home = home
+        self.other = Client(url, key=key)
+
+
+@contextmanager
+def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Service]:
+    """Start a service with an engine on a SQLite file in a directory of its own."""
+    (home / "tasks.py").write_text(TASKS)
+    command = [sys.executable, "-m", "foliot", "serve", "--port", "0", "--store", "sqlite:///web.db", *arguments]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=clean) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert found, line
+            service = Service(found.group(), home, key)
+            try:
+                yield service
+            finally:
+                service.other.close()
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def make_key(home: Path, role: str) -> str:
+    """Make a key straight on the store, as whoever sets a service up does."""
+    command = [sys.executable, "-m", "foliot", "keys", "create", "tests", "--role", role, "--json"]
+    made = subprocess.run([*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True)
+    found = re.search(r"flt_[0-9a-f_]+", made.stdout)
+    assert found, made.stdout
+    return found.group()

