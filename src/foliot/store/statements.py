@@ -267,10 +267,12 @@ class Statements(LedgerStatements, OutboxStatements):
         """Add an audit row; its number is given by the store."""
         self.rows("insert_audit", row._asdict())
 
-    def audit_page(self, namespace: str, schedule_id: str, before_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of a schedule, the newest first."""
-        params = {"namespace": namespace, "schedule_id": schedule_id, "before_number": before_number, "limit": limit}
-        return [AuditRow._make(row) for row in self.rows("audit_page", params)]
+    def audit_page(self, namespace: str, schedule_id: str | None, before_number: int, limit: int) -> list[AuditRow]:
+        """Return audit rows of a schedule, or of a namespace, the newest first."""
+        params = {"namespace": namespace, "before_number": before_number, "limit": limit}
+        if schedule_id is None:
+            return [AuditRow._make(row) for row in self.rows("audit_of_all", params)]
+        return [AuditRow._make(row) for row in self.rows("audit_page", {**params, "schedule_id": schedule_id})]
 
     def audit_since(self, after_number: int, limit: int) -> list[AuditRow]:
         """Return audit rows of all namespaces after a number, the oldest first."""

@@ -27,6 +27,7 @@ PAGE_LINES = [
     line("forecast", seconds=86_400, stretches=24),
     line("forecast", seconds=10, stretches=11),
     line("attention"),
+    line("history", everything=True),
     line("attention", limit=0),
 ]
 """What only the page asks for."""

@@ -200,7 +200,7 @@ export const keysQuery = () =>
 export const auditQuery = () =>
   infiniteQueryOptions({
     queryKey: key('audit'),
-    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/audit', { params: { query: { limit: 50, before: pageParam } } })),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: 50, before: pageParam } } })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_page ?? undefined,
   })

@@ -98,7 +98,7 @@ export function Outlook({ preview, effect }: { preview: Asked<Preview>; effect?:
   )
 }
 
-const SIGNS = { stays: '=', goes: '−', comes: '+' } as const
+const SIGNS: Record<string, string> = { goes: '−', comes: '+' }
 
 function Effects({ effect, zone }: { effect: Asked<Effect>; zone: string }) {
   if (effect.isError) {
@@ -119,9 +119,9 @@ function Effects({ effect, zone }: { effect: Asked<Effect>; zone: string }) {
             Of the next {countText(ticks.length, 'tick')}, {going} would go, {coming} would come, {staying} would stay.
           </p>
           <ol className={classes.effects}>
-            {ticks.map((each) => (
+            {changed.map((each) => (
               <li key={each.at} data-change={each.change}>
-                <span aria-hidden="true">{SIGNS[each.change as keyof typeof SIGNS]}</span> {instantText(each.at, zone)} <span className="dim">{each.change}</span>
+                <span aria-hidden="true">{SIGNS[each.change]}</span> {instantText(each.at, zone)} <span className="dim">{each.change}</span>
               </li>
             ))}
           </ol>

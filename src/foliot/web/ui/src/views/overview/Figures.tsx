@@ -16,7 +16,7 @@ export function Figures({ stats, forecast, name }: { stats: Stats | undefined; f
   return (
     <div className={`panel ${classes.figures}`}>
       <Link to="/schedules" search={{ state: 'active' }} className={classes.figure}>
-        <div className={classes.name}>Active schedules</div>
+        <div className={classes.name}>Active</div>
         <div className={classes.value}>{many(tally?.active, tally?.capped)}</div>
       </Link>
       <Link to="/schedules" search={{ state: 'paused' }} className={classes.figure}>
@@ -25,16 +25,16 @@ export function Figures({ stats, forecast, name }: { stats: Stats | undefined; f
       </Link>
       <Figure name="In flight" value={many(tally?.in_flight)} />
       <Figure name="Waiting" value={many(tally?.waiting)} />
-      <Figure name={`To fire, next ${name}`} value={many(forecast?.stretches.reduce((total, each) => total + each.fires, 0))} />
-      <Figure name={`Succeeded, last ${name}`} value={many(sum((each) => each.succeeded))} />
+      <Figure name={`To fire, 1 ${name}`} value={many(forecast?.stretches.reduce((total, each) => total + each.fires, 0))} />
+      <Figure name={`Succeeded, 1 ${name}`} value={many(sum((each) => each.succeeded))} />
       <Link to="/runs" search={{ state: 'FAILED' }} className={classes.figure}>
-        <div className={classes.name}>Failed, last {name}</div>
+        <div className={classes.name}>Failed, 1 {name}</div>
         <div className={classes.value} data-bad={Boolean(failed)}>
           {many(failed)}
         </div>
       </Link>
-      <Figure name={`Missed, last ${name}`} value={many(missed)} warn={Boolean(missed)} />
-      <Figure name="Late, at most (p99)" value={late === undefined || late < 0 ? '–' : durationText(late)} warn={(late ?? 0) > 5_000} />
+      <Figure name={`Missed, 1 ${name}`} value={many(missed)} warn={Boolean(missed)} />
+      <Figure name="Late (p99)" value={late === undefined || late < 0 ? '–' : durationText(late)} warn={(late ?? 0) > 5_000} />
     </div>
   )
 }

@@ -8,7 +8,7 @@ import type { Workflow } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
 import { say } from '../../parts/toasts'
 
-const FIRST = { http: { url: 'https://example.org/hook', method: 'POST' } }
+const FIRST = { executor: 'http', options: { url: 'https://example.org/hook', method: 'POST' } }
 
 /** Store a workflow, or the next version of one. */
 export function Put({ workflow, onClose }: { workflow?: Workflow; onClose: () => void }) {

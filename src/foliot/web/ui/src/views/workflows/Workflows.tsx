@@ -36,7 +36,7 @@ export function Workflows() {
       ) : items.length === 0 ? (
         <Empty title="There are no workflows yet">
           <p>A workflow is a stored document that an executor is given: an HTTP request, a command, a task of Celery. Schedules name it, and it can be changed without touching them.</p>
-          <pre className="raw">{`foliot workflows put ping --document '{"http": {"url": "https://example.org/ping"}}'`}</pre>
+          <pre className="raw">{`foliot workflows put ping --document \\\n    '{"executor": "http", "options": {"url": "https://example.org/ping"}}'`}</pre>
         </Empty>
       ) : (
         <>
@@ -45,7 +45,7 @@ export function Workflows() {
               <thead>
                 <tr>
                   <th>Workflow</th>
-                  <th>Kind</th>
+                  <th>Executor</th>
                   <th>Version</th>
                   <th>Stored</th>
                   <th>State</th>
@@ -91,6 +91,6 @@ export function Workflows() {
 }
 
 function kindOf(document: unknown): string {
-  const names = document !== null && typeof document === 'object' ? Object.keys(document) : []
-  return names.length > 0 ? names.slice(0, 3).join(', ') : '–'
+  const { executor, dag } = (document ?? {}) as { executor?: string; dag?: unknown }
+  return executor ?? (dag ? 'dag' : '–')
 }
