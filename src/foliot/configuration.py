@@ -82,6 +82,9 @@ CHOICES = {
     "tracing": ("off", "otlp"),
     "ping_method": ("GET", "POST"),
 }
+MOST = {"port": 65_535, "metrics_port": 65_535}
+MOST_WHOLE = 1 << 40
+"""What a whole number is at most; none is negative."""
 CONFIDENTIAL = frozenset({"ping_url", "ping_fail_url"})
 """Options that whoever knows them can misuse: only their beginning is shown."""
 EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE = "executors", "schedule", "issuer", "certificate"
@@ -191,6 +194,8 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
         raise InvalidField(where, f"{shown(value)}; expected {expected}")
+    if option.kind is int and not 0 <= value <= (most := MOST.get(name, MOST_WHOLE)):
+        raise InvalidField(where, f"{value}; expected a whole number from 0 to {most}")
     return value
 
 

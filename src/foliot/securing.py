@@ -79,9 +79,11 @@ def server_config(app: FastAPI, told: Configuration) -> uvicorn.Config:
     """Return how an application is served: in the clear, with TLS, or with TLS and certificates of clients."""
     import uvicorn
 
-    tls: dict[str, Any] = {}
+    from foliot.api.rest.patience import PatientProtocol
+
+    tls: dict[str, Any] = {"http": PatientProtocol}
     if told.get("tls_cert"):
-        tls = {"ssl_certfile": told.get("tls_cert"), "ssl_keyfile": told.get("tls_key")}
+        tls |= {"ssl_certfile": told.get("tls_cert"), "ssl_keyfile": told.get("tls_key")}
     if told.get("tls_client_ca"):
         from foliot.api.rest.peer import PeerProtocol
 

@@ -35,7 +35,9 @@ def test_no_route_is_without_a_rule() -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert len(served) >= len(app.routes)
-    described = {f"{route.method} {route.address}" for route in ROUTES} | {f"{each.method} {each.address}" for each in EXTRAS}
+    described = {f"{route.method} {route.address}" for route in ROUTES} | {
+        f"{each.method} {each.address}" for each in EXTRAS
+    }
     assert served == described
 
 

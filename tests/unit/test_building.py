@@ -35,7 +35,7 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name, value in (("ROOT", tmp_path), ("UI", ui), ("BUILT", built), ("DESCRIPTION", described)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(module, "TYPES", ui / "src" / "api" / "schema.d.ts")
-    monkeypatch.setattr(module, "npm", lambda *given: module.asked.append(given[:2]))  # type: ignore[attr-defined]  # below
+    monkeypatch.setattr(module, "npm", lambda *given: module.asked.append(given[:2]))
     monkeypatch.setattr(module, "asked", [], raising=False)
     monkeypatch.delenv(module.SKIP, raising=False)
     return module
@@ -90,7 +90,9 @@ def test_what_fails_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
     spec.loader.exec_module(module)
     (tmp_path / "package.json").write_text('{"scripts": {"build": "exit 3"}}')
     monkeypatch.setattr(module, "UI", tmp_path)
-    with pytest.raises(SystemExit, match=r"^the page could not be built: npm run failed \(3\); .*FOLIOT_SKIP_PAGE=1.*$"):
+    with pytest.raises(
+        SystemExit, match=r"^the page could not be built: npm run failed \(3\); .*FOLIOT_SKIP_PAGE=1.*$"
+    ):
         module.npm("run", "build")
 
 
