@@ -65,6 +65,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
             "embedded",
             "engine.probe",
             "settings",
+            "spec.duration",
             "authoring",
             "clock",
             "securing",

@@ -59,9 +59,6 @@ OPTIONS: dict[str, Option] = {
     "tls_client": Option(
         str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
     ),
-    "session_key": Option(
-        str, "", "a file of 32 random characters or more that all instances share; without it, a restart signs out"
-    ),
     "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
     "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
@@ -82,6 +79,9 @@ CHOICES = {
     "tracing": ("off", "otlp"),
     "ping_method": ("GET", "POST"),
 }
+MOST = {"port": 65_535, "metrics_port": 65_535}
+MOST_WHOLE = 1 << 40
+"""What a whole number is at most; none is negative."""
 CONFIDENTIAL = frozenset({"ping_url", "ping_fail_url"})
 """Options that whoever knows them can misuse: only their beginning is shown."""
 EXECUTORS, SCHEDULE, ISSUER, CERTIFICATE = "executors", "schedule", "issuer", "certificate"
@@ -191,6 +191,8 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
         raise InvalidField(where, f"{shown(value)}; expected {expected}")
+    if option.kind is int and not 0 <= value <= (most := MOST.get(name, MOST_WHOLE)):
+        raise InvalidField(where, f"{value}; expected a whole number from 0 to {most}")
     return value
 
 

@@ -37,6 +37,8 @@ class Declarations:
         """Remember a function; its schedule is made when the program starts."""
         if not callable(function):
             raise InvalidField("schedule", f"{function!r} is not a function; use it as @app.schedule(…)")
+        if getattr(function, "__name__", "") == "<lambda>":
+            raise InvalidField("schedule", "a lambda has no name to be found by; declare a function with def")
         module, name = module_of(function), function.__qualname__.replace(".<locals>", "")
         chosen = schedule_id or f"{module}.{name}"
         if chosen in self.declared:

@@ -11,8 +11,9 @@ import asyncio
 import atexit
 import os
 import ssl
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -26,13 +27,13 @@ from foliot.declaring import Declaration, Declarations, F
 from foliot.engine.host import Engine
 from foliot.engine.probe import Event, Probe
 from foliot.engine.pulse import Pulse
-from foliot.errors import FoliotError, InvalidField, InvalidInput
+from foliot.errors import FoliotError, InvalidField, InvalidInput, StoreUnavailable
 from foliot.launch.function import FunctionExecutor
 from foliot.methods import AsyncMethods, SyncMethods
 from foliot.model.tally import Tally
 from foliot.operations import declared
 from foliot.operations.desk import Desk
-from foliot.operations.drafting import check_name
+from foliot.operations.drafting import check_name, check_namespace
 from foliot.operations.session import Session
 from foliot.remote import RemoteWorker
 from foliot.settings import Settings
@@ -48,6 +49,8 @@ T = TypeVar("T")
 SERVICES = ("http://", "https://")
 REMOTE_QUEUE = "remote"
 """The queue of a program that is connected to a service: the service's own engine serves the usual one."""
+NOBODY_ANSWERS = 6
+"""The exit code of a program whose service or store cannot be reached when it begins."""
 LEAVE_S = 5.0
 """How long the end of the process waits for an engine that nobody has closed."""
 
@@ -88,10 +91,9 @@ class _Home:
             queues = (REMOTE_QUEUE,) if self._is_remote else ("default",)
         if isinstance(queues, str) or not queues:
             raise InvalidField("queues", f"{queues!r} is not a list of queues; expected such as ('default',)")
-        for field, name in (("namespace", namespace), ("actor", actor), *(("queues", queue) for queue in queues)):
+        for field, name in (("actor", actor), *(("queues", queue) for queue in queues)):
             check_name(field, name, settings or Settings())
-        if "/" in namespace:
-            raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        check_namespace(namespace, settings or Settings())
         if self._is_remote and notifications:
             raise InvalidField("notifications", "a service notifies by itself: say so in its configuration")
         self._url = store
@@ -313,11 +315,14 @@ class Foliot(_Home, AsyncMethods):
             ) from None
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
-        return eventloop.run(self._until_stopped())
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+
+        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        """
+        return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping() as state:
+        with stopping(self._settings.shutdown_grace_ms / 1000) as state:
             async with self:
                 await state.asked.wait()
         return state.code or 0
@@ -397,11 +402,17 @@ class SyncFoliot(_Home, SyncMethods):
             self.close()
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else."""
-        return eventloop.run(self._until_stopped())
+        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+
+        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        """
+        return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping() as state, self:  # this loop has nothing to do but to wait for a signal
+        with (
+            stopping(self._settings.shutdown_grace_ms / 1000) as state,
+            self,
+        ):  # this loop has nothing to do but to wait for a signal
             await state.asked.wait()
         return state.code or 0
 
@@ -414,6 +425,14 @@ class SyncFoliot(_Home, SyncMethods):
     ) -> None:
         """Close."""
         self.close()
+
+
+def _run(main: Coroutine[Any, Any, int]) -> int:
+    try:
+        return eventloop.run(main)
+    except StoreUnavailable as error:
+        sys.stderr.write(f"foliot: {error}\n")
+        raise SystemExit(NOBODY_ANSWERS) from None
 
 
 class EngineThread:

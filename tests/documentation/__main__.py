@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.documentation.generated import DOCS, PAGES
+from tests.documentation.generated import PAGES, ROOT
 
 
 def main() -> None:
     """Rewrite the pages, and say which have changed."""
     for name, make in PAGES.items():
-        path = DOCS / name
+        path = ROOT / name
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         after = make(before)
         path.write_text(after, encoding="utf-8")

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+from foliot.api.rest.examples import ANSWERS
 from foliot.api.rest.openapi import describe
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERS_FILE = "src/foliot/api/rest/answers.json"
 HEAD = "| route | role | what it does |\n|---|---|---|\n"
 
 
@@ -44,13 +47,16 @@ def extra_row(extra: Extra) -> str:
 
 
 def openapi(_text: str) -> str:
-    """The description of the API for machines."""
+    """The description of the API for machines, with the answers as they have just been written."""
+    ANSWERS.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
     return json.dumps(describe(version("foliot")), indent=1, ensure_ascii=False) + "\n"
 
 
 PAGES: dict[str, Callable[[str], str]] = {
-    "reference/rest.md": rest,
-    "reference/openapi.json": openapi,
-    "reference/roles.md": lambda _text: roles(),
-    "explanation/policies.md": lambda text: with_pictures(text, pictures()),
+    ANSWERS_FILE: lambda _text: answers(),
+    "docs/reference/rest.md": rest,
+    "docs/reference/openapi.json": openapi,
+    "docs/reference/roles.md": lambda _text: roles(),
+    "docs/explanation/policies.md": lambda text: with_pictures(text, pictures()),
 }
+"""What is written anew, in this order: the description of the API holds the answers."""

@@ -76,10 +76,10 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
     message = Webhook(SECRET).verify(seen.body, seen.headers)
     assert (message["type"], message["data"]["run_id"]) == ("foliot.run.failed", run.run_id)
     listed = foliot(home, "notify", "list", "--store", "sqlite:///jobs.db", "--json")
-    (notice,) = json.loads(listed.stdout)
+    (notice,) = json.loads(listed.stdout)["items"]
     assert (notice["notice_id"], notice["topic"]) == (seen.headers["webhook-id"], "failed")
     shown = foliot(home, "notify", "list", "--store", "sqlite:///jobs.db").stdout
-    assert "ops  failed report  1 try" in shown
+    assert shown.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
 
 
 def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Server) -> None:

@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from foliot import SyncFoliot
+from tests.conformance.api.commandline import run
 
 README = Path(__file__).parents[2] / "README.md"
 JSON = {"Content-Type": "application/json"}
@@ -36,7 +37,15 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
             line = process.stdout.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+", line)
             assert found, line
-            yield process, found.group()
+            places = [process.stdout.readline() for _ in range(4)]
+            assert all(len(each) <= 80 for each in [line, *places])
+            here = found.group()
+            assert [each.split()[1] for each in places[:3]] == [
+                f"{here}/",
+                f"{here}/api/v1",
+                f"{here}/api/v1/openapi.json",
+            ]
+            yield process, here
         finally:
             process.kill()
 
@@ -126,7 +135,13 @@ def test_a_body_of_the_wrong_shape_is_a_problem_too(address: str, body: object) 
     assert problem["field"]
 
 
-def test_the_lines_that_the_readme_shows_work_as_printed(address: str) -> None:
+def test_the_places_that_are_named_first_answer(address: str) -> None:
+    for path in ("/", "/api/v1/schedules", "/api/v1/openapi.json"):
+        with urlopen(f"{address}{path}", timeout=30) as answer:
+            assert answer.status == 200
+
+
+def test_the_lines_that_the_readme_shows_work_as_printed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = README.read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.startswith("curl ")]
     assert len(lines) == 3
@@ -134,6 +149,14 @@ def test_the_lines_that_the_readme_shows_work_as_printed(address: str) -> None:
     assert answers[0]["schedule_id"] == "report"
     assert len(answers[1]["next_ticks"]) == 10
     assert (answers[2]["state"], answers[2]["pause_note"]) == ("paused", "holidays")
+    (where,) = [line for line in text.splitlines() if line.startswith("export FOLIOT_URL=")]
+    monkeypatch.setenv("FOLIOT_URL", where.partition("=")[2].replace("http://127.0.0.1:8640", address))
+    typed = [line for line in text.splitlines() if line.startswith(".venv/bin/foliot ")]
+    assert len(typed) == 4
+    for line in typed:
+        left = run(shlex.split(line, comments=True)[1:])
+        assert left.code == 0, (line, left)
+    assert json.loads(run(["schedules", "get", "report", "--json"]).out)["state"] == "active"
 
 
 def curl(words: list[str], address: str) -> dict[str, Any]:

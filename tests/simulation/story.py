@@ -23,6 +23,7 @@ from foliot.engine.probe import Probe
 from foliot.launch.base import Ended, Launch
 from foliot.model.notice import Delivery, NoticeRule, Topic
 from foliot.model.run import RunState
+from foliot.model.token import CALLBACKS
 from foliot.operations import schedules, targets
 from foliot.operations.session import Session
 from foliot.settings import Settings
@@ -154,6 +155,8 @@ class Story:
         self.random = Random(seed)
         self.clock = SimClock(loop)
         self.real = SqliteStore(clock=self.clock, inline=True)
+        # The ids of notices are made with it, and they decide in which order notices of one moment go out.
+        self.real.write(lambda transaction: transaction.secret(CALLBACKS, "the same in every story")).result()
         self.beside = self.random.random() < 0.3
         self.settings = replace(
             SETTINGS, max_pickups=self.random.choice((50, 50, 2)), fire_batch=1 if self.beside else SETTINGS.fire_batch

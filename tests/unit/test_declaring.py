@@ -172,3 +172,19 @@ def test_a_script_runs_until_it_is_told_to_stop(
         watchdog.cancel()
         assert process.wait(SECONDS) == code
     assert lines[0] == "created jobs.report"
+
+
+@pytest.mark.parametrize("kind", ["Foliot", "SyncFoliot"])
+def test_a_program_whose_service_is_not_there_says_so_in_one_line(tmp_path: Path, kind: str) -> None:
+    script = tmp_path / "jobs.py"
+    script.write_text(SCRIPT.format(kind=kind, function="def"))
+    command = [sys.executable, str(script), "http://127.0.0.1:1"]
+    left = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert (left.returncode, left.stdout, left.stderr.count("\n")) == (6, "", 1)
+    assert left.stderr.startswith("foliot: no answer from http://127.0.0.1:1: ")
+
+
+def test_a_lambda_is_refused_where_it_is_declared(url: str) -> None:
+    app = SyncFoliot(url, engine=False)
+    with pytest.raises(InvalidField, match="a lambda has no name"):
+        app.schedule("@daily", schedule_id="report")(lambda: None)

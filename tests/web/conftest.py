@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 from foliot.web.app import BUILT
 from tests.web.kit import Service, browser_path, serving
@@ -58,9 +58,13 @@ def window(browser: Browser, wrong: list[str]) -> Iterator[BrowserContext]:
         if message.type in ("error", "warning") and not message.text.startswith(HARMLESS):
             wrong.append(message.text)
 
+    def refuse(dialog: Dialog) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     opened.on("console", hear)
     opened.on("weberror", lambda error: wrong.append(str(error.error)))
-    opened.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.on("dialog", refuse)
     yield opened
     opened.close()
     assert wrong == []

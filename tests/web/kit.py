@@ -71,7 +71,9 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
 def make_key(home: Path, role: str) -> str:
     """Make a key straight on the store, as whoever sets a service up does."""
     command = [sys.executable, "-m", "foliot", "keys", "create", "tests", "--role", role, "--json"]
-    made = subprocess.run([*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True
+    )
     found = re.search(r"flt_[0-9a-f_]+", made.stdout)
     assert found, made.stdout
     return found.group()

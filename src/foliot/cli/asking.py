@@ -10,7 +10,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -22,6 +22,8 @@ from foliot.clock import wait_here
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import ssl
+
     from foliot.client.synchronous import Client
     from foliot.embedded import SyncFoliot
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PANEL = "Where to ask, and how to answer"
 URL, KEY, STORE = "FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"
+CA, CERT, CERT_KEY = "FOLIOT_CA", "FOLIOT_CERT", "FOLIOT_CERT_KEY"
 DEFAULT_NAMESPACE = "default"
 COMPLETIONS = 100
 """How many ids a shell is offered."""
@@ -40,6 +43,18 @@ Url = Annotated[
 ]
 Key = Annotated[
     str | None, typer.Option("--key", metavar="KEY", help=f"The service's API key ({KEY}).", rich_help_panel=PANEL)
+]
+Ca = Annotated[
+    str | None,
+    typer.Option("--ca", metavar="FILE", help=f"Whom to trust for https, in PEM ({CA}).", rich_help_panel=PANEL),
+]
+Cert = Annotated[
+    str | None,
+    typer.Option("--cert", metavar="FILE", help=f"Your certificate, in PEM ({CERT}).", rich_help_panel=PANEL),
+]
+CertKey = Annotated[
+    str | None,
+    typer.Option("--cert-key", metavar="FILE", help=f"Its key, if elsewhere ({CERT_KEY}).", rich_help_panel=PANEL),
 ]
 Store = Annotated[
     str | None,
@@ -68,6 +83,37 @@ Token = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
+class Papers:
+    """What an https service is checked with, and shown: files in PEM."""
+
+    ca: str | None = None
+    cert: str | None = None
+    cert_key: str | None = None
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return how to talk to an https service; ``None`` as everybody does."""
+        if self == Papers():
+            return None
+        import ssl
+
+        try:
+            made = ssl.create_default_context(cafile=self.ca)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"--ca: cannot use {self.ca}: {_reason(error)}") from None
+        try:
+            if self.cert is not None:
+                made.load_cert_chain(self.cert, self.cert_key)
+        except (OSError, ValueError) as error:
+            named = " and ".join(filter(None, (self.cert, self.cert_key)))
+            raise InvalidInput(f"--cert: cannot use {named}: {_reason(error)}") from None
+        return made
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Who is asked, on whose behalf, and for whom the answer is."""
 
@@ -77,6 +123,7 @@ class Ask:
     namespace: str | None = None
     as_json: bool = False
     every_s: float | None = None
+    papers: Papers = Papers()
 
     @contextmanager
     def home(self) -> Iterator[Home]:
@@ -85,7 +132,7 @@ class Ask:
         if self.is_service:
             from foliot.client.synchronous import Client
 
-            made = Client(self.address, key=self.key, namespace=self.namespace)
+            made = Client(self.address, key=self.key, namespace=self.namespace, tls=self.papers.context())
         else:
             from foliot.embedded import SyncFoliot
 
@@ -116,8 +163,15 @@ class Ask:
             people(answer)
 
 
-def asked(
-    url: Url = None, key: Key = None, store: Store = None, namespace: Namespace = None, as_json: Json = False
+def asked(  # noqa: PLR0913 - each is an option of the command
+    url: Url = None,
+    key: Key = None,
+    ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
+    store: Store = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
 ) -> Ask:
     """Read where to ask: what the command line says counts before the environment, a service before a store."""
     if url is not None and store is not None:
@@ -125,22 +179,38 @@ def asked(
     if store is not None and key is not None:
         raise InvalidInput("--key and --store: a store asks for no key, only a service does")
     service = url or (None if store else os.environ.get(URL))
-    if service:
-        return Ask(service, True, key or os.environ.get(KEY) or None, namespace, as_json)
-    return Ask(store or os.environ.get(STORE) or DEFAULT_STORE, False, None, namespace, as_json)
+    papers = Papers(ca, cert, cert_key)
+    if papers != Papers() and not (service or "").startswith("https://"):
+        raise InvalidInput("--ca, --cert and --cert-key: only for a service at https://…")
+    if not service:
+        return Ask(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
+    return Ask(service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers))
+
+
+def _papers(service: str, given: Papers) -> Papers:
+    """Return what the command line and the environment say; the key of another certificate is no key of this one."""
+    if not service.startswith("https://"):
+        return Papers()
+    cert = given.cert or os.environ.get(CERT) or None
+    cert_key = given.cert_key or (None if given.cert else os.environ.get(CERT_KEY)) or None
+    if cert_key is not None and cert is None:
+        raise InvalidInput("--cert-key: of which certificate? give --cert, too")
+    return Papers(given.ca or os.environ.get(CA) or None, cert, cert_key)
 
 
 def watched(  # noqa: PLR0913 - each is an option of the command
     url: Url = None,
     key: Key = None,
+    ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     store: Store = None,
     namespace: Namespace = None,
     watch: Watch = None,
     as_json: Json = False,
 ) -> Ask:
     """Read where to ask, and how often."""
-    ask = asked(url, key, store, namespace, as_json)
-    return Ask(ask.address, ask.is_service, ask.key, ask.namespace, as_json, watch)
+    return replace(asked(url, key, ca, cert, cert_key, store, namespace, as_json), every_s=watch)
 
 
 def changing(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:
@@ -184,9 +254,11 @@ def taking(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
 
 def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ids that begin so, for a shell; whatever goes wrong, there are none."""
-    url, key, store, namespace = (context.params.get(name) for name in ("url", "key", "store", "namespace"))
+    said: dict[str, Any] = {
+        name: context.params.get(name) for name in ("url", "key", "ca", "cert", "cert_key", "store", "namespace")
+    }
     try:
-        with asked(url, key, store, namespace).home() as home:
+        with asked(**said).home() as home:
             page = home.list_schedules(limit=COMPLETIONS, text=incomplete or None)
     except Exception:  # noqa: BLE001 - nobody reads an error in the middle of a line
         return []
@@ -196,6 +268,10 @@ def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
 ScheduleId = Annotated[
     str,
     typer.Argument(metavar="SCHEDULE", help="The schedule's id.", autocompletion=complete_schedules),
+]
+OneSchedule = Annotated[
+    str | None,
+    typer.Option("--schedule", metavar="ID", help="Only of this schedule.", autocompletion=complete_schedules),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", help="How many at most.")]
 After = Annotated[str | None, typer.Option("--after", metavar="PAGE", help="Go on where a page ended.")]

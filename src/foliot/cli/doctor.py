@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from foliot.cli import render
 from foliot.cli.asking import Ask, asked, taking
 from foliot.cli.surveying import Survey, survey
 from foliot.cli.tables import STYLES, length, now
-from foliot.errors import FoliotError
+from foliot.errors import FoliotError, Forbidden, NotFound
 from foliot.model.schedule import Run, Schedule, ScheduleState
 
 if TYPE_CHECKING:
@@ -24,16 +24,12 @@ if TYPE_CHECKING:
 OK, WARN, BAD = "ok", "warn", "bad"
 NAMED = 3
 """How many things a line names."""
-STUCK = timedelta(minutes=10)
-"""How long a run may wait for somebody to start it; the engines' own ``zombie_after_ms``, by default."""
 FORGOTTEN = timedelta(days=30)
 """How long a pause without an end lasts before somebody should look at it."""
 GROWING = 100
 """How many waiting runs of one schedule are worth a look."""
-FULL = 1_000
-"""At how many the next is skipped: ``max_buffer``, by default."""
-SKEW_S, MOST_SKEW_S = 2, 60
-"""Beyond the second an engine stops firing: ``max_clock_skew_ms``, by default."""
+SKEW_S = 2
+"""How far clocks may be apart before it is worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +40,20 @@ class Check:
     state: str
     text: str
     hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From where on something is bad, as the engines see it."""
+
+    zombie_after_ms: int
+    max_buffer: int
+    max_clock_skew_ms: int
+
+    @property
+    def stuck(self) -> timedelta:
+        """Return how long a run may wait for somebody to start it."""
+        return timedelta(milliseconds=self.zombie_after_ms)
 
 
 @taking(ask=asked)
@@ -66,18 +76,22 @@ def examined(ask: Ask) -> Iterator[Check]:
     if reached.state == BAD:
         return
     with ask.home() as home:
+        limits, settings = _settings(home)
+        yield settings
         found = survey(home)
-        yield _clock(home)
+        yield _clock(home, limits)
         present = now()
         yield _zones(found)
         yield from _instances(found)
-        yield _runs(found, present)
+        yield _runs(found, limits, present)
         yield from _queues(found)
-        yield _buffers(found)
+        yield _buffers(found, limits)
         yield _paused(found, present)
         yield _damage(found)
         if not found.is_whole:
-            yield Check("schedules", WARN, f"only the first {len(found.schedules):,} were looked at")
+            more = "more than " if found.tally.capped else ""
+            told = f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
+            yield Check("schedules", WARN, told)
 
 
 def _versions() -> Check:
@@ -117,7 +131,29 @@ def _store(ask: Ask) -> Check:
     return Check("store", OK, f"{shown} answers, and its schema is this release's")
 
 
-def _clock(home: Home) -> Check:
+def _settings(home: Home) -> tuple[Limits, Check]:
+    """Return the limits that the engines have, as far as somebody tells them."""
+    from foliot.client.synchronous import Client
+    from foliot.configuration import LIMITS, told
+    from foliot.settings import Settings
+
+    names = [each.name for each in fields(Limits)]
+    usual = Limits(**{name: getattr(Settings(), name) for name in names})
+    try:
+        if isinstance(home, Client):
+            said = {each["name"]: each["value"] for each in home.read("/config")["values"]}
+            limits = Limits(**{name: said[f"{LIMITS}.{name}"] for name in names})
+            return limits, Check("settings", OK, "the service's own count here")
+        settings = told({}).settings
+    except (Forbidden, NotFound):
+        return usual, Check("settings", OK, "the usual ones count here: only a key for all namespaces may read others")
+    except FoliotError as error:
+        return usual, Check("settings", BAD, str(error), "'foliot config' shows what is meant")
+    limits = Limits(**{name: getattr(settings, name) for name in names})
+    return limits, Check("settings", OK, "those of this machine count here" if limits != usual else "the usual ones")
+
+
+def _clock(home: Home, limits: Limits) -> Check:
     """Compare the clock here with the store's, which shows in the next whole second that it sees coming."""
     before = now()
     tick = home.preview(cron="* * * * * *", count=1).ticks[0].at
@@ -127,7 +163,7 @@ def _clock(home: Home) -> Check:
     if skew <= SKEW_S:
         return Check("clock", OK, "this machine's and the store's agree")
     side = "ahead of" if before > latest else "behind"
-    state = BAD if skew > MOST_SKEW_S else WARN
+    state = BAD if skew * 1000 > limits.max_clock_skew_ms else WARN
     return Check("clock", state, f"this machine's is {length(skew)} {side} the store's", "let NTP set both")
 
 
@@ -163,24 +199,25 @@ def _instances(found: Survey) -> Iterator[Check]:
         yield Check("instances", WARN, told, f"this is {version('foliot')}; finish the upgrade")
 
 
-def _runs(found: Survey, present: datetime) -> Check:
-    stuck = [run.run_id for run in found.running if _is_stuck(run, _of(found, run), present)]
+def _runs(found: Survey, limits: Limits, present: datetime) -> Check:
+    known = {each.schedule_id: each for each in found.schedules}
+    stuck = [run.run_id for run in found.running if _is_stuck(run, known.get(run.schedule_id), limits, present)]
     if stuck:
         told = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
         return Check("runs", BAD, told, "'foliot runs get' says more; 'foliot runs terminate' ends one")
+    unseen = found.tally.in_flight - len(found.running)
+    if unseen > 0:
+        told = f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
+        return Check("runs", WARN, told, "'foliot runs list --state STARTED' shows them")
     return Check("runs", OK, f"{len(found.running)} in flight, none of them stuck")
 
 
-def _is_stuck(run: Run, schedule: Schedule, present: datetime) -> bool:
+def _is_stuck(run: Run, schedule: Schedule | None, limits: Limits, present: datetime) -> bool:
     """Whether nobody has started a run for long, or it should have ended long ago."""
     if run.started_at is None:
-        return present - run.fire_at > STUCK
-    most_ms = schedule.definition.policy.max_execution_ms
-    return most_ms is not None and present - run.started_at > timedelta(milliseconds=most_ms) + STUCK
-
-
-def _of(found: Survey, run: Run) -> Schedule:
-    return next(each for each in found.schedules if each.schedule_id == run.schedule_id)
+        return present - run.fire_at > limits.stuck
+    most_ms = None if schedule is None else schedule.definition.policy.max_execution_ms
+    return most_ms is not None and present - run.started_at > timedelta(milliseconds=most_ms) + limits.stuck
 
 
 def _queues(found: Survey) -> Iterator[Check]:
@@ -195,13 +232,13 @@ def _queues(found: Survey) -> Iterator[Check]:
         yield Check("queues", OK, f"{_counted(found.queues, 'queue')}, every one that has runs is served")
 
 
-def _buffers(found: Survey) -> Check:
+def _buffers(found: Survey, limits: Limits) -> Check:
     most = max((each.waiting for each in found.schedules), default=0)
     if most < GROWING:
         return Check("buffers", OK, f"no schedule has more than {most} runs waiting")
     long = [f"{each.schedule_id} ({each.waiting:,})" for each in found.schedules if each.waiting >= GROWING]
     hint = "runs take longer than their interval: another --overlap, a larger --max-concurrent, or fewer ticks"
-    return Check("buffers", BAD if most >= FULL else WARN, f"many runs wait: {_some(long)}", hint)
+    return Check("buffers", BAD if most >= limits.max_buffer else WARN, f"many runs wait: {_some(long)}", hint)
 
 
 def _paused(found: Survey, present: datetime) -> Check:
@@ -215,6 +252,10 @@ def _paused(found: Survey, present: datetime) -> Check:
         return Check("paused", WARN, told, "'foliot schedules resume' or 'delete'")
     paused = [each for each in found.schedules if each.state == ScheduleState.PAUSED]
     return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
+
+
+def _total(found: Survey) -> int:
+    return found.tally.active + found.tally.paused
 
 
 def _damage(found: Survey) -> Check:

@@ -1,9 +1,10 @@
 """The ``foliot`` command.
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
-``verify``, ``doctor``); 2 the input or the store is wrong; 3 there is no such thing; 4 it conflicts with what is
-stored; 5 whoever asks may not; 6 nobody answers just now; 130 interrupted.  One line on standard error says what is
-wrong and what to do; with ``--json`` it is a problem as a service would answer with.
+``verify``, ``doctor``), or was refused for some of the schedules that were meant; 2 the input or the store is wrong;
+3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 130
+interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a problem as a service
+would answer with.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from foliot.authoring import TZDATA_VERSION
 from foliot.cli import render
 from foliot.cli.config import config_command
 from foliot.cli.doctor import doctor_command
+from foliot.cli.figures import coming_command, stats_command
 from foliot.cli.keys import keys_app
 from foliot.cli.migrate import migrate_app
 from foliot.cli.notify import notify_app
@@ -77,6 +79,8 @@ app.add_typer(workflows_app, name="workflows", rich_help_panel=MANAGING)
 app.add_typer(calendars_app, name="calendars", rich_help_panel=MANAGING)
 app.add_typer(queues_app, name="queues", rich_help_panel=MANAGING)
 app.add_typer(instances_app, name="instances", rich_help_panel=MANAGING)
+app.command("coming", rich_help_panel=MANAGING)(coming_command)
+app.command("stats", rich_help_panel=MANAGING)(stats_command)
 app.command("audit", rich_help_panel=MANAGING)(audit_command)
 app.command("doctor", rich_help_panel=KEEPING)(doctor_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli import render
-from foliot.cli.options import DEFAULT_STORE, Config, Store
+from foliot.cli import render, views
+from foliot.cli.asking import Ask, Before, Limit, OneSchedule, given, taking, watched
+from foliot.cli.options import Config
+from foliot.cli.tables import Column, absolute, table
+
+if TYPE_CHECKING:
+    from foliot.model.notice import Notice
+    from foliot.model.page import Page
 
 notify_app = typer.Typer(help="Notifications.", no_args_is_help=True, rich_markup_mode="rich")
 
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 NOT_DELIVERED = 1
 
 
@@ -37,31 +42,51 @@ def try_command(
 
 
 @notify_app.command("list")
+@taking(ask=watched)
 def list_command(
+    ask: Ask,
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
     ] = None,
-    namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Whose notices.")] = "default",
-    store: Store = DEFAULT_STORE,
-    as_json: AsJson = False,
+    schedule: OneSchedule = None,
+    limit: Limit = None,
+    before: Before = None,
 ) -> None:
     """Show notices, the newest first: whether they arrived, and what went wrong.
 
     Example: foliot notify list --state GIVEN_UP
     """
-    from foliot.embedded import SyncFoliot
-    from foliot.wire import encode
+    options = given(state=state, schedule_id=schedule, limit=limit, before=before)
+    ask.show(lambda home: home.list_notices(**options), notice_list)
 
-    with SyncFoliot(store, engine=False, namespace=namespace) as foliot:
-        found = foliot.list_notices(state=state).items
-    if as_json:
-        render.print_json(encode(found))
+
+def notice_list(page: Page[Notice]) -> None:
+    """Print notices."""
+    if not page.items:
+        render.note("there are no notices; 'foliot notify test NAME' tries a notification")
         return
-    for each in found:
-        about = f"{each.topic} {each.schedule_id}".rstrip()
-        said = f"  {each.last_error}" if each.last_error else ""
-        tries = "1 try" if each.attempts == 1 else f"{each.attempts} tries"
-        when = f"{each.created_at:%Y-%m-%dT%H:%M:%SZ}"
-        render.line(f"{when}  {each.state:<10}  {each.notification}  {about}  {tries}{said}")
-    if not found:
-        render.note("there are no notices")
+    columns = (
+        Column("at"),
+        Column("state"),
+        Column("notification", 8),
+        Column("about"),
+        Column("schedule", 12),
+        Column("tries"),
+        Column("last error", 10, prose=True),
+    )
+    table(
+        columns,
+        [
+            (
+                absolute(each.created_at),
+                each.state,
+                each.notification,
+                each.topic,
+                each.schedule_id or "-",
+                str(each.attempts),
+                each.last_error or "",
+            )
+            for each in page.items
+        ],
+    )
+    views.more(page.next_page, "--before")

@@ -9,6 +9,7 @@ import typer
 from foliot.cli import progress, render, views
 from foliot.cli.asking import Ask, Before, Limit, ScheduleId, asked, changing, given, requesting, taking, watched
 from foliot.cli.definition import read_json
+from foliot.cli.many import Chosen, ScheduleIds, Work, choosing, touch
 from foliot.cli.schedules import Fields
 from foliot.cli.tables import moment, now
 from foliot.errors import InvalidInput
@@ -20,76 +21,97 @@ operating_app = typer.Typer()
 
 Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why; it is kept with the change.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
+BackfillId = Annotated[int, typer.Argument(metavar="BACKFILL", help="The id that the list shows.")]
+TheState = Annotated[str | None, typer.Option("--state", help="Such as FAILED.")]
+TheSource = Annotated[str | None, typer.Option("--source", help="schedule, trigger, backfill or hint.")]
 TheOverlap = Annotated[
     str | None, typer.Option("--overlap", metavar="POLICY", help="If runs are in flight: skip, allow, queue, ….")
 ]
 
 
+PAUSE = Work("pause", "paused", "were paused already", lambda home: home.pause_matching)
+RESUME = Work("resume", "resumed", "were not paused", lambda home: home.resume_matching)
+TRIGGER = Work("trigger", "triggered", "", lambda home: home.trigger_matching)
+
+
 @operating_app.command("pause")
-@taking(change=changing, ask=asked)
+@taking(chosen=choosing, change=changing, ask=asked)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
     change: Fields,
-    schedule_id: ScheduleId,
+    chosen: Chosen,
+    schedule_ids: ScheduleIds = None,
     note: Note = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Resume by itself then.")] = None,
     paused_by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="On whose word.")] = None,
 ) -> None:
-    """Start nothing by itself until it is resumed; runs in flight go on.
+    """Start nothing by itself until it is resumed; runs in flight go on.  One schedule, some, or all that match.
 
     Example: foliot schedules pause report --note "migration" --until 2027-01-02T00:00Z
     """
-    options = given(note=note, until=until, paused_by=paused_by)
+    options = given(note=note, until=until, paused_by=paused_by) | change
+    if not schedule_ids or not chosen.is_one(schedule_ids):
+        touch(ask, PAUSE, chosen, schedule_ids, options)
+        return
 
     def people(found: Schedule) -> None:
         end = "" if found.paused_until is None else f" until {moment(found.paused_until, now())}"
         render.note(f"paused {found.schedule_id}{end}; 'foliot schedules resume' lets it go on")
 
-    ask.show(lambda home: home.pause(schedule_id, **options, **change), people)
+    ask.show(lambda home: home.pause(schedule_ids[0], **options), people)
 
 
 @operating_app.command("resume")
-@taking(change=changing, ask=asked)
+@taking(chosen=choosing, change=changing, ask=asked)
 def resume_command(
     ask: Ask,
     change: Fields,
-    schedule_id: ScheduleId,
+    chosen: Chosen,
+    schedule_ids: ScheduleIds = None,
     on_resume: Annotated[
         str | None, typer.Option("--on-resume", metavar="RULE", help="The pause's ticks: policy, skip or fire_once.")
     ] = None,
 ) -> None:
-    """Go on after a pause.
+    """Go on after a pause: one schedule, some, or all that match.
 
-    Example: foliot schedules resume report --on-resume fire_once
+    Example: foliot schedules resume --label team=a --on-resume fire_once
     """
+    options = given(on_resume=on_resume) | change
+    if not schedule_ids or not chosen.is_one(schedule_ids):
+        touch(ask, RESUME, chosen, schedule_ids, options)
+        return
     ask.show(
-        lambda home: home.resume(schedule_id, **given(on_resume=on_resume), **change),
+        lambda home: home.resume(schedule_ids[0], **options),
         lambda found: render.note(f"resumed {found.schedule_id}; next run {moment(found.next_run_at, now())}"),
     )
 
 
 @operating_app.command("trigger")
-@taking(change=requesting, ask=asked)
-def trigger_command(
+@taking(chosen=choosing, change=requesting, ask=asked)
+def trigger_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
     change: Fields,
-    schedule_id: ScheduleId,
+    chosen: Chosen,
+    schedule_ids: ScheduleIds = None,
     overlap: TheOverlap = None,
     payload: Annotated[str | None, typer.Option("--payload", metavar="JSON", help="Instead of its own.")] = None,
 ) -> None:
-    """Run it now, paused or not.
+    """Run it now, paused or not: one schedule, some, or all that match.
 
     Example: foliot schedules trigger report --payload '{"day": "2027-01-04"}'
     """
-    options = given(overlap=overlap)
+    options = given(overlap=overlap) | change
     if payload is not None:
         options["payload"] = read_json("--payload", payload)
+    if not schedule_ids or not chosen.is_one(schedule_ids):
+        touch(ask, TRIGGER, chosen, schedule_ids, options)
+        return
 
     def people(found: Run) -> None:
         render.line(found.run_id)
         render.note(f"{found.state}; 'foliot runs get {found.run_id} --watch 1' follows it")
 
-    ask.show(lambda home: home.trigger(schedule_id, **options, **change), people)
+    ask.show(lambda home: home.trigger(schedule_ids[0], **options), people)
 
 
 @operating_app.command("skip")
@@ -154,22 +176,24 @@ def backfills_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) ->
     ask.show(lambda home: home.backfills(schedule_id, **given(limit=limit)), views.backfill_list)
 
 
+@operating_app.command("get-backfill")
+@taking(ask=watched)
+def get_backfill_command(ask: Ask, backfill_id: BackfillId) -> None:
+    """Show one backfill, and how far it is.
+
+    Example: foliot schedules get-backfill 12 --watch 1
+    """
+    ask.show(lambda home: home.get_backfill(backfill_id), _one_backfill)
+
+
 @operating_app.command("cancel-backfill")
 @taking(change=requesting, ask=asked)
-def cancel_backfill_command(
-    ask: Ask,
-    change: Fields,
-    backfill_id: Annotated[int, typer.Argument(metavar="BACKFILL", help="The id that the list shows.")],
-) -> None:
+def cancel_backfill_command(ask: Ask, change: Fields, backfill_id: BackfillId) -> None:
     """Stop a backfill where it is; what it has started goes on.
 
     Example: foliot schedules cancel-backfill 12
     """
-
-    def people(found: Backfill) -> None:
-        views.backfill_list((found,))
-
-    ask.show(lambda home: home.cancel_backfill(backfill_id, **change), people)
+    ask.show(lambda home: home.cancel_backfill(backfill_id, **change), _one_backfill)
 
 
 @operating_app.command("hint")
@@ -230,8 +254,8 @@ def reset_failures_command(ask: Ask, change: Fields, schedule_id: ScheduleId) ->
 def runs_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
     schedule_id: ScheduleId,
-    state: Annotated[str | None, typer.Option("--state", help="Such as FAILED.")] = None,
-    source: Annotated[str | None, typer.Option("--source", help="schedule, trigger, backfill or hint.")] = None,
+    state: TheState = None,
+    source: TheSource = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
@@ -268,6 +292,10 @@ def verify_schedule_command(
     found = ask.show(lambda home: home.verify(schedule_id, **given(start=start, end=end)), views.verification)
     if not found.ok:
         raise typer.Exit(1)
+
+
+def _one_backfill(found: Backfill) -> None:
+    views.backfill_list((found,))
 
 
 def _range(text: str) -> tuple[str, str]:

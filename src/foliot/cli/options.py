@@ -12,8 +12,7 @@ import typer
 from foliot.errors import InvalidTime
 
 if TYPE_CHECKING:
-    from foliot.cli.events import EventLines
-    from foliot.cli.logs import JsonLines
+    from foliot.cli.later import LaterLines
     from foliot.configuration import Configuration
 
 DEFAULT_STORE = "sqlite:///foliot.db"
@@ -38,17 +37,18 @@ LogLevel = Annotated[
 ]
 
 
-def lines_of(told: Configuration, *, quiet: bool = False) -> EventLines | JsonLines:
+def lines_of(told: Configuration, *, quiet: bool = False) -> LaterLines:
     """Return what prints the events of this process, as it is told."""
+    from foliot.cli.later import LaterLines
     from foliot.clock import SystemClock
 
     if told.get("log_format") == "json":
         from foliot.cli.logs import JsonLines
 
-        return JsonLines(SystemClock(), "warning" if quiet else told.get("log_level"))
+        return LaterLines(JsonLines(SystemClock(), "warning" if quiet else told.get("log_level")))
     from foliot.cli.events import EventLines
 
-    return EventLines(SystemClock(), quiet=quiet, level=told.get("log_level"))
+    return LaterLines(EventLines(SystemClock(), quiet=quiet, level=told.get("log_level")))
 
 
 def prepared(config: str | None, flags: Mapping[str, Any]) -> Configuration:

@@ -24,8 +24,8 @@ NOBODY = "no engine is alive here: the backfill is recorded, and begins when one
 
 
 @contextmanager
-def bar(text: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give what moves a bar to a number of steps done."""
+def bar(text: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Give what moves a bar to a number of steps done; ``None`` is a total that nobody knows."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     out = render.console(stderr=True)

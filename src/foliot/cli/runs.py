@@ -7,17 +7,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from foliot.cli import render, views
-from foliot.cli.asking import Ask, asked, given, requesting, taking, watched
+from foliot.cli.asking import Ask, Before, Limit, asked, complete_schedules, given, requesting, taking, watched
 from foliot.cli.definition import read_json
-from foliot.cli.operating import runs_command
+from foliot.cli.operating import TheSource, TheState
+from foliot.cli.surveying import latest_runs
+from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foliot.model.schedule import Run
 
 runs_app = typer.Typer(help="Runs.", no_args_is_help=True, rich_markup_mode="rich")
-runs_app.command("list")(runs_command)
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+PAGE = 50
+"""How many runs are shown unless somebody says how many."""
+
+
+@runs_app.command("list")
+@taking(ask=watched)
+def list_command(  # noqa: PLR0913 - each is an option of the command
+    ask: Ask,
+    schedule_id: Annotated[
+        str | None,
+        typer.Argument(metavar="[SCHEDULE]", help="Only of this one.", autocompletion=complete_schedules),
+    ] = None,
+    state: TheState = None,
+    source: TheSource = None,
+    limit: Limit = None,
+    before: Before = None,
+) -> None:
+    """Show the runs of all schedules, or of one, the newest first.
+
+    Example: foliot runs list --state FAILED --watch 5
+    """
+    options = given(state=state, source=source, limit=limit, before=before)
+    if schedule_id is not None:
+        ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
+        return
+    if source is not None:
+        raise InvalidInput("--source: only for the runs of one schedule; name it")
+    options.setdefault("limit", PAGE)
+    ask.show(lambda home: latest_runs(home, **options), lambda page: views.run_list(page, of_many=True))
 
 
 @runs_app.command("get")

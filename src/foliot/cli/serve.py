@@ -12,11 +12,12 @@ from foliot.cli.worker import STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from foliot.cli.events import EventLines
-    from foliot.cli.logs import JsonLines
+    from foliot.cli.later import LaterLines
     from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
+PREFIX = "/api/v1"
+DOCUMENTATION = "docs/README.md, and 'foliot --help'"
 Auth = Annotated[
     str | None,
     typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show who they are."),
@@ -60,13 +61,13 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     leave(code, lines)
 
 
-def _home(told: Configuration, lines: EventLines | JsonLines) -> Foliot:
+def _home(told: Configuration, lines: LaterLines) -> Foliot:
     from foliot.wiring import build_foliot
 
     return build_foliot(told, listener=lines, engine=told.get("engine"))
 
 
-async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: EventLines | JsonLines) -> int:
+async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, lines: LaterLines) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     from foliot.cli.server import Server
     from foliot.securing import server_config
@@ -76,8 +77,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     with_engine = told.get("engine")
-    # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
-    with stopping() as state:
+    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with foliot:
             app = build_service(
                 foliot.desk,
@@ -88,20 +88,33 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             )
             config = server_config(app, told)
             settle_in()
-            scheme = "https" if told.get("tls_cert") else "http"
-            lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")
+            for line in _first_lines("https" if told.get("tls_cert") else "http", f"{shown}:{port}"):
+                lines.say(line)
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
-            if state.code is None:
-                await Server(config).serve(sockets=[listening])
+            await Server(config).serve_until(state.asked, listening)
             if with_engine:
                 lines.say(STOPPING)
     return state.code or 0
 
 
+def _first_lines(scheme: str, host: str) -> list[str]:
+    """Return what a service says first: where everything is."""
+    here = f"{scheme}://{host}"
+    places = (
+        ("page", f"{here}/"),
+        ("API", f"{here}{PREFIX}"),
+        ("description", f"{here}{PREFIX}/openapi.json"),
+        ("documentation", DOCUMENTATION),
+    )
+    width = max(len(name) for name, _ in places)
+    return [f"Foliot is on {here} (Ctrl-C to stop)", *(f"  {name:<{width}}  {place}" for name, place in places)]
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, so that asyncio knows it for TCP and sends every answer at once instead of waiting for the other side.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

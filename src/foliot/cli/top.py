@@ -13,9 +13,10 @@ from rich.text import Text
 
 from foliot.cli import render
 from foliot.cli.asking import Ask, asked, taking
-from foliot.cli.surveying import Survey, survey
+from foliot.cli.figures import tally_text
+from foliot.cli.surveying import Glance, glance
 from foliot.cli.tables import Column, absolute, now, relative, table_lines
-from foliot.cli.views import timing_text, took, why
+from foliot.cli.views import took, why
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -37,19 +38,19 @@ def top_command(
     out = render.console()
     with ask.home() as home:
         if once or ask.as_json or not out.is_terminal:
-            ask.tell(survey(home), lambda found: out.print(frame(found, out.width, MOST_ROWS), soft_wrap=True))
+            ask.tell(glance(home), lambda found: out.print(frame(found, out.width, MOST_ROWS), soft_wrap=True))
             return
         from rich.live import Live
 
         with _keys() as pressed, Live(console=out, screen=True, auto_refresh=False) as live:
             while True:
                 rows = max(LEAST_ROWS, min(MOST_ROWS, (out.height - 2 * PARTS - 3) // PARTS))
-                live.update(frame(survey(home), out.width, rows), refresh=True)
+                live.update(frame(glance(home), out.width, rows), refresh=True)
                 if pressed(every) == "q":
                     return
 
 
-def frame(found: Survey, width: int, rows: int) -> Group:
+def frame(found: Glance, width: int, rows: int) -> Group:
     """Return one frame: each part has so many rows at most."""
     from rich.console import Group
 
@@ -64,28 +65,23 @@ def frame(found: Survey, width: int, rows: int) -> Group:
     return Group(*lines)
 
 
-def _summary(found: Survey) -> Text:
-    states = {state: sum(each.state == state for each in found.schedules) for state in ("active", "paused", "damaged")}
-    told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count) or "no schedules"
-    more = "" if found.is_whole else " (of the first ones)"
-    flying = sum(each.in_flight for each in found.schedules)
-    waiting = sum(each.waiting for each in found.schedules)
-    return Text(f"{absolute(now())}  {told}{more}; {flying:,} runs in flight, {waiting:,} waiting")
+def _summary(found: Glance) -> Text:
+    counted = found.schedules
+    flying = f"{counted.in_flight:,} runs in flight, {counted.waiting:,} waiting"
+    return Text(f"{absolute(now())}  {tally_text(counted)}; {flying}")
 
 
-def _next(found: Survey, width: int, rows: int) -> list[Text]:
+def _next(found: Glance, width: int, rows: int) -> list[Text]:
     present = now()
-    coming = [(each.next_fire_at, each) for each in found.schedules if each.next_fire_at is not None]
-    coming.sort(key=lambda pair: (pair[0], pair[1].schedule_id))
-    columns = (Column("in"), Column("at"), Column("schedule", 16), Column("when", 10, prose=True))
+    columns = (Column("in"), Column("at"), Column("schedule", 16))
     cells = [
-        (relative(when, present).removeprefix("in "), absolute(when), each.schedule_id, timing_text(each.definition))
-        for when, each in coming[:rows]
+        (relative(tick.fire_at, present).removeprefix("in "), absolute(tick.fire_at), tick.schedule_id)
+        for tick in found.coming[:rows]
     ]
     return _part(columns, cells, width, "nothing is to come; 'foliot schedules create' makes a schedule")
 
 
-def _running(found: Survey, width: int, rows: int) -> list[Text]:
+def _running(found: Glance, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("since"), Column("state"), Column("schedule", 16), Column("run", 12), Column("source"))
     cells = [
@@ -95,7 +91,7 @@ def _running(found: Survey, width: int, rows: int) -> list[Text]:
     return _part(columns, cells, width, "nothing runs")
 
 
-def _recent(found: Survey, width: int, rows: int) -> list[Text]:
+def _recent(found: Glance, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("ended"), Column("state"), Column("took"), Column("schedule", 16), Column("why", 8, prose=True))
     cells = [
@@ -105,7 +101,7 @@ def _recent(found: Survey, width: int, rows: int) -> list[Text]:
     return _part(columns, cells, width, "nothing has run yet")
 
 
-def _around(found: Survey, width: int, rows: int) -> list[Text]:
+def _around(found: Glance, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     alive = [each for each in found.instances if each.stopped_at is None]

@@ -113,17 +113,17 @@ def description(found: Description) -> None:
         span_list(found.spans)
 
 
-def run_list(page: Page[Run]) -> None:
-    """Print a page of runs."""
-    if not page.items:
+def run_list(page: Page[Run], *, of_many: bool = False) -> None:
+    """Print a page of runs: of one schedule, or of many."""
+    if page.items:
+        run_rows(page.items, of_many=of_many)
+    elif page.next_page is None:
         render.note("no runs; 'foliot schedules trigger SCHEDULE' starts one")
-        return
-    run_rows(page.items)
     more(page.next_page, "--before")
 
 
-def run_rows(runs: Sequence[Run]) -> None:
-    """Print runs."""
+def run_rows(runs: Sequence[Run], *, of_many: bool = False) -> None:
+    """Print runs; where they are of many schedules, each row says of which."""
     present = now()
     columns = (
         Column("run", 10),
@@ -132,7 +132,7 @@ def run_rows(runs: Sequence[Run]) -> None:
         Column("took"),
         Column("source", extra=True),
         Column("why", 8, prose=True),
-        Column("schedule", 12, extra=True),
+        Column("schedule", 12, extra=not of_many),
     )
     table(
         columns,

@@ -12,8 +12,7 @@ from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, StoreFlag, l
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from foliot.cli.events import EventLines
-    from foliot.cli.logs import JsonLines
+    from foliot.cli.later import LaterLines
     from foliot.configuration import Configuration
     from foliot.embedded import Foliot
 
@@ -54,12 +53,12 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     leave(eventloop.run(_work(wiring.build_foliot(told, listener=lines), told, lines)), lines)
 
 
-async def _work(foliot: Foliot, told: Configuration, lines: EventLines | JsonLines) -> int:
+async def _work(foliot: Foliot, told: Configuration, lines: LaterLines) -> int:
     from foliot.stopping import stopping
     from foliot.wiring import serve_metrics
 
     first = first_line(told.get("store"), tuple(told.get("queues")))
-    with stopping() as state:
+    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with foliot:
             with serve_metrics(foliot.desk, told) as address:
                 if address:
@@ -79,14 +78,17 @@ def first_line(store: str, queues: tuple[str, ...]) -> str:
     return f"running the schedules of {masked(store)}, {named} {', '.join(queues)}"
 
 
-def leave(code: int, lines: EventLines | JsonLines) -> None:
+def leave(code: int, lines: LaterLines) -> None:
     """End with that exit code, even if a function does not."""
     from foliot.stopping import functions_go_on, leave_now
 
     if functions_go_on():
         lines.warn("left a function behind that has not ended; its run is handed back")
+        lines.finish()
         with suppress(OSError, ValueError):
             sys.stdout.flush()  # what it has printed so far
+        leave_now(code)
+    if not lines.finish():  # a thread of ours waits for whoever does not read, and Python would wait for the thread
         leave_now(code)
     raise typer.Exit(code)
 

@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple, TypedDict, get_type_hints
 from urllib.parse import quote, urlencode, urlsplit
 
-from foliot.api.routes import ROUTES, Route
+from foliot.api.routes import PREFIX, ROUTES, Route
 from foliot.client.raising import error_of
 from foliot.errors import InvalidField, StoreUnavailable
 from foliot.model.plain import to_plain
@@ -108,7 +108,7 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
     if address.key is not None:
         headers["Authorization"] = f"Bearer {address.key}"
     if "request_id" in _signature(operation).parameters:
-        headers[HEADERS["request_id"]] = str(given.pop("request_id", None) or f"c-{token_hex(16)}")
+        headers[HEADERS["request_id"]] = _header(given.pop("request_id", None) or f"c-{token_hex(16)}")
     if "token" in given and _is_of_schedule(operation):
         token = given.pop("token")
         if token is not None:
@@ -123,6 +123,14 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
     target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
     return Question(route.method, target, headers, body, route.answer)
+
+
+def look(address: Address, path: str) -> Question:
+    """Return the request for JSON that is no operation's answer."""
+    headers = {"Accept": "application/json"}
+    if address.key is not None:
+        headers["Authorization"] = f"Bearer {address.key}"
+    return Question("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
 
 
 def answer(asked: Question, status: int, body: bytes) -> Any:
@@ -183,6 +191,8 @@ def _filled(route: Route, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     path, rest = route.path, dict(given)
     for name in route.names:
         value = rest.pop(name) if name in rest else _within(rest.get(route.whole or ""), name)
+        if value == "":
+            raise InvalidField(name, "it must be given, and not be empty")
         path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
     return path, rest
 
@@ -193,6 +203,14 @@ def _within(document: Any, name: str) -> Any:
     if value is None:
         raise InvalidField(name, "it must be given")
     return value
+
+
+def _header(value: Any) -> str:
+    """Return a request id as a header can hold it."""
+    text = str(value)
+    if not (text.isascii() and text.isprintable()):
+        raise InvalidField("request_id", "over HTTP it must be printable ASCII")
+    return text
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,8 @@ def _kinds(kind: type[FoliotError]) -> dict[str, type[FoliotError]]:
 
 
 KINDS = _kinds(errors.FoliotError)
+AWAY = (502, 503, 504)
+"""What is answered for a service that is not there; 500 is a mistake of its own."""
 LONGEST = 300
 
 
@@ -27,7 +29,7 @@ def error_of(status: int, body: bytes) -> FoliotError:
         kind, detail = KINDS[said["code"]], str(said["detail"])
     except (ValueError, KeyError, TypeError):
         text = body[:LONGEST].decode(errors="replace").strip()
-        return (StoreUnavailable if status >= 500 else FoliotError)(f"the service answers {status}: {text}")
+        return (StoreUnavailable if status in AWAY else FoliotError)(f"the service answers {status}: {text}")
     if issubclass(kind, InvalidSpec):
         return kind(
             said.get("problem", detail),

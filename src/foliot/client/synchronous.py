@@ -16,6 +16,7 @@ from foliot.client.core import (
     Given,
     Question,
     answer,
+    look,
     question,
     unreachable,
 )
@@ -54,8 +55,14 @@ class Client(Caller, SyncMethods):
         """Close."""
         self.close()
 
+    def read(self, path: str) -> Any:
+        """Return what an address below ``/api/v1`` says that is no operation, such as ``/config``."""
+        return self._answered(look(self._address, path))
+
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        asked = question(self._address, operation, args, kwargs)
+        return self._answered(question(self._address, operation, args, kwargs))
+
+    def _answered(self, asked: Question) -> Any:
         for attempt in range(ATTEMPTS):
             last = attempt == ATTEMPTS - 1
             try:

@@ -17,6 +17,7 @@ from foliot import clock as time
 from foliot.engine.instance import Instance
 from foliot.engine.membership import answer_of
 from foliot.engine.noticing import shown
+from foliot.model.kept import storable
 from foliot.model.notice import Delivery, NoticeRow, NoticeRule, NoticeState, Topic
 from foliot.plan.definition import compact
 from foliot.store.base import Store, Transaction
@@ -186,8 +187,8 @@ class Delivering:
         settings = self._instance.settings
         pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MOST_DOUBLINGS), LONGEST_PAUSE_MS)
         if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
-            return NoticeState.GIVEN_UP, None, now_ms, delivery.said
-        return NoticeState.PENDING, now_ms + pause_ms, None, delivery.said
+            return NoticeState.GIVEN_UP, None, now_ms, storable(delivery.said)
+        return NoticeState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
 
     def _tell(self, tries: Sequence[Try], states: Mapping[str, str]) -> None:
         """Count what became of notices, and say what did not arrive."""

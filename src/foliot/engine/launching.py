@@ -17,6 +17,7 @@ from foliot.engine.room import Room
 from foliot.engine.shelf import Shelf
 from foliot.errors import LaunchError
 from foliot.launch.base import NO_OPTIONS, Accepted, Ended, Executor, Launch, TransactionalExecutor, nobody_asks
+from foliot.model.kept import storable
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.rows import HeldRun
 from foliot.model.run import FAILURES, Reason, RunId, RunRow, RunState, lost_text
@@ -397,13 +398,6 @@ def _described(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - its own method that says what it is may raise anything
         return type(error).__name__
-
-
-def storable(text: str) -> str:
-    """Text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 
 
 def lost_too_often(row: RunRow) -> tuple[Ended, Reason]:

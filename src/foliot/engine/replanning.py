@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 
 from foliot import clock as time
@@ -55,7 +56,7 @@ class Replanning:
         probe = self._instance.probe
         for schedule_id, before, now in moved:
             probe.count("replanned")
-            probe.tell("replanned", schedule_id, f"new time zone data: next tick {before} → {now}")
+            probe.tell("replanned", schedule_id, f"new time zone data: next tick {_time(before)} → {_time(now)}")
 
     def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
         after = dial
@@ -92,3 +93,7 @@ class ReplanLoop:
             except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
                 self._failed("cannot aim schedules anew just now, trying again", error)
                 await time.wait(self._stopping, RETRY_S)
+
+
+def _time(tick_s: int | None) -> str:
+    return "none" if tick_s is None else f"{datetime.fromtimestamp(tick_s, UTC):%Y-%m-%d %H:%M:%SZ}"

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from foliot.engine.instance import Instance
-from foliot.engine.launching import launch_of, lost_too_often, storable, workflow_parts
+from foliot.engine.launching import launch_of, lost_too_often, workflow_parts
 from foliot.engine.rules import UNREADABLE, document_of
 from foliot.engine.settling import Settling
 from foliot.engine.step import Carried, Launches, StepT
 from foliot.errors import LaunchError
 from foliot.launch.base import Accepted, Executor, Launch, TransactionalExecutor
 from foliot.model.call import Call, Called
+from foliot.model.kept import storable
 from foliot.model.policy import REMOTE_EXECUTION_MS
 from foliot.model.run import Reason, RunRow, RunState
 from foliot.plan.rule import Rule

@@ -56,6 +56,8 @@ class CeleryExecutor(Executor):
     async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
         """Send the task, unless the backend knows it, and wait for its end, if that can be known."""
         known_options(meta.options, *OPTIONS)
+        if meta.options.get("queue") is not None:
+            text_option(meta, "queue")
         task, done = text_option(meta, "task"), meta.options.get("done", "followed" if self._follows else "taken")
         if done not in ("followed", "reported", "taken"):
             raise LaunchRefused("the workflow's option done is none of 'followed', 'reported' and 'taken'")

@@ -64,7 +64,8 @@ class CommandExecutor(Executor):
     async def run(self, dag: Any, meta: Launch) -> Ended:
         """Start the command and wait for its end."""
         known_options(meta.options, "command")
-        command = self._commands.get(meta.options.get("command", ""))
+        name = meta.options.get("command")
+        command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:
             raise LaunchRefused("the workflow's command is not one that the operator has declared")
         process = await self._begun(command, meta)

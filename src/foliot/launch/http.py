@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 
 from foliot.clock import Clock, SystemClock
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
+from foliot.errors import InvalidField, LaunchError, LaunchRefused, shown
 from foliot.launch.base import Accepted, Ended, Executor, Launch
 from foliot.launch.guard import Guard, Target
 from foliot.launch.message import message_of, traced
@@ -47,7 +47,7 @@ class HttpExecutor(Executor):
     def __init__(self, configured: Mapping[str, Any], site: Site, clock: Clock | None = None) -> None:
         """Take what the operator allows, the secrets to sign with by name, and the bounds."""
         only(configured, "http", *CONFIGURED)
-        self._guard = Guard(configured.get("allow", ()))
+        self._guard = _guard(configured.get("allow", ()))
         self._target_of = lru_cache(REMEMBERED_URLS)(self._guard.target)
         self._secrets = _secrets(configured.get("secrets", {}))
         self._timeout_ms = whole(configured, "http", "timeout_ms", 30_000)
@@ -145,6 +145,13 @@ class HttpExecutor(Executor):
         if keys is None:
             raise LaunchRefused("the workflow's secret is not one that the operator has configured")
         return {**headers, **signed(meta.key, int(self._clock.now()), body, keys)}
+
+
+def _guard(allow: Any) -> Guard:
+    if not isinstance(allow, list | tuple) or not all(isinstance(each, str) for each in allow):
+        expected = "a list of networks, such as 10.1.0.0/16 or 127.0.0.1:8080"
+        raise InvalidField("executors.http.allow", f"{shown(allow)}; expected {expected}")
+    return Guard(allow)
 
 
 def _secrets(given: Any) -> dict[str, tuple[bytes, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from foliot.errors import InvalidField
+from foliot.errors import InvalidField, shown
 from foliot.launch.base import Executor
 from foliot.launch.site import Site
 
@@ -34,7 +34,10 @@ def build_executors(configured: Mapping[str, Mapping[str, Any]], site: Site) -> 
         if name not in found:
             known = ", ".join(sorted(found))
             raise InvalidField(f"executors.{name}", f"there is no such executor; installed are {known}")
-        executors[name] = _loaded(found[name])(configured.get(name, {}), site)
+        options = configured.get(name, {})
+        if not isinstance(options, Mapping):
+            raise InvalidField(f"executors.{name}", f"{shown(options)}; expected its options by name, such as {{}}")
+        executors[name] = _loaded(found[name])(options, site)
     return executors
 
 

@@ -44,6 +44,8 @@ POLL_S = timedelta(seconds=70)
 """How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
 AGAIN_S = 1.0
 """The pause after a question that could not be answered."""
+LONGEST_MS = 315_576_000_000_000
+"""The longest timeout that the protocol knows: ten thousand years."""
 REMEMBERED = 1_000
 """Of how many ended workflows the end is remembered, for the runs after them."""
 UNREACHABLE = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
@@ -381,8 +383,8 @@ def _set_timeout(field: Any, options: Mapping[str, Any], name: str) -> None:
     value = options.get(name)
     if value is None:
         return
-    if type(value) is not int or value < 1:
-        raise LaunchRefused(f"the workflow's option {name} is no whole number of milliseconds")
+    if type(value) is not int or not 1 <= value <= LONGEST_MS:
+        raise LaunchRefused(f"the workflow's option {name} is no whole number of milliseconds from 1 to {LONGEST_MS}")
     field.FromMilliseconds(value)
 
 

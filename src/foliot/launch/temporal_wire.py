@@ -88,7 +88,7 @@ def search_attributes(into: SearchAttributes, meta: Launch, wanted: Mapping[str,
 def _encoded(name: str, value: Any) -> Payload:
     kind = value.get("type") if isinstance(value, Mapping) else INFERRED.get(type(value))
     plain: Any = value.get("value") if isinstance(value, Mapping) else value
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         expected = ", ".join(KINDS)
         raise LaunchRefused(f"the search attribute {name!r} is of no known type; expected one of {expected}")
     try:

@@ -70,3 +70,10 @@ def cut(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return encoded.decode()
     return encoded[:limit].decode(errors="ignore") + "…"
+
+
+def storable(text: str) -> str:
+    """Return text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")

@@ -112,6 +112,14 @@ def check_name(field: str, value: object, settings: Settings) -> str:
     return value
 
 
+def check_namespace(value: object, settings: Settings) -> str:
+    """Return the name of a namespace; with a slash in it, two schedules could share one key."""
+    namespace = check_name("namespace", value, settings)
+    if "/" in namespace:
+        raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+    return namespace
+
+
 def check_text(field: str, value: object, most: int) -> str:
     """Return free text that every store can hold: Unicode, no NUL, not too long."""
     if not isinstance(value, str) or len(value) > most:

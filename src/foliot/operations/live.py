@@ -19,6 +19,8 @@ from foliot.operations.views import at_ms, run_view
 
 AGAIN = 500
 """How many of the last numbers are looked at again."""
+LOOKED_BACK = 100_000
+"""How far the first look goes back for runs that are not over."""
 MOST = 2_000
 """How many rows one look reads; whoever falls behind further has to begin anew."""
 
@@ -44,8 +46,11 @@ def look(session: Session, seen: Seen | None = None) -> Looked:
     """Return what has changed since the last look, each with its namespace; the first one sees nothing."""
     transaction = session.transaction
     if seen is None:
-        seen = Seen(transaction.last_run_number(), transaction.last_audit_number(), {}, frozenset())
-        return Looked((), _after(seen, *_read(session, seen)))
+        last = transaction.last_run_number()
+        seen = Seen(last, transaction.last_audit_number(), {}, frozenset())
+        runs, edits = _read(session, seen)
+        runs |= dict(transaction.open_runs_since(last - LOOKED_BACK, MOST))
+        return Looked((), _after(seen, runs, edits))
     runs, edits = _read(session, seen)
     if len(runs) > MOST or len(edits) > MOST:
         return Looked((), look(session).seen, behind=True)

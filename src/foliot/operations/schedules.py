@@ -47,6 +47,7 @@ def create(
 ) -> Schedule:
     """Create a schedule.  Raises :class:`~foliot.errors.AlreadyExists` if the id is taken."""
     chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, session.settings)
+    session.transaction.lock_name("schedule", session.namespace, chosen)
     known = session.transaction.schedule_by_id(session.namespace, chosen)
     if known is not None and known.state != "closed":
         raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
@@ -255,6 +256,7 @@ def restore(
 
 
 def _put(session: Session, schedule_id: str, drafted: Draft, note: Note, token: int | None = None) -> Schedule:
+    session.transaction.lock_name("schedule", session.namespace, schedule_id)
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
     if known is None:
         return insert_draft(session, schedule_id, drafted, note)

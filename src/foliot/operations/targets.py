@@ -65,6 +65,7 @@ def put_calendar(
 ) -> NamedCalendar:
     """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
     given = _calendar(session, calendar)
+    session.transaction.lock_name("calendar", session.namespace, given.name)
     newest = session.transaction.calendar(session.namespace, given.name)
     number = 1 if newest is None else newest.version + 1
     stored = replace(given, version=number)

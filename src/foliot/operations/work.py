@@ -36,7 +36,7 @@ def join_work(session: Session, name: str, *, queues: Sequence[str] = ("default"
     """Become a worker that asks for runs of some queues."""
     check_name("name", name, session.settings)
     served = _queues(session, queues)
-    number = session.transaction.insert_instance(name, "", session.now_ms, None, served)
+    number = session.transaction.insert_instance(name, "", session.now_ms, None, served, session.namespace)
     return Worker(number, name, session.settings.heartbeat_ms // MISSED_BEATS, session.settings.lock_ttl_ms)
 
 
@@ -101,7 +101,7 @@ def leave_work(session: Session, worker_id: int, *, tokens: Sequence[str] = ()) 
     held = [(*run, attempt) for run, attempt in (run_of(session, token) for token in _tokens(tokens))]
     given_back = session.transaction.hand_back(held, session.now_ms)
     if type(worker_id) is int:
-        session.transaction.dismiss_worker(worker_id, session.now_ms)
+        session.transaction.dismiss_worker(session.namespace, worker_id, session.now_ms)
     session.transaction.notify()
     return len(given_back)
 
@@ -109,7 +109,7 @@ def leave_work(session: Session, worker_id: int, *, tokens: Sequence[str] = ()) 
 def list_queues(session: Session) -> tuple[Queue, ...]:
     """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
     since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
-    served = session.transaction.served_queues(since_ms)
+    served = session.transaction.served_queues(session.namespace, since_ms)
     waiting = {
         name: (count, since)
         for name, count, since in session.transaction.waiting_in_queues(session.namespace, session.now_ms)
@@ -134,7 +134,7 @@ def list_queues(session: Session) -> tuple[Queue, ...]:
 def list_instances(session: Session, *, limit: int = 100) -> tuple[Instance, ...]:
     """Return the processes that execute runs, the newest first: engines, and workers without a store."""
     since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
-    rows = session.transaction.instances(page_limit(session, limit))
+    rows = session.transaction.instances(session.namespace, page_limit(session, limit))
     return tuple(
         Instance(
             instance_id=row.instance_id,
@@ -155,7 +155,7 @@ def list_instances(session: Session, *, limit: int = 100) -> tuple[Instance, ...
 def _heard(session: Session, worker_id: int, queues: Sequence[str]) -> str:
     name = None
     if type(worker_id) is int:
-        name = session.transaction.hear_of_worker(worker_id, session.now_ms, queues)
+        name = session.transaction.hear_of_worker(session.namespace, worker_id, session.now_ms, queues)
     if name is None:
         raise NotFound(f"there is no worker {shown(worker_id)}; join again")
     return name

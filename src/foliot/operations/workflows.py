@@ -33,6 +33,7 @@ def put_workflow(session: Session, workflow_id: str, document: Any, *, request_i
     check_name("workflow_id", workflow_id, session.settings)
     read = read_document(document)
     text = compact(payload_of(read, session.settings, "document"))
+    session.transaction.lock_name("workflow", session.namespace, workflow_id)
     newest = session.transaction.workflow(session.namespace, workflow_id)
     if newest is not None and newest.document == text:
         return _view(session, newest)

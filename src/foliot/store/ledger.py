@@ -315,6 +315,10 @@ class LedgerStatements(Sending):
         """Return the runs of all namespaces after a number, the oldest first, each with its number."""
         return _numbered(self.rows("runs_since", {"after_number": after_number, "limit": limit}))
 
+    def open_runs_since(self, after_number: int, limit: int) -> list[tuple[int, RunRow]]:
+        """Return the runs of all namespaces after a number that are not over, the newest first."""
+        return _numbered(self.rows("open_runs_since", {"after_number": after_number, "limit": limit}))
+
     def runs_numbered(self, numbers: Iterable[int]) -> list[tuple[int, RunRow]]:
         """Return runs by their numbers."""
         return _numbered(self.rows("runs_numbered", {"numbers": sorted(numbers)}))

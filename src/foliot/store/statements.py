@@ -71,6 +71,10 @@ class Statements(LedgerStatements, OutboxStatements):
         params = {"namespace": namespace, **edges, "most": most, "limit": limit}
         return [TroubleRow._make(row) for row in self.rows("troubled", params)]
 
+    def lock_name(self, kind: str, namespace: str, name: str) -> None:
+        """Let nobody else write something of this name before this transaction is over, whether or not it is there."""
+        self.rows("lock_name", {"name": json.dumps([kind, namespace, name])})
+
     def insert_version(self, row: VersionRow) -> None:
         """Add a version."""
         self.rows("insert_version", row._asdict())
@@ -297,12 +301,19 @@ class Statements(LedgerStatements, OutboxStatements):
         """Forget answers that were given before a moment."""
         self.rows("expire_requests", {"before_ms": before_ms})
 
-    def insert_instance(
-        self, name: str, release: str, now_ms: int, lease_until_ms: int | None, queues: Iterable[str] = ()
+    def insert_instance(  # noqa: PLR0913 - what an instance is
+        self,
+        name: str,
+        release: str,
+        now_ms: int,
+        lease_until_ms: int | None,
+        queues: Iterable[str] = (),
+        namespace: str | None = None,
     ) -> int:
-        """Register an instance, or a worker that has no lease, and return its number."""
+        """Register an instance, or a worker of a namespace that has no lease, and return its number."""
         served = json.dumps(sorted(queues))
-        params = {"release": release, "queues": served, "now_ms": now_ms, "lease_until_ms": lease_until_ms}
+        params: dict[str, Any] = {"release": release, "queues": served, "now_ms": now_ms}
+        params |= {"lease_until_ms": lease_until_ms, "namespace": namespace}
         found = self._one("insert_instance", name=name, **params)
         assert found is not None
         return int(found[0])
@@ -312,19 +323,20 @@ class Statements(LedgerStatements, OutboxStatements):
         params = {"now_ms": now_ms, "skew_ms": skew_ms, "lease_until_ms": lease_until_ms}
         return self._one("beat", instance_id=instance_id, **params) is not None
 
-    def hear_of_worker(self, instance_id: int, now_ms: int, queues: Iterable[str]) -> str | None:
-        """Note that a worker without a lease lives; return its name, if it is one."""
-        found = self._one("hear_of_worker", instance_id=instance_id, now_ms=now_ms, queues=json.dumps(sorted(queues)))
+    def hear_of_worker(self, namespace: str, instance_id: int, now_ms: int, queues: Iterable[str]) -> str | None:
+        """Note that a worker of a namespace lives; return its name, if it is one."""
+        params = {"instance_id": instance_id, "now_ms": now_ms, "queues": json.dumps(sorted(queues))}
+        found = self._one("hear_of_worker", namespace=namespace, **params)
         return None if found is None else str(found[0])
 
-    def dismiss_worker(self, instance_id: int, now_ms: int) -> None:
-        """Note that a worker without a lease has gone."""
-        self.rows("dismiss_worker", {"instance_id": instance_id, "now_ms": now_ms})
+    def dismiss_worker(self, namespace: str, instance_id: int, now_ms: int) -> None:
+        """Note that a worker of a namespace has gone."""
+        self.rows("dismiss_worker", {"namespace": namespace, "instance_id": instance_id, "now_ms": now_ms})
 
-    def served_queues(self, since_ms: int) -> Counter[str]:
-        """Return which queues somebody serves who was heard of since a moment, and how many do."""
+    def served_queues(self, namespace: str, since_ms: int) -> Counter[str]:
+        """Return which queues of a namespace somebody serves who was heard of since a moment, and how many do."""
         served: Counter[str] = Counter()
-        for queues, live in self.rows("served_queues", {"since_ms": since_ms}):
+        for queues, live in self.rows("served_queues", {"namespace": namespace, "since_ms": since_ms}):
             served.update(dict.fromkeys(json.loads(queues), live))
         return served
 
@@ -355,9 +367,10 @@ class Statements(LedgerStatements, OutboxStatements):
         found = self._one("live_instances", since_ms=since_ms)
         return 0 if found is None else int(found[0])
 
-    def instances(self, limit: int) -> list[InstanceRow]:
-        """Return instances, the newest first."""
-        return [InstanceRow._make(row) for row in self.rows("instances_page", {"limit": limit})]
+    def instances(self, namespace: str, limit: int) -> list[InstanceRow]:
+        """Return engines, and the workers of a namespace, the newest first."""
+        params = {"namespace": namespace, "limit": limit}
+        return [InstanceRow._make(row) for row in self.rows("instances_page", params)]
 
     def expire_instances(self, before_ms: int) -> None:
         """Forget instances that have been silent since a moment."""

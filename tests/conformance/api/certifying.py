@@ -90,6 +90,8 @@ class World:
         here = self._server.issue_cert("127.0.0.1", "localhost")
         here.cert_chain_pems[0].write_to_path(directory / "cert.pem")
         here.private_key_pem.write_to_path(directory / "key.pem")
+        self.server_ca = directory / "server.pem"
+        self._server.cert_pem.write_to_path(self.server_ca)
         self.authority.ca.cert_pem.write_to_path(directory / "clients.pem")
         (directory / "foliot.toml").write_text(FILE)
         files = {"tls_cert": "cert.pem", "tls_key": "key.pem", "tls_client_ca": "clients.pem"}

@@ -37,12 +37,20 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "skip": ("schedules skip", SCHEDULE),
     "backfill": ("schedules backfill --no-wait", (*SCHEDULE, "start", "end")),
     "backfills": ("schedules backfills", SCHEDULE),
+    "get_backfill": ("schedules get-backfill", ("backfill_id",)),
     "cancel_backfill": ("schedules cancel-backfill", ("backfill_id",)),
+    "pause_matching": ("schedules pause --yes", ("schedule_ids",)),
+    "resume_matching": ("schedules resume --yes", ("schedule_ids",)),
+    "trigger_matching": ("schedules trigger --yes", ("schedule_ids",)),
     "hint": ("schedules hint", SCHEDULE),
     "hints": ("schedules hints", SCHEDULE),
     "clear_hints": ("schedules clear-hints", SCHEDULE),
     "reset_failures": ("schedules reset-failures", SCHEDULE),
     "runs": ("runs list", SCHEDULE),
+    "recent_runs": ("runs list", ()),
+    "coming": ("coming", ()),
+    "stats": ("stats", ()),
+    "list_notices": ("notify list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),
@@ -81,6 +89,8 @@ OPTIONS = {
     "ranges": "range",
     "expires_at": "expires",
     "dates": "date",
+    "everything": "all",
+    "seconds": "for",
 }
 """Parameters and fields whose option has another name."""
 FIELDS = (
@@ -92,8 +102,16 @@ FIELDS = (
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-UNSAYABLE = (line("pause_target"), line("glances", ["s1", "nobody", "s0"]), line("glances", [""]), *PAGE_LINES)
-"""A command is about a workflow or about a queue; there is none about neither.  What is for the page has no command."""
+ONE_SCHEDULE = ("coming", "list_notices")
+"""Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
+UNSAYABLE = (
+    line("pause_target"),
+    line("pause_matching"),
+    line("glances", ["s1", "nobody", "s0"]),
+    line("glances", [""]),
+    *PAGE_LINES,
+)
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; what is for the page has no command."""
 
 
 class Left(NamedTuple):
@@ -161,14 +179,15 @@ def words(operation: Callable[..., Any], given: dict[str, Any], where: tuple[str
         command, named = COMMANDS[name]
     if name == "put_calendar":
         given |= given.pop("calendar")
-    positional = [written(given.pop(each)) for each in named if given.get(each) is not None]
+    positional = [word for each in named if given.get(each) is not None for word in listed(given.pop(each))]
     options = [word for field, value in given.items() for word in option(name, field, value)]
     return [*command.split(), *options, *where, "--json", "--", *positional]
 
 
 def option(name: str, field: str, value: Any) -> list[str]:
     """The words for one argument."""
-    flag = f"--{OPTIONS.get(field, field).replace('_', '-')}"
+    called = "schedule" if name in ONE_SCHEDULE and field == "schedule_id" else OPTIONS.get(field, field)
+    flag = f"--{called.replace('_', '-')}"
     if field in JSON_OPTIONS:
         return [f"{flag}={json.dumps(value)}"]
     if field == "exclude" and set(value) == {"named"}:
@@ -182,6 +201,11 @@ def option(name: str, field: str, value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         return [f"{flag}={written(each)}" for each in value]
     return [f"{flag}={written(value)}"]
+
+
+def listed(value: Any) -> list[str]:
+    """The words for what stands without an option."""
+    return [written(each) for each in value] if isinstance(value, list) else [written(value)]
 
 
 def written(value: Any) -> str:

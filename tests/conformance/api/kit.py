@@ -97,6 +97,7 @@ class Http:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if text is not None:
             named.setdefault("Content-Type", "application/json")
+        named = {name: value for name, value in named.items() if value or name != "Content-Type"}
         self._connection.request(method, path, text, named)
         found = self._connection.getresponse()
         return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())

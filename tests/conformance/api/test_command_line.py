@@ -62,3 +62,14 @@ def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
     first = door.list_schedules(limit=3)
     rest = door.list_schedules(limit=3, after=first.next_page)
     assert [each.schedule_id for page in (first, rest) for each in page.items] == [f"s{number}" for number in range(5)]
+
+
+def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[str, Direct], url: str) -> None:
+    def settings(*where: str) -> str:
+        found = json.loads(run(["doctor", *where, "--json"]).out)
+        return str(next(each["text"] for each in found if each["check"] == "settings"))
+
+    assert settings("--url", url) == "the service's own count here"
+    address, direct = guarded
+    key = direct.create_key("ci", role="admin").secret
+    assert "only a key for all namespaces" in settings("--url", address, "--key", key)

@@ -74,6 +74,21 @@ def test_every_example_is_valid_and_accepted(http: Http, method: str, path: str,
     assert 200 <= answer.status < 300, answer.body
 
 
+@pytest.mark.parametrize(
+    ("schema", "example"),
+    [
+        pytest.param(content["schema"], content["example"], id=f"{method} {path}")
+        for path, methods in DOCUMENT["paths"].items()
+        for method, operation in methods.items()
+        for answer in operation["responses"].values()
+        for content in answer.get("content", {}).values()
+        if "example" in content
+    ],
+)
+def test_every_example_of_an_answer_is_one(schema: Any, example: Any) -> None:
+    jsonschema_rs.validate({**schema, "components": DOCUMENT["components"]}, example)
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A service that is asked everything that the description allows, and much that it does not."""

@@ -28,10 +28,11 @@ HOURLY = {"cron": "0 * * * *", "function": "tasks:work"}
 class Listening:
     """A listener to live changes."""
 
-    def __init__(self, url: str, namespace: str = "default") -> None:
+    def __init__(self, url: str, namespace: str = "default", key: str | None = None) -> None:
         host, port = url.removeprefix("http://").split(":")
         self._connection = HTTPConnection(host, int(port), timeout=SECONDS)
-        self._connection.request("GET", f"/api/v1/events?namespace={namespace}")
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._connection.request("GET", f"/api/v1/events?namespace={namespace}", headers=headers)
         self.answer: HTTPResponse = self._connection.getresponse()
         assert self.next()[0] == "hello"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -10,7 +11,7 @@ import pytest
 
 from foliot.api.rest import gate
 from foliot.api.roles import Role
-from foliot.api.routes import ROUTES, Route
+from foliot.api.routes import EXTRAS, ROUTES, Route
 from foliot.configuration import load
 from foliot.model.key import NewKey
 from foliot.operations import keys
@@ -188,9 +189,76 @@ def test_a_body_that_is_too_large_and_too_many_requests() -> None:
         statuses = [world.ask("GET", "/api/v1/schedules", key).status for _ in range(20)]
         assert 429 in statuses
         assert statuses[0] == 200
-        assert world.ask("GET", "/api/v1/schedules", "another").status == 401, "each caller has a bound of their own"
     finally:
         world.close()
+
+
+def test_each_caller_has_a_bound_of_their_own_and_made_up_ones_share_one() -> None:
+    world = World(requests_per_s=5)
+    try:
+        first, second = world.key("reader").secret, world.key("reader").secret
+        assert [world.ask("GET", "/api/v1/schedules", key).status for key in (first, second)] == [200, 200]
+        statuses = [world.ask("GET", "/api/v1/schedules", first).status for _ in range(20)]
+        assert 429 in statuses
+        assert world.ask("GET", "/api/v1/schedules", second).status == 200
+        made_up = [world.ask("GET", "/api/v1/schedules", f"flt_{number:012x}_{'0' * 48}") for number in range(30)]
+        assert {answer.status for answer in made_up} == {401, 429}
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize("named", ["a/b", "a%00b", " a", "x" * 500])
+def test_a_namespace_has_a_name(world: World, named: str) -> None:
+    """With a slash in it, schedules of two namespaces could share one key."""
+    everywhere = world.key("admin", "*").secret
+    refused = world.ask("GET", f"/api/v1/schedules?namespace={named.replace(' ', '%20')}", everywhere)
+    assert (refused.status, refused.said["field"]) == (400, "namespace")
+
+
+def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
+    everywhere, tenant = world.key("admin", "*").secret, world.key("admin", "mine").secret
+    for extra in EXTRAS:
+        if not extra.everywhere:
+            continue
+        assert world.ask("GET", extra.address, everywhere).status == 200
+        assert world.ask("GET", extra.address, world.key("reader", "*").secret).status == (
+            200 if extra.role is Role.READER else 403
+        )
+        refused = world.ask("GET", extra.address, tenant)
+        assert (refused.status, refused.said["code"]) == (403, "forbidden"), extra.path
+
+
+def test_every_other_address_wants_its_role(world: World) -> None:
+    for extra in EXTRAS:
+        answer = world.ask("GET", extra.address, None)
+        assert (answer.status == 401) == (extra.role is not Role.PUBLIC), extra.path
+        if extra.role is not Role.PUBLIC and not extra.everywhere:
+            elsewhere = world.ask("GET", f"{extra.address}?namespace=mine", world.key("admin", "theirs").secret)
+            assert elsewhere.status == 404, extra.path
+
+
+def test_a_calendar_program_shows_its_key_as_a_password(world: World) -> None:
+    key = world.key("reader").secret
+
+    def asked(text: str) -> int:
+        return world.http(
+            "GET", "/api/v1/calendar.ics", Authorization=f"Basic {b64encode(text.encode()).decode()}"
+        ).status
+
+    assert asked(f"calendar:{key}") == 200
+    assert asked(f":{key}") == 200
+    for wrong in (key, f"{key}:", "calendar:flt_no", ":", ""):
+        assert asked(wrong) == 401
+    assert world.http("GET", "/api/v1/calendar.ics", Authorization="Basic ***").status == 401
+
+
+def test_a_request_for_another_host_is_refused(world: World) -> None:
+    key = world.key("reader").secret
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.", "[::2]:8640", "", "a" * 5_000):
+        refused = world.http("GET", "/api/v1/schedules", Host=host, Authorization=f"Bearer {key}")
+        assert (refused.status, refused.said["code"]) == (400, "unknown_host"), host
+    for host in ("127.0.0.1:1", "LOCALHOST", "[::1]:8640"):
+        assert world.http("GET", "/api/v1/schedules", Host=host, Authorization=f"Bearer {key}").status == 200, host
 
 
 def test_browsers_are_told_to_be_careful(world: World) -> None:

@@ -75,7 +75,8 @@ def test_nothing_is_run_that_does_not_come_from_here(http: Http) -> None:
     assert "script-src 'self';" in policies[0]
     assert "unsafe" not in policies[0]
     nonces = [re.search(r"'nonce-([\w-]{20,})'", policy) for policy in policies]
-    assert nonces[0] and nonces[1]
+    assert nonces[0]
+    assert nonces[1]
     assert nonces[0][1] != nonces[1][1], "each answer has its own"
     assert f'nonce="{nonces[0][1]}"' in answers[0].body.decode()
     assert answers[0].headers["x-frame-options"] == "DENY"
@@ -97,9 +98,7 @@ def test_no_other_file_is_ever_sent(http: Http, name: str) -> None:
     assert b"not for the world" not in answer.body
 
 
-def test_a_service_without_a_built_page_says_how_to_build_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_service_without_a_built_page_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for http in mounted(monkeypatch, tmp_path / "nothing"):
         answer = http("GET", "/", Accept=BROWSER)
         assert (answer.status, b"python hatch_build.py" in answer.body) == (503, True)

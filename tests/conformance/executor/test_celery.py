@@ -147,7 +147,9 @@ def test_nobody_is_there() -> None:
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{}, {"task": "x", "done": "perhaps"}, {"task": "x", "colour": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"task": "x", "done": "perhaps"}, {"task": "x", "colour": 1}, {"task": "x", "queue": {}}]
+)
 def test_options_that_cannot_be(options: dict[str, Any]) -> None:
     async def story() -> None:
         async with aclosing(CeleryExecutor({"broker": "memory://"}, Site())) as executor:

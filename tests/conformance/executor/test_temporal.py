@@ -342,6 +342,7 @@ def test_a_namespace_that_is_not_there(address: str) -> None:
         {"memo": [1]},
         {"search_attributes": [1]},
         {"run_timeout_ms": 0},
+        {"execution_timeout_ms": 10**30},
         {"task_timeout_ms": "1"},
     ],
 )
@@ -354,6 +355,7 @@ def test_options_that_cannot_be(address: str, change: dict[str, Any]) -> None:
     ("value", "problem"),
     [
         ({"type": "Colour", "value": 1}, "is of no known type"),
+        ({"type": ["Int"], "value": 1}, "is of no known type"),
         (None, "is of no known type"),
         ({"type": "Datetime", "value": "yesterday"}, "is no Datetime"),
         ({"type": "Int", "value": "x"}, "is no Int"),

@@ -126,26 +126,32 @@ def test_instances_live_and_die(write: Write) -> None:
         InstanceRow(second, "b", "1.0", "[]", 100, 100, None, 0, 300),
         InstanceRow(first, "a", "1.0", "[]", 100, 200, 250, -5, None),
     ]
-    assert write(lambda t: t.instances(10)) == rows
-    assert write(lambda t: t.instances(1)) == rows[:1]
+    assert write(lambda t: t.instances("a", 10)) == rows
+    assert write(lambda t: t.instances("a", 1)) == rows[:1]
     write(lambda t: t.expire_instances(250))
-    assert write(lambda t: t.instances(10)) == rows
+    assert write(lambda t: t.instances("a", 10)) == rows
     write(lambda t: t.expire_instances(251))
-    assert write(lambda t: t.instances(10)) == rows[:1]
+    assert write(lambda t: t.instances("a", 10)) == rows[:1]
 
 
 def test_who_serves_a_queue(write: Write) -> None:
     """Instances have a lease; workers that ask over a network have none, and do not count as instances."""
     engine = write(lambda t: t.insert_instance("engine", "1.0", 100, 300, ["default"]))
-    worker = write(lambda t: t.insert_instance("worker", "", 100, None, ["reports", "default"]))
-    assert write(lambda t: t.served_queues(99)) == {"default": 2, "reports": 1}
+    worker = write(lambda t: t.insert_instance("worker", "", 100, None, ["reports", "default"], "a"))
+    assert write(lambda t: t.served_queues("a", 99)) == {"default": 2, "reports": 1}
+    assert write(lambda t: t.served_queues("b", 99)) == {"default": 1}
     assert write(lambda t: t.live_instances(99)) == 1
-    assert write(lambda t: t.hear_of_worker(worker, 200, ["reports"])) == "worker"
-    assert write(lambda t: t.hear_of_worker(engine, 200, ["reports"])) is None
-    assert write(lambda t: t.served_queues(150)) == {"reports": 1}
-    write(lambda t: t.dismiss_worker(worker, 250))
-    assert write(lambda t: t.served_queues(0)) == {"default": 1}
-    assert write(lambda t: t.hear_of_worker(worker, 260, ["reports"])) is None
+    assert write(lambda t: t.hear_of_worker("a", worker, 200, ["reports"])) == "worker"
+    assert write(lambda t: t.hear_of_worker("a", engine, 200, ["reports"])) is None
+    assert write(lambda t: t.served_queues("a", 150)) == {"reports": 1}
+    assert [row.instance_id for row in write(lambda t: t.instances("b", 10))] == [engine]
+    assert [row.instance_id for row in write(lambda t: t.instances("a", 10))] == [worker, engine]
+    assert write(lambda t: t.hear_of_worker("b", worker, 210, ["other"])) is None
+    write(lambda t: t.dismiss_worker("b", worker, 220))
+    assert write(lambda t: t.served_queues("a", 150)) == {"reports": 1}, "somebody else's worker is not ours to dismiss"
+    write(lambda t: t.dismiss_worker("a", worker, 250))
+    assert write(lambda t: t.served_queues("a", 0)) == {"default": 1}
+    assert write(lambda t: t.hear_of_worker("a", worker, 260, ["reports"])) is None
 
 
 def test_a_lease_that_was_taken_away_stays_away(write: Write) -> None:

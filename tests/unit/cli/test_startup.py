@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,26 @@ def test_the_twins_are_there_when_they_are_asked_for() -> None:
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'foliot' has no attribute 'Nothing'"):
         _ = foliot.Nothing  # type: ignore[attr-defined]  # the point of the test
+
+
+UNUSED = ("celery", "temporalio", "opentelemetry.sdk", "psycopg", "jwt", "cryptography", "nats", "redis", "aio_pika")
+SERVE = f"""
+import os, sys
+from foliot.cli.server import Server
+
+async def serve(self, sockets=None):
+    print([name for name in {UNUSED!r} if name in sys.modules], flush=True)
+    os._exit(0)
+
+Server.serve = serve
+sys.argv = ["foliot", "serve", "--port", "0"]
+from foliot.cli.main import main
+main()
+"""
+
+
+def test_a_service_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    left = subprocess.run(
+        [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert left.stdout.splitlines()[-1] == "[]", left

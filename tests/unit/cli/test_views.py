@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from foliot import SyncFoliot
-from foliot.cli import others, render, top, views
-from foliot.cli.surveying import survey
+from foliot.cli import figures, notify, others, render, top, views
+from foliot.cli.surveying import glance
 from foliot.errors import FoliotError
 
 LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south-east"
@@ -50,6 +50,13 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "schedule": (lambda home: home.get(LONG), views.schedule_facts),
     "description": (lambda home: home.describe(LONG), views.description),
     "runs": (lambda home: home.runs(LONG), views.run_list),
+    "runs of all schedules": (
+        lambda home: home.recent_runs(),
+        lambda page: views.run_list(page, of_many=True),
+    ),
+    "coming": (lambda home: home.coming(seconds=86_400 * 7), figures.tick_list),
+    "stats": (lambda home: home.stats(), figures.figures),
+    "notices": (lambda home: home.list_notices(), notify.notice_list),
     "run": (lambda home: home.runs(LONG).items[0], views.run_facts),
     "backfills": (lambda home: home.backfills("other"), views.backfill_list),
     "history": (lambda home: home.history(LONG), views.change_list),
@@ -80,13 +87,13 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(
     answer = ask(home)
     lines = seen(monkeypatch, width, lambda: people(answer))
     assert lines
-    notes = ("hint by", "no ", "nobody ")  # sentences, which a terminal wraps by itself
+    notes = ("hint by", "no ", "nobody ", "there ")  # sentences, which a terminal wraps by itself
     assert [line for line in lines if len(line) > width and not line.startswith(notes)] == []
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_frame_of_top_fits(width: int, home: SyncFoliot, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = survey(home)
+    found = glance(home)
     lines = seen(monkeypatch, width, lambda: render.console().print(top.frame(found, width, 5)))
     assert max(map(len, lines)) <= width
     assert any("SKIPPED" in line for line in lines)

@@ -21,6 +21,7 @@ from rich.cells import cell_len
 
 from foliot import stopping
 from foliot.cli.events import EventLines, duration, shortened, wrapped
+from foliot.cli.later import LaterLines
 from foliot.cli.main import main
 from foliot.cli.worker import first_line, leave
 from foliot.engine.probe import Event, Probe
@@ -328,7 +329,7 @@ def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     monkeypatch.setattr(stopping, "leave_now", left.append)
 
     async def run() -> int | None:
-        with stopping.stopping() as state:
+        with stopping.stopping(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
             await asyncio.wait_for(state.asked.wait(), 30)
@@ -364,11 +365,11 @@ def test_a_function_that_does_not_end_is_left_behind(
     thread = threading.Thread(target=release.wait, name=f"{stopping.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
-        leave(0, EventLines(clock))
+        leave(0, LaterLines(EventLines(clock)))
     assert (left, printed()) == ([0], ["warning: left a function behind that has not ended; its run is handed back"])
     release.set()
     with pytest.raises(typer.Exit) as ended:
-        leave(130, EventLines(clock))
+        leave(130, LaterLines(EventLines(clock)))
     thread.join()
     assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from foliot.engine.instance import Instance
-from foliot.engine.probe import Probe
+from foliot.engine.probe import Event, Probe
 from foliot.engine.replanning import Replanning
 from foliot.model.verification import Verification
 from foliot.operations import schedules
@@ -28,7 +28,8 @@ def create(transaction: Transaction) -> None:
 
 def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     store = SqliteStore(clock=ManualClock(NOON), inline=True)
-    replanning = Replanning(Instance(Settings(), Probe()))
+    told: list[Event] = []
+    replanning = Replanning(Instance(Settings(), Probe(told.append)))
     store.write(create).result()
     assert store.read(replanning.outdated).result() == []
 
@@ -44,6 +45,10 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
     moved = store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result()
     assert moved == [("berlin", NINE - 3600, NINE)]
+    replanning.tell(moved)
+    assert [event.text for event in told] == [
+        "new time zone data: next tick 2026-07-16 06:00:00Z → 2026-07-16 07:00:00Z"
+    ]
     assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
     assert store.read(replanning.outdated).result() == []
     (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()

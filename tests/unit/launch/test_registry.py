@@ -56,6 +56,21 @@ def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (made.configured, made.site) == ({"a": 1}, site)
 
 
+@pytest.mark.parametrize(
+    ("configured", "field"),
+    [
+        ({"http": None}, "executors.http"),
+        ({"function": []}, "executors.function"),
+        ({"http": {"allow": "10.0.0.0/8"}}, "executors.http.allow"),
+        ({"http": {"allow": [1]}}, "executors.http.allow"),
+    ],
+)
+def test_a_configuration_that_cannot_be_names_its_field(configured: Any, field: str) -> None:
+    with pytest.raises(InvalidField) as refused:
+        build_executors(configured, Site())
+    assert refused.value.field == field
+
+
 def test_one_that_is_not_there() -> None:
     with pytest.raises(InvalidField, match=r"executors.teleport: there is no such executor; installed are .*function"):
         build_executors({"teleport": {}}, Site())

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from foliot.api.metrics import Metrics
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.cookies import Cookies
-from foliot.api.rest.extras import ANSWERS, namespace_of
-from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate
-from foliot.api.rest.limits import Limits
+from foliot.api.rest.extras import ANSWERS
+from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate, authorise
+from foliot.api.rest.hosts import Hosts
+from foliot.api.rest.limits import WHO, Limits
 from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
@@ -29,13 +30,16 @@ from foliot.api.rest.slashes import Slashes
 from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
-from foliot.errors import FoliotError, Forbidden, NotFound
+from foliot.errors import FoliotError, Forbidden, StoreUnavailable
 from foliot.model.run import Source
 from foliot.model.schedule import Run, Schedule
 from foliot.operations.desk import Desk
+from foliot.operations.drafting import check_namespace
 from foliot.operations.session import Session
 from foliot.wire import encode
 
+ANSWER_S = 30.0
+"""How long the store may take to answer a request."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -75,12 +79,13 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Foliot", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(service.hosts), www_redirect=False)
+    app.add_middleware(Hosts, hosts=service.hosts)
     app.add_middleware(Origins, public_url=service.public_url)
     app.add_middleware(Slashes)
     app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
     app.add_exception_handler(FoliotError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
+    app.add_exception_handler(ClientDisconnect, problems.answer_nobody)
     app.add_exception_handler(Exception, problems.answer_mistake)
     routes: dict[Any, str] = {}
     for route in ROUTES:
@@ -100,8 +105,8 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
     reply = ANSWERS[f"{extra.method} {extra.path}"]
 
     async def answer(request: Request) -> Response:
-        caller = NOBODY if extra.role is Role.PUBLIC else await service.gate.caller(request)
-        namespace = namespace_of(extra, request, caller)
+        caller = await _believed(service, request, extra.role)
+        namespace = ANY_NAMESPACE if extra.everywhere else namespace_for(service, request, caller)
         authorise(caller, namespace, extra.role)
         return await reply(service, request, caller, namespace)
 
@@ -110,8 +115,8 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
     async def answer(request: Request) -> Response:
-        caller = NOBODY if route.role is Role.PUBLIC else await service.gate.caller(request)
-        namespace = request.query_params.get("namespace") or caller.home
+        caller = await _believed(service, request, route.role)
+        namespace = namespace_for(service, request, caller)
         authorise(caller, namespace, route.role)
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
             raise Forbidden("this service is read-only: nothing can be changed through it")
@@ -119,12 +124,16 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         bound = partial(called, route.operation, given)
 
         async def ask() -> Any:
-            sent = service.desk.send(bound, namespace=namespace, actor=caller.actor, writes=route.writes)
-            return await asyncio.wrap_future(sent)
+            return await _in_time(
+                service.desk.send(bound, namespace=namespace, actor=caller.actor, writes=route.writes)
+            )
+
+        async def gone() -> bool:
+            return service.live.closed or await request.is_disconnected()
 
         wait_ms = given.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
-            found = await until_found(service.desk, ask, wait_ms, request.is_disconnected)
+            found = await until_found(service.desk, ask, wait_ms, gone)
         else:
             found = await ask()
         if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:
@@ -134,20 +143,37 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
     return answer
 
 
+async def _believed(service: Service, request: Request, role: Role) -> Caller:
+    """Return who asks, and note it for whoever counts requests."""
+    if role is Role.PUBLIC:
+        return NOBODY
+    caller = await service.gate.caller(request)
+    request.scope[WHO].append(caller.actor)
+    return caller
+
+
+async def _in_time(sent: Future[Any]) -> Any:
+    """Return what the store answers; raises if it does not, so that nobody waits for ever."""
+    answer = asyncio.wrap_future(sent)
+    done, _ = await asyncio.wait([answer], timeout=ANSWER_S)
+    if done:
+        return answer.result()
+    answer.cancel()
+    raise StoreUnavailable(
+        f"the store has not answered within {ANSWER_S:.0f} s; a change may have been made: ask again with the same "
+        "Idempotency-Key"
+    )
+
+
+def namespace_for(service: Service, request: Request, caller: Caller) -> str:
+    """Return the namespace that a request is about; raises :class:`~foliot.errors.InvalidField`."""
+    named = request.query_params.get("namespace")
+    return check_namespace(named, service.desk.settings) if named else caller.home
+
+
 def called(operation: Callable[..., Any], given: dict[str, Any], session: Session) -> Any:
     """Call an operation with the arguments of a request."""
     return operation(session, **given)
-
-
-def authorise(caller: Caller, namespace: str, role: Role) -> None:
-    """Raise unless a caller may do what needs a role; of a namespace that is not theirs they learn nothing."""
-    held = caller.role_in(namespace)
-    if namespace == ANY_NAMESPACE and held < role:
-        raise Forbidden(f"this needs the role {role.name.lower()} in all namespaces")
-    if role is not Role.PUBLIC and held is Role.PUBLIC:
-        raise NotFound(f"there is no namespace {namespace!r}")
-    if held < role:
-        raise Forbidden(f"this needs the role {role.name.lower()}; yours is {held.name.lower()}")
 
 
 def answered(found: object, status: int) -> Response:

@@ -18,6 +18,9 @@ from foliot.errors import InvalidField, InvalidInput, shown
 MERGE_PATCH = "application/merge-patch+json"
 JSON_TYPES = ("application/json", MERGE_PATCH)
 FROM_HEADERS = ("request_id", "token")
+KEYED = ("request_id", "idempotency_key")
+"""Parameters that ``Idempotency-Key`` gives."""
+SAFE = ("GET", "HEAD")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 
@@ -66,6 +69,7 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
     if request.method in ("GET", "DELETE"):
         given |= _from_query(request, known, given)
     else:
+        _refuse_query(request)
         given |= _from_body(await _body_of(request), route, request, known, given)
     for name, parameter in known.parameters.items():
         if parameter.required and name not in given:
@@ -92,11 +96,23 @@ def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:
 
 def _from_headers(request: Request, known: Taking) -> dict[str, Any]:
     given: dict[str, Any] = {}
-    if "request_id" in known.parameters and "idempotency-key" in request.headers:
-        given["request_id"] = request.headers["idempotency-key"]
+    for name in KEYED:
+        if name in known.parameters and "idempotency-key" in request.headers:
+            given[name] = request.headers["idempotency-key"]
     if "token" in known.from_headers and "if-match" in request.headers:
         given["token"] = _token_of(request.headers["if-match"])
+    elif request.method not in SAFE and "if-match" in request.headers:
+        raise InvalidField("If-Match", "this change takes no condition")
+    if request.method not in SAFE and "if-none-match" in request.headers:
+        raise InvalidField("If-None-Match", "no change takes it; POST /schedules creates only what is not there")
     return given
+
+
+def _refuse_query(request: Request) -> None:
+    """Raise if something stands in the query that belongs into the body: ignored, it would be missed."""
+    for name in request.query_params:
+        if name != "namespace":
+            raise InvalidField(name, "it stands in the query; arguments of this request belong into its body")
 
 
 def _token_of(text: str) -> int:
@@ -144,13 +160,24 @@ async def _body_of(request: Request) -> Any:
     text = await request.body()
     if not text:
         return {}
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if media_type not in JSON_TYPES:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in JSON_TYPES:  # what the page of another site can send is none of these
         raise InvalidField("Content-Type", f"{shown(media_type)}; expected {' or '.join(JSON_TYPES)}")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except InvalidField:
+        raise
     except (ValueError, RecursionError):
         raise InvalidInput("the body is no JSON") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raises if a name stands there twice, because others may read the other one."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise InvalidField(twice, "it stands there twice")
+    return found
 
 
 def _refuse_constant(text: str) -> None:

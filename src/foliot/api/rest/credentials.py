@@ -1,21 +1,25 @@
 """The gate of a service that wants to know who asks: by an API key, a signed token, or a client certificate.
 
 What a request shows by itself counts first: a certificate, which belongs to the connection, is looked at only if there
-is no ``Authorization`` and nobody has signed in.  A key or token that is worth nothing is refused, whatever certificate comes with it.
+is no ``Authorization`` and nobody has signed in.  A key or token that is worth nothing is refused, whatever
+certificate comes with it.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from foliot.api.rest.certificates import Certificates
 from foliot.api.rest.cookies import Cookies
 from foliot.api.rest.gate import Caller, Keys
-from foliot.api.rest.tokens import Tokens
 from foliot.errors import Unauthenticated
 from foliot.model.key import PREFIX
+
+if TYPE_CHECKING:
+    from foliot.api.rest.certificates import Certificates
+    from foliot.api.rest.tokens import Tokens
 
 LONGEST_BASIC = 1_000
 PEER = "foliot.peer"
@@ -43,7 +47,7 @@ class CredentialGate:
         shown = request.headers.getlist("authorization")
         if len(shown) > 1:
             raise Unauthenticated("there is more than one Authorization")
-        if not shown and self._cookies is not None and (signed_in := self._cookies.opened(request)) is not None:
+        if not shown and self._cookies is not None and (signed_in := await self._cookies.opened(request)) is not None:
             return await self.believed(signed_in)
         peer = request.scope.get(PEER)
         if not shown and self._certificates is not None and peer is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from typing import Any
 
 PARAMETERS: dict[str, Any] = {
@@ -73,3 +75,5 @@ BODIES_BY_PATH: dict[str, Any] = {
     "/targets/resume": {"workflow_id": "nightly-etl"},
 }
 """The same, where one operation has several paths."""
+ANSWERS: dict[str, Any] = json.loads(files("foliot.api.rest").joinpath("answers.json").read_text(encoding="utf-8"))
+"""An answer, by the name of its operation: ``python -m tests.documentation`` asks for them."""

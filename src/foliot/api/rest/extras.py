@@ -12,11 +12,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from foliot.api.metrics import CONTENT_TYPE
 from foliot.api.rest.calendar import feed
-from foliot.api.rest.gate import ANY_NAMESPACE, Caller
+from foliot.api.rest.gate import Caller, authorise
 from foliot.api.rest.health import store_problems
 from foliot.api.rest.problems import problem
 from foliot.api.rest.visits import begin_visit, end_visit, show_visit
-from foliot.api.routes import Extra
+from foliot.api.roles import Role
 from foliot.errors import InvalidField, NotFound, shown
 from foliot.model.coming import Coming
 from foliot.operations.coming import coming
@@ -63,9 +63,15 @@ async def config(service: Service, _request: Request, _caller: Caller, _namespac
     return JSONResponse(service.configuration)
 
 
-async def events(service: Service, _request: Request, _caller: Caller, namespace: str) -> Response:
-    """Tell of changes as they happen."""
-    told = await service.live.events(namespace)
+async def events(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
+    """Tell of changes as they happen, for as long as the caller may look."""
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+
+    async def may_still() -> None:
+        authorise(await service.gate.caller(request), namespace, Role.READER)
+
+    told = await service.live.events(namespace, caller.actor, may_still)
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
@@ -92,11 +98,6 @@ def _days(text: str | None) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
         raise InvalidField("days", f"{shown(text)}; expected a whole number from 1 to {MOST_DAYS}")
     return int(text)
-
-
-def namespace_of(extra: Extra, request: Request, caller: Caller) -> str:
-    """Return the namespace in which an address needs its role."""
-    return ANY_NAMESPACE if extra.everywhere else request.query_params.get("namespace") or caller.home
 
 
 ANSWERS: dict[str, Answering] = {

@@ -16,7 +16,7 @@ from typing import Protocol
 from starlette.requests import Request
 
 from foliot.api.roles import Role
-from foliot.errors import Unauthenticated
+from foliot.errors import Forbidden, NotFound, Unauthenticated
 from foliot.operations.desk import Desk
 from foliot.operations.keys import find_key
 
@@ -47,6 +47,17 @@ class Caller:
 
 NOBODY = Caller("nobody")
 """Whoever asks for what needs no role."""
+
+
+def authorise(caller: Caller, namespace: str, role: Role) -> None:
+    """Raise unless a caller may do what needs a role; of a namespace that is not theirs they learn nothing."""
+    held = caller.role_in(namespace)
+    if namespace == ANY_NAMESPACE and held < role:
+        raise Forbidden(f"this needs the role {role.name.lower()} in all namespaces")
+    if role is not Role.PUBLIC and held is Role.PUBLIC:
+        raise NotFound(f"there is no namespace {namespace!r}")
+    if held < role:
+        raise Forbidden(f"this needs the role {role.name.lower()}; yours is {held.name.lower()}")
 
 
 class Gate(Protocol):

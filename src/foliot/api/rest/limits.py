@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from hashlib import sha256
 from typing import Any
 
-from foliot.api.rest.problems import problem
+from starlette.exceptions import HTTPException
 
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"cache-control", b"no-store"),
-)
+from foliot.api.rest.problems import HEADERS, problem
+
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 """Tells browsers to come back with TLS only."""
 REMEMBERED = 10_000
+WHO = "foliot.who"
+"""Where the application says who it has believed to ask."""
 
 
 class Limits:
@@ -31,6 +30,7 @@ class Limits:
         self._max_body_bytes = max_body_bytes
         self._rate = requests_per_s
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._actors: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or refuse it."""
@@ -45,12 +45,24 @@ class Limits:
             return
         if not await self._fits(scope, receive, send):
             return
+        believed: list[str] = []
+        scope[WHO] = believed
         await self._app(scope, _bounded(receive, self._max_body_bytes), send)
+        if self._rate and believed:
+            self._remember(_credential(scope), believed[0])
+
+    def _remember(self, shown: str, actor: str) -> None:
+        """Remember whose a credential is: only who is believed has a bucket of their own, and not one for each."""
+        self._actors[shown] = actor
+        if len(self._actors) > REMEMBERED:
+            self._actors.popitem(last=False)
 
     def _has_turn(self, scope: Any) -> bool:
-        """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it."""
-        named = {name: value for name, value in scope["headers"] if name == b"authorization"}
-        who = str(named.get(b"authorization") or (scope.get("client") or ("",))[0])
+        """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it.
+
+        Whoever shows what nobody has believed yet shares the bucket of their address: made up, it is worth nothing.
+        """
+        who = self._actors.get(_credential(scope)) or str((scope.get("client") or ("",))[0])
         now = asyncio.get_running_loop().time()
         left, since = self._buckets.pop(who, (float(self._rate), now))
         left = min(float(self._rate), left + (now - since) * self._rate)
@@ -68,6 +80,12 @@ class Limits:
         return False
 
 
+def _credential(scope: Any) -> str:
+    """Return a hash of what a request shows, or nothing."""
+    shown = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    return sha256(shown).hexdigest() if shown else ""
+
+
 def _bounded(receive: Any, most: int) -> Any:
     """Read a body whose length nobody has declared only so far."""
     seen = 0
@@ -76,7 +94,9 @@ def _bounded(receive: Any, most: int) -> Any:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > most else message
+        if seen > most:
+            raise HTTPException(413, f"more than {most} bytes (max_body_bytes)")
+        return message
 
     return bounded
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 from foliot.api.rest.longpoll import wake
 from foliot.clock import pause
@@ -24,9 +25,18 @@ ALIVE_S = 15.0
 """After which silence a comment says that the stream is alive."""
 WAITING = 1_000
 """How many events wait for a slow listener; then it is told to begin anew."""
-LISTENERS = 1_000
+LISTENERS, LISTENERS_OF_ONE = 1_000, 100
+ASK_AGAIN_S = 2.0
+"""For how long whoever was let in is believed."""
 HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
 ALIVE = b": alive\n\n"
+
+
+class Listener(NamedTuple):
+    """Who listens, and to what."""
+
+    namespace: str
+    actor: str
 
 
 class Live:
@@ -35,26 +45,39 @@ class Live:
     def __init__(self, desk: Desk) -> None:
         """Take what to look at."""
         self._desk = desk
-        self._listeners: dict[asyncio.Queue[bytes | None], str] = {}
+        self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._looking: asyncio.Task[None] | None = None
+        self.closed = False
 
-    async def events(self, namespace: str) -> AsyncIterator[bytes]:
-        """Yield the changes in a namespace from now on, until nobody listens or the service ends."""
+    async def events(
+        self, namespace: str, actor: str, may_still: Callable[[], Awaitable[None]]
+    ) -> AsyncIterator[bytes]:
+        """Yield the changes in a namespace from now on, until nobody listens or the service ends.
+
+        ``may_still`` raises once whoever listens may no longer do so: keys are revoked, and tokens end.
+        """
         if len(self._listeners) >= LISTENERS:
             raise LimitExceeded(f"{LISTENERS} listen already; ask again later")
+        if sum(each.actor == actor for each in self._listeners.values()) >= LISTENERS_OF_ONE:
+            raise LimitExceeded(f"{LISTENERS_OF_ONE} listen already as {actor}; end some of them")
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        self._listeners[waiting] = namespace
+        self._listeners[waiting] = Listener(namespace, actor)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look_on())
-        return self._told(waiting)
+        return self._told(waiting, may_still)
 
     def close(self) -> None:
-        """End every stream."""
+        """End every stream; whoever waits for something else is to give up soon."""
+        self.closed = True
         for waiting in self._listeners:
             _empty(waiting)
             waiting.put_nowait(None)
 
-    async def _told(self, waiting: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+    async def _told(
+        self, waiting: asyncio.Queue[bytes | None], may_still: Callable[[], Awaitable[None]]
+    ) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        asked_s = loop.time()
         try:
             yield HELLO
             while True:
@@ -67,7 +90,12 @@ class Live:
                 event = getting.result()
                 if event is None:
                     return
+                if loop.time() - asked_s > ASK_AGAIN_S:
+                    await may_still()
+                    asked_s = loop.time()
                 yield event
+        except FoliotError:
+            return
         finally:
             self._leave(waiting)
 
@@ -105,11 +133,11 @@ class Live:
 
     def _tell(self, looked: Looked) -> None:
         events = [(namespace, _event(update)) for namespace, update in looked.updates]
-        for waiting, wanted in self._listeners.items():
+        for waiting, listener in self._listeners.items():
             if looked.behind:
                 _begin_anew(waiting)
             for namespace, event in events:
-                if namespace != wanted:
+                if namespace != listener.namespace:
                     continue
                 if waiting.full():
                     _begin_anew(waiting)

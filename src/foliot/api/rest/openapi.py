@@ -8,7 +8,7 @@ from typing import Any
 
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from foliot.api.rest.documents import SCHEDULE_DOCUMENT, SPEC_FIELDS
-from foliot.api.rest.examples import BODIES, BODIES_BY_PATH, PARAMETERS
+from foliot.api.rest.examples import ANSWERS, BODIES, BODIES_BY_PATH, PARAMETERS
 from foliot.api.rest.problems import MEDIA_TYPE
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
@@ -226,7 +226,10 @@ def _responses(route: Route, schemas: Schemas) -> Schema:
     if route.answer is None:
         responses: Schema = {"204": {"description": "Done."}}
     else:
-        content = {"application/json": {"schema": schemas.of(route.answer)}}
+        answer: Schema = {"schema": schemas.of(route.answer)}
+        if route.name in ANSWERS:
+            answer["example"] = ANSWERS[route.name]
+        content = {"application/json": answer}
         responses = {str(route.status): {"description": "Done.", "content": content}}
     return {**responses, **_problems()}
 

@@ -6,13 +6,12 @@ import asyncio
 import ssl
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from foliot.api.rest.credentials import PEER
+from foliot.api.rest.patience import PatientProtocol
 from foliot.errors import InvalidField
 
 
-class PeerProtocol(H11Protocol):
+class PeerProtocol(PatientProtocol):
     """HTTP/1.1 that tells the application which certificate the other side has shown, once TLS has checked it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from foliot import wire
 from foliot.errors import FoliotError, StaleToken
 
 MEDIA_TYPE = "application/problem+json"
 PRECONDITION_FAILED = 412
+NOT_ALLOWED = 405
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+)
+"""What keeps browsers careful, with every answer."""
 REFUSED = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type"}
 
 
@@ -23,11 +33,19 @@ def status_of(error: FoliotError, request: Request | None = None) -> int:
     return wire.status_of(error)
 
 
+class ProblemResponse(JSONResponse):
+    """A problem; it may repeat what no encoding can hold, such as half of a surrogate pair, so that is escaped."""
+
+    def render(self, content: Any) -> bytes:
+        """Return it in ASCII."""
+        return json.dumps(content, separators=(",", ":")).encode()
+
+
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return an answer that says what is wrong."""
     body = {**wire.problem_document(status, code, detail), **more}
     headers = {"Retry-After": "1"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
+    return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
@@ -36,15 +54,30 @@ async def answer_error(request: Request, error: Exception) -> JSONResponse:
     return problem(**{**wire.encode_error(error), "status": status_of(error, request)})
 
 
-async def answer_refusal(_request: Request, error: Exception) -> JSONResponse:
+async def answer_refusal(request: Request, error: Exception) -> JSONResponse:
     """Answer an unknown address or method in the same form."""
     assert isinstance(error, HTTPException)
     answer = problem(error.status_code, REFUSED.get(error.status_code, "refused"), str(error.detail), retryable=False)
     answer.headers.update(error.headers or {})
+    if error.status_code == NOT_ALLOWED:
+        answer.headers["Allow"] = ", ".join(_allowed(request))
     return answer
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of an address, which may be those of several routes."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in route.methods or ()})
+
+
+async def answer_nobody(_request: Request, _error: Exception) -> Response:
+    """Answer whoever has gone in the middle of a request."""
+    return Response(status_code=400)
 
 
 async def answer_mistake(_request: Request, _error: Exception) -> JSONResponse:
     """Answer a mistake of our own, of which nobody outside learns more than that it is one."""
     detail = "the service has made a mistake; its log says more"
-    return problem(500, "internal_error", detail, retryable=False)
+    answer = problem(500, "internal_error", detail, retryable=False)
+    answer.headers.update({name.decode(): value.decode() for name, value in HEADERS})  # nobody else adds them here
+    return answer

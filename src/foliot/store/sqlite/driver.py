@@ -112,6 +112,7 @@ class SqliteStore(Store):
         except StoreError:
             self._writer.close()
             raise
+        self._identity = None if self._path == MEMORY else _identity(self._path)
         self._write_thread = None if inline else Threads(1, "foliot-sqlite-writer")
         shared = inline or self._path == MEMORY
         self._read_threads = None if shared else Threads(READERS, "foliot-sqlite-reader")
@@ -155,6 +156,11 @@ class SqliteStore(Store):
         self._opened.append(connection)
         return connection
 
+    def _refuse_lost_file(self) -> None:
+        """Raise if the file is no longer where it was: what is written to it now, nobody would find again."""
+        if self._identity is not None and _identity(self._path) != self._identity:
+            raise StoreError(f"the SQLite file {self._path} was removed or replaced while it was in use; start again")
+
     def _migrate(self) -> None:
         try:
             SqliteMigrator(self._writer).up()
@@ -165,6 +171,7 @@ class SqliteStore(Store):
         connection = self._writer
         transaction = SqliteTransaction(connection, self._clock)
         try:
+            self._refuse_lost_file()
             connection.execute("BEGIN IMMEDIATE")
             answer = work(transaction)
             connection.execute("COMMIT")
@@ -179,6 +186,7 @@ class SqliteStore(Store):
         return answer
 
     def _look(self, work: Work[T]) -> T:
+        self._refuse_lost_file()
         connection: sqlite3.Connection | None = getattr(self._reading, "connection", None)
         if connection is None:
             connection = self._reading.connection = self._connect()
@@ -269,3 +277,12 @@ def _at_once(work: Callable[[], T]) -> Future[T]:
     except BaseException as error:  # noqa: BLE001 - a future carries whatever was raised
         future.set_exception(error)
     return future
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return which file is at a path, if there is one."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -226,8 +226,10 @@ CREATE TABLE requests (
 );
 CREATE INDEX requests_by_age ON requests (created_ms);
 
+-- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
 CREATE TABLE instances (
     instance_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace      text COLLATE "C",
     name           text COLLATE "C" NOT NULL,
     release        text NOT NULL,
     queues         text NOT NULL,

@@ -1,6 +1,10 @@
 -- name: next_number
 SELECT nextval('origin_numbers');
 
+-- name: lock_name
+-- Whoever writes the next version of something that may not be there yet has nothing else to wait for.
+SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0));
+
 -- name: secret
 SELECT value FROM secrets WHERE name = %(name)s;
 
@@ -149,8 +153,9 @@ INSERT INTO requests VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fin
 DELETE FROM requests WHERE created_ms < %(before_ms)s;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
-VALUES (%(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
+INSERT INTO instances (
+    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms
+) VALUES (%(namespace)s, %(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
 RETURNING instance_id;
 
 -- name: beat
@@ -162,15 +167,18 @@ RETURNING instance_id;
 -- name: hear_of_worker
 -- A worker that is no instance has no lease of its own: its runs have.
 UPDATE instances SET heartbeat_ms = %(now_ms)s, queues = %(queues)s
-WHERE instance_id = %(instance_id)s AND lease_until_ms IS NULL AND stopped_ms IS NULL
+WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL AND stopped_ms IS NULL
 RETURNING name;
 
 -- name: dismiss_worker
-UPDATE instances SET stopped_ms = %(now_ms)s WHERE instance_id = %(instance_id)s AND lease_until_ms IS NULL;
+UPDATE instances SET stopped_ms = %(now_ms)s
+WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL;
 
 -- name: served_queues
+-- Engines serve every namespace, other workers that in which they have joined.
 SELECT queues, count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s
+  AND (namespace IS NULL OR namespace = %(namespace)s)
 GROUP BY queues;
 
 -- name: share_lease
@@ -202,6 +210,7 @@ WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s AND lease_until_ms IS N
 
 -- name: instances_page
 SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
+WHERE namespace IS NULL OR namespace = %(namespace)s
 ORDER BY instance_id DESC LIMIT %(limit)s;
 
 -- name: expire_instances

@@ -400,6 +400,12 @@ SELECT coalesce(max(run_number), 0) FROM schedule_runs;
 SELECT run_number, {run} FROM schedule_runs
 WHERE run_number > %(after_number)s ORDER BY run_number LIMIT %(limit)s;
 
+-- name: open_runs_since
+-- The primary key, newest first.
+SELECT run_number, {run} FROM schedule_runs
+WHERE run_number > %(after_number)s AND state IN ('PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED')
+ORDER BY run_number DESC LIMIT %(limit)s;
+
 -- name: runs_numbered
 -- The primary key.
 SELECT run_number, {run} FROM schedule_runs WHERE run_number = ANY (%(numbers)s::bigint[]);

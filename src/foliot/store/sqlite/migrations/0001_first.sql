@@ -222,8 +222,10 @@ CREATE TABLE requests (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX requests_by_age ON requests (created_ms);
 
+-- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
 CREATE TABLE instances (
     instance_id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace      TEXT,
     name           TEXT NOT NULL,
     release        TEXT NOT NULL,
     queues         TEXT NOT NULL,

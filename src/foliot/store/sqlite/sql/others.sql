@@ -1,6 +1,10 @@
 -- name: next_number
 UPDATE numbers SET last = last + 1 WHERE name = 'origin' RETURNING last;
 
+-- name: lock_name
+-- BEGIN IMMEDIATE holds the only write lock.
+SELECT 1;
+
 -- name: secret
 SELECT value FROM secrets WHERE name = :name;
 
@@ -135,8 +139,9 @@ INSERT INTO requests VALUES (:namespace, :request_id, :operation, :fingerprint, 
 DELETE FROM requests WHERE created_ms < :before_ms;
 
 -- name: insert_instance
-INSERT INTO instances (name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms)
-VALUES (:name, :release, :queues, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
+INSERT INTO instances (
+    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms
+) VALUES (:namespace, :name, :release, :queues, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
 RETURNING instance_id;
 
 -- name: beat
@@ -148,15 +153,18 @@ RETURNING instance_id;
 -- name: hear_of_worker
 -- A worker that is no instance has no lease of its own: its runs have.
 UPDATE instances SET heartbeat_ms = :now_ms, queues = :queues
-WHERE instance_id = :instance_id AND lease_until_ms IS NULL AND stopped_ms IS NULL
+WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL AND stopped_ms IS NULL
 RETURNING name;
 
 -- name: dismiss_worker
-UPDATE instances SET stopped_ms = :now_ms WHERE instance_id = :instance_id AND lease_until_ms IS NULL;
+UPDATE instances SET stopped_ms = :now_ms
+WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL;
 
 -- name: served_queues
+-- Engines serve every namespace, other workers that in which they have joined.
 SELECT queues, count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms
+  AND (namespace IS NULL OR namespace = :namespace)
 GROUP BY queues;
 
 -- name: share_lease
@@ -187,6 +195,7 @@ WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms AND lease_until_ms IS NOT 
 
 -- name: instances_page
 SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
+WHERE namespace IS NULL OR namespace = :namespace
 ORDER BY instance_id DESC LIMIT :limit;
 
 -- name: expire_instances

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { Badge, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** The green of old bronze: the one accent of the page. */
 const verdigris: MantineColorsTuple = [
@@ -8,9 +8,13 @@ const ink: MantineColorsTuple = [
   '#d5dbdd', '#b3bec1', '#8f9da1', '#6d7d82', '#4a585d', '#374449', '#28343a', '#1c262b', '#141c20', '#0d1417',
 ]
 
+/** A colour of text that can be read on a pale, or in the dark on a deep, surface of the same colour. */
+const readable = (color: string) =>
+  `light-dark(color-mix(in srgb, var(--mantine-color-${color}-9), black 40%), color-mix(in srgb, var(--mantine-color-${color}-2), white 25%))`
+
 export const theme = createTheme({
   primaryColor: 'verdigris',
-  primaryShade: { light: 8, dark: 5 },
+  primaryShade: { light: 8, dark: 7 },
   autoContrast: true,
   colors: { verdigris, dark: ink },
   defaultRadius: 'sm',
@@ -25,9 +29,12 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'xs' } },
     Select: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },
-    NumberInput: { defaultProps: { size: 'xs' } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true, multiline: true, maw: 360 } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } } },
-    Badge: { defaultProps: { variant: 'light', radius: 'sm', size: 'sm', tt: 'none', fw: 500 } },
+    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 }, closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Badge: Badge.extend({
+      defaultProps: { variant: 'light', radius: 'sm', size: 'sm', tt: 'none', fw: 500 },
+      vars: (_theme, { color = 'gray' }) => ({ root: { '--badge-color': readable(color) } }),
+    }),
   },
 })

@@ -1,4 +1,3 @@
-import { Tooltip } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 
 import type { Glance } from '../api/types'
@@ -90,25 +89,19 @@ export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: 
   if (glance.outcomes.length === 0) return <span className="dim">no runs yet</span>
   const longest = Math.max(...glance.outcomes.map(lasted), 1)
   return (
-    <span className={classes.line} role="list" aria-label="Newest outcomes, oldest first">
+    <ul className={classes.line} aria-label="Newest outcomes, oldest first">
       {[...glance.outcomes].reverse().map((each) => {
         const name = `${stateName(each.state)} · ${instantText(each.scheduled_for, zoneFor(choice, zone))}`
         const why = reasonText(each.reason)
         return (
-          <Tooltip key={each.run_id} label={why ? `${name}: ${why}` : name}>
-            <Link
-              to="/runs/$runId"
-              params={{ runId: each.run_id }}
-              className={classes.bar}
-              data-kind={kindOf(each.state)}
-              aria-label={name}
-              role="listitem"
-              style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }}
-            />
-          </Tooltip>
+          <li key={each.run_id}>
+            <Link to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name} title={why ? `${name}: ${why}` : name}>
+              <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
+            </Link>
+          </li>
         )
       })}
-    </span>
+    </ul>
   )
 }
 

@@ -31,9 +31,12 @@ interface Props {
 /** Everything within reach of the keyboard: places, schedules, switches. */
 export function Palette({ opened, onClose, visit, namespace }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} withCloseButton={false} padding={0} yOffset="12vh" centered={false} size={560} aria-label="Commands">
-      <Inside onClose={onClose} visit={visit} namespace={namespace} />
-    </Modal>
+    <Modal.Root opened={opened} onClose={onClose} padding={0} yOffset="12vh" centered={false} size={560}>
+      <Modal.Overlay backgroundOpacity={0.35} />
+      <Modal.Content aria-label="Commands">
+        <Inside onClose={onClose} visit={visit} namespace={namespace} />
+      </Modal.Content>
+    </Modal.Root>
   )
 }
 

@@ -51,10 +51,10 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
           <Mark /> <span>Foliot</span>
         </Link>
         <NamespaceSwitch visit={visit} namespace={namespace} />
-        <UnstyledButton className={classes.search} onClick={palette.open} aria-label="Search and commands">
+        <UnstyledButton className={classes.search} onClick={palette.open}>
           <Icon name="search" size={14} />
           <span className={classes.searchText}>Search or do something</span>
-          <Kbd size="xs">Ctrl K</Kbd>
+          <Kbd size="xs" aria-hidden="true">Ctrl K</Kbd>
         </UnstyledButton>
         <div className={classes.right}>
           <LiveMark />
@@ -74,7 +74,7 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
       <main id="view" className={classes.view} tabIndex={-1}>
         <Outlet />
       </main>
-      <Palette opened={paletteOpen} onClose={palette.close} visit={visit} namespace={namespace} />
+      {paletteOpen && <Palette opened onClose={palette.close} visit={visit} namespace={namespace} />}
       <Toasts />
     </div>
   )

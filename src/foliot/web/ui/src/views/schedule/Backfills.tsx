@@ -1,4 +1,4 @@
-import { Badge, Button, Progress, Select, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Progress, Select, Text, TextInput, VisuallyHidden } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -45,7 +45,9 @@ export function Backfills() {
                 <th>State</th>
                 <th style={{ minWidth: '12rem' }}>Progress</th>
                 <th>Asked for</th>
-                <th />
+                <th>
+                <VisuallyHidden>Actions</VisuallyHidden>
+              </th>
               </tr>
             </thead>
             <tbody>

@@ -54,7 +54,7 @@ export function Month({ month, today, day, onDay, byDay }: Props) {
           data-outside={!each.startsWith(month)}
           data-today={each === today}
           aria-pressed={each === day}
-          aria-label={`${each}: ${summary(byDay.get(each) ?? [])}`}
+          aria-label={`${longDay(each)}: ${summary(byDay.get(each) ?? [])}`}
           onClick={() => onDay(each)}
         >
           <span className={classes.number}>{Number(each.slice(8))}</span>
@@ -84,7 +84,7 @@ function Content({ marks }: { marks: Mark[] }) {
           <i key={kind} data-kind={kind} style={{ flexGrow: count, minWidth: 2 }} />
         ))}
       </span>
-      <span className={classes.total}>{total.toLocaleString('en-GB')}</span>
+      <span className={classes.total} aria-hidden="true">{total.toLocaleString('en-GB')}</span>
     </>
   )
 }
@@ -101,6 +101,11 @@ function summary(marks: Mark[]): string {
       .map(([kind, count]) => `${count} ${WORDS[kind]}`)
       .join(', ') || 'no ticks'
   )
+}
+
+/** "1 January 2027" */
+function longDay(day: string): string {
+  return new Date(`${day}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
 }
 
 /** Whole weeks, from the Monday on or before the first to the Sunday on or after the last. */

@@ -1,0 +1,307 @@
+"""What others have found to go wrong: each test tells its story."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from foliot.api.rest import app as application
+from foliot.api.rest import live as looking_on
+from foliot.api.rest import patience
+from foliot.client import Client
+from foliot.errors import FoliotError, InvalidField, StoreError, StoreUnavailable
+from foliot.operations import live
+from foliot.store.base import Store, Transaction, Work
+from foliot.store.sqlite.driver import SqliteStore
+from tests.conformance.api.kit import SECONDS, Http, Served, desk_of, serving
+from tests.conformance.api.test_extras import HOURLY, Listening, ask
+from tests.conformance.api.test_gate import World
+
+ONE = "/api/v1/schedules/report"
+AT_ONCE = 16
+
+
+def raw(url: str, text: bytes) -> socket.socket:
+    host, port = url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), SECONDS)
+    connection.sendall(text)
+    return connection
+
+
+def received(connection: socket.socket) -> bytes:
+    """What arrives, if the other side does not end the connection before that."""
+    try:
+        return connection.recv(1_000)
+    except ConnectionError:
+        return b""
+
+
+def test_a_body_without_a_type_is_not_taken_for_json(http: Http) -> None:
+    """A page of another site can send such a body to a service on loopback, and it created a schedule."""
+    body = json.dumps({"schedule_id": "evil", **HOURLY}).encode()
+    for kind in ("", "text/plain", "application/x-www-form-urlencoded"):
+        refused = http("POST", "/api/v1/schedules", body, Content_Type=kind)
+        assert (refused.status, refused.said["field"]) == (400, "Content-Type")
+    assert http("GET", "/api/v1/schedules/evil").status == 404
+
+
+def test_of_many_who_create_one_schedule_one_does(url: str) -> None:
+    """In PostgreSQL several were told that they had, and the last one had overwritten the others."""
+
+    def create(number: int) -> int:
+        asking = Http(url)
+        try:
+            made = asking("POST", "/api/v1/schedules", {"schedule_id": "x", **HOURLY, "labels": {"n": str(number)}})
+            return made.status
+        finally:
+            asking.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert sorted(threads.map(create, range(AT_ONCE))) == [201, *[409] * (AT_ONCE - 1)]
+
+
+@pytest.mark.parametrize(
+    ("path", "document"),
+    [("/api/v1/calendars/bank", {"dates": ["2027-01-01"]}), ("/api/v1/workflows/flow", {"function": "tasks:work"})],
+)
+def test_many_write_one_document(url: str, path: str, document: dict[str, Any]) -> None:
+    """In PostgreSQL some were answered with a mistake of ours: two had given it the same version."""
+
+    def put(number: int) -> int:
+        asking = Http(url)
+        try:
+            named = {"dates": [f"2027-01-{number + 1:02}"]} if "dates" in document else {"dag": {"n": number}}
+            return asking("PUT", path, {**document, **named}).status
+        finally:
+            asking.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert set(threads.map(put, range(AT_ONCE))) == {200}
+
+
+def test_what_stands_in_the_query_of_a_change_is_not_ignored(http: Http) -> None:
+    """`?dry_run=true` was, and everything was paused."""
+    http("PUT", ONE, HOURLY)
+    refused = http("POST", "/api/v1/bulk/pause?dry_run=true", {"everything": True})
+    assert (refused.status, refused.said["field"]) == (400, "dry_run")
+    assert http("GET", ONE).said["state"] == "active"
+    assert http("POST", f"{ONE}/pause?namespace=default", {}).status == 200
+
+
+def test_a_condition_is_kept_or_refused(http: Http) -> None:
+    http("PUT", ONE, HOURLY)
+    assert http("POST", f"{ONE}/trigger", {}, If_Match='"99"').said["field"] == "If-Match"
+    assert http("PUT", ONE, HOURLY, If_None_Match="*").said["field"] == "If-None-Match"
+    assert http("GET", f"{ONE}/runs").said["items"] == []
+
+
+def test_a_name_that_stands_twice_is_refused(http: Http) -> None:
+    body = b'{"cron": "@daily", "cron": "@hourly", "function": "tasks:work"}'
+    assert http("PUT", ONE, body).said["field"] == "cron"
+
+
+def test_an_error_can_repeat_what_nobody_can_encode(http: Http) -> None:
+    """Half of a surrogate pair in a field's name was a mistake of ours."""
+    http("PUT", ONE, HOURLY)
+    for path, body in ((f"{ONE}/pause", b'{"\\ud800": 1}'), ("/api/v1/preview", b'{"cron": "\\ud800"}')):
+        assert http("POST", path, body).status == 400
+
+
+def test_a_body_of_unknown_length_is_too_large_at_last(http: Http, url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    with closing(HTTPConnection(host, int(port), timeout=SECONDS)) as connection:
+        chunks: Iterator[bytes] = iter([b'"' + b"x" * 600_000, b"x" * 600_000])
+        connection.request("POST", "/api/v1/preview", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
+        assert connection.getresponse().status == 413
+    assert http("GET", "/healthz").status == 200
+
+
+def test_a_method_that_is_not_there_is_told_of_the_others(http: Http) -> None:
+    assert http("TRACE", "/api/v1/schedules").headers["allow"] == "GET, HEAD, POST"
+
+
+def test_nobody_looks_at_the_head_of_a_stream_for_ever(http: Http) -> None:
+    assert http("HEAD", "/api/v1/events").status == 200
+
+
+def test_the_key_of_a_start_can_stand_in_the_header(http: Http) -> None:
+    http("PUT", "/api/v1/workflows/flow", {"function": "tasks:work"})
+    for _ in range(2):
+        assert http("POST", "/api/v1/workflows/flow/runs", {}, Idempotency_Key="order-1").status == 201
+    assert len(http("GET", "/api/v1/schedules/run-launcher%2Fflow/runs").said["items"]) == 1
+
+
+def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand of them kept a service from answering, and its engine from firing."""
+    monkeypatch.setattr(patience, "WHOLE_REQUEST_S", 0.2)
+    with serving(desk_of(store)) as url:
+        begun = b"POST /api/v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+        for text in (b"", b"GET /he", begun, begun + b"\r\n{"):
+            with closing(raw(url, text)) as connection:
+                while connection.recv(1_000):
+                    pass  # until the other side ends it
+
+
+def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "most_connections", lambda: 2)
+    with serving(desk_of(store)) as url:
+        idle = [raw(url, b"") for _ in range(2)]
+        with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
+            assert received(one_too_many) == b""
+        idle.pop().close()
+        for each in idle:
+            each.close()
+
+
+def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went on telling whoever had once been let in."""
+    monkeypatch.setattr(looking_on, "ASK_AGAIN_S", 0.0)
+    world = World()
+    monkeypatch.setattr("foliot.api.rest.gate.BELIEVED_S", 0.0)
+    try:
+        editor, reader = world.key("editor").secret, world.key("reader")
+        listening = Listening(world.served.url, key=reader.secret)
+        world.ask("PUT", ONE, editor, HOURLY)
+        assert listening.until("edit")["schedule_id"] == "report"
+        world.ask("DELETE", f"/api/v1/keys/{reader.key.key_id}", world.key("admin").secret)
+        world.ask("POST", f"{ONE}/pause", editor, {})
+        assert listening.answer.read() == b""
+        listening.close()
+    finally:
+        world.close()
+
+
+def test_one_caller_has_only_so_many_streams(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking_on, "LISTENERS_OF_ONE", 1)
+    listening = Listening(url)
+    asking = Http(url)
+    assert (asking("GET", "/api/v1/events").status, listening.answer.status) == (422, 200)
+    asking.close()
+    listening.close()
+
+
+def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind many newer ones, its end was never told."""
+    from foliot.operations import control, schedules
+
+    monkeypatch.setattr(live, "AGAIN", 1)
+    ask(store, schedules.create, "old", **HOURLY)
+    ask(store, schedules.create, "new", **HOURLY)
+    first = ask(store, control.trigger, "old", request_id="r")
+    for number in range(5):
+        ask(store, control.trigger, "new", request_id=f"r{number}")
+    seen = ask(store, live.look).seen
+    ask(store, schedules.delete, "old")
+    updates = ask(store, live.look, seen).updates
+    assert first.run_id in {getattr(update, "run_id", None) for _, update in updates}
+
+
+def test_rates_are_counted_by_who_asks_however_they_show_it() -> None:
+    """One key under many names had as many bounds, and so had whatever was shown where nobody looked at it."""
+    from base64 import b64encode
+
+    world = World(requests_per_s=5)
+    try:
+        key = world.key("reader").secret
+        names = [b64encode(f"user{number}:{key}".encode()).decode() for number in range(40)]
+        statuses = [world.http("GET", "/api/v1/schedules", Authorization=f"Basic {name}").status for name in names]
+        assert 429 in statuses
+        for number in range(3):
+            world.http("GET", "/nope", Authorization=f"Bearer made-up-{number}")
+        made_up = [world.ask("GET", "/api/v1/schedules", f"made-up-{number % 3}").status for number in range(30)]
+        assert 429 in made_up
+    finally:
+        world.close()
+
+
+def test_a_worker_is_its_namespaces_own() -> None:
+    """Numbers are easy to guess: somebody else could dismiss it, and everybody saw its name."""
+    world = World()
+    try:
+        mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
+        worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
+        assert world.ask("POST", f"/api/v1/workers/{worker}/leave", theirs, {}).said == 0
+        for verb in ("take", "beat"):
+            assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
+            assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
+        assert world.ask("GET", "/api/v1/instances", theirs).said == []
+        assert [each["name"] for each in world.ask("GET", "/api/v1/instances", mine).said] == ["secret-name"]
+    finally:
+        world.close()
+
+
+class Silent(SqliteStore):
+    """A store that has stopped to answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silent = Event()
+
+    def read(self, work: Work[Any]) -> Future[Any]:
+        return Future() if self.silent.is_set() else super().read(work)
+
+
+def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "ANSWER_S", 0.1)
+    store = Silent()
+    with serving(desk_of(store)) as url, closing(Client(url)) as client:
+        assert client.list_schedules().items == ()
+        store.silent.set()
+        with pytest.raises(StoreUnavailable, match="has not answered"):
+            client.list_schedules()
+    store.close()
+
+
+def test_a_file_that_was_removed_is_not_written_to(tmp_path: Path) -> None:
+    """What was acknowledged was gone at the next start, and the service said that it was ready."""
+    store = SqliteStore(tmp_path / "jobs.db")
+    served = Served(desk_of(store))
+    http = Http(served.url)
+    assert http("PUT", ONE, HOURLY).status == 200
+    (tmp_path / "jobs.db").unlink()
+    lost = http("PUT", ONE, {**HOURLY, "description": "another"})
+    assert (lost.status, lost.said["code"]) == (500, "store_error")
+    assert "removed or replaced" in lost.said["detail"]
+    assert http("GET", "/readyz").status == 503
+    http.close()
+    served.close()
+    store.close()
+
+
+def test_a_client_says_what_cannot_be_sent(url: str) -> None:
+    with closing(Client(url)) as client:
+        with pytest.raises(InvalidField, match="request_id"):
+            client.pause("report", request_id="a€b")
+        with pytest.raises(InvalidField, match="schedule_id"):
+            client.get("")
+
+
+def test_a_mistake_of_a_service_is_not_taken_for_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from foliot.client.raising import error_of
+
+    body = json.dumps({"code": "internal_error", "detail": "a mistake"}).encode()
+    assert type(error_of(500, body)) is FoliotError
+    assert isinstance(error_of(503, b""), StoreUnavailable)
+    assert not isinstance(error_of(500, body), StoreError)
+
+
+def test_transactions_of_the_store_are_still_there(store: Store) -> None:
+    """A lock of a name ends with its transaction."""
+
+    def twice(transaction: Transaction) -> int:
+        transaction.lock_name("schedule", "default", "x")
+        transaction.lock_name("schedule", "default", "x")
+        return 1
+
+    assert [store.write(twice).result(SECONDS) for _ in range(2)] == [1, 1]

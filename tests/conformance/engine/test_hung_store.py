@@ -1,0 +1,37 @@
+"""A worker whose database has stopped to answer: it was only ended by whoever sent SIGKILL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.servers.proxy import TcpProxy
+
+pytestmark = pytest.mark.server
+
+
+def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> None:
+    parts = urlsplit(migrated_url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    with TcpProxy(parts.hostname, parts.port) as proxy:
+        command = [sys.executable, "-m", "foliot", "worker", "--store", proxy.reroute(migrated_url)]
+        environment = {**os.environ, "FOLIOT_SHUTDOWN_GRACE_MS": "1000"}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        ) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                assert process.stdout.readline().startswith("running the schedules")
+                proxy.blackhole()
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(120) == 0
+                assert "taken over" in process.stderr.read()
+            finally:
+                process.kill()

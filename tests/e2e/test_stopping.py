@@ -1,0 +1,115 @@
+"""One Ctrl-C ends a service, whoever is connected and whatever runs: exit code 130, and no word of complaint."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import SyncFoliot
+from foliot.client import Client
+
+SECONDS = 60
+TASKS = """
+def held():
+    print("held", flush=True)
+    with open("go") as gate:
+        return gate.read()
+"""
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A service of its own, until the test has ended it."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    command = [sys.executable, "-m", "foliot", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=home, text=True, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            assert found
+            yield process, found.group()
+        finally:
+            process.kill()
+
+
+def connected(url: str) -> HTTPConnection:
+    host, port = url.partition("://")[2].split(":")
+    return HTTPConnection(host, int(port), timeout=SECONDS)
+
+
+def interrupted(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=SECONDS)
+    assert (process.returncode, complaints) == (130, "")
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_signal_in_the_first_moment_counts(tmp_path: Path, number: int) -> None:
+    """One that came just when the server took over the signals was lost: the service went on for ever."""
+    with serving(tmp_path) as (process, _):
+        interrupted(process)
+
+
+def test_while_somebody_listens_to_changes(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, url):
+        listening = connected(url)
+        listening.request("GET", "/api/v1/events")
+        stream = listening.getresponse()
+        assert stream.readline() == b"event: hello\n"
+        interrupted(process)
+        assert stream.read().startswith(b"data: {}")
+        listening.close()
+
+
+def test_while_a_worker_waits_for_runs(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, url):
+        waiting = connected(url)
+        worker = asked(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
+        send(waiting, f"/api/v1/workers/{worker['worker_id']}/take", {"queues": ["after"], "wait_ms": 30_000})
+        with Client(url) as client:
+            while not any(each.queues == ("after",) for each in client.list_instances()):
+                assert process.poll() is None
+        interrupted(process)
+        answer = waiting.getresponse()
+        assert (answer.status, json.load(answer)) == (200, [])
+        waiting.close()
+
+
+def test_while_a_run_executes(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(TASKS)
+    os.mkfifo(tmp_path / "go")
+    with serving(tmp_path) as (process, url):
+        with Client(url) as client:
+            client.create("report", cron="0 0 1 1 *", function="tasks:held")
+            run = client.trigger("report")
+        next(line for line in process.stdout or () if line == "held\n")
+        process.send_signal(signal.SIGINT)
+        next(line for line in process.stdout or () if line.startswith("stopping"))
+        (tmp_path / "go").write_text("done")
+        _, complaints = process.communicate(timeout=SECONDS)
+        assert (process.returncode, complaints) == (130, "")
+    with SyncFoliot(f"sqlite:///{tmp_path / 'foliot.db'}", engine=False) as foliot:
+        found = foliot.get_run(run.run_id)
+        assert (found.state, found.result) == ("SUCCESS", "done")
+
+
+def send(connection: HTTPConnection, path: str, body: object) -> None:
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+
+
+def asked(connection: HTTPConnection, path: str, body: object) -> Any:
+    send(connection, path, body)
+    return json.load(connection.getresponse())

@@ -1,0 +1,89 @@
+"""Lines that nobody reads: an engine whose output was a full pipe stood still, and its service did not answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from foliot.cli import later
+from foliot.cli.later import LaterLines
+from foliot.engine.probe import Event
+
+SECONDS = 30
+
+
+class Reader:
+    """Prints when it is let."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.reads = threading.Event()
+        self.reads.set()
+        self.blocked = threading.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.say(event.text)
+
+    def say(self, text: str) -> None:
+        if not self.reads.is_set():
+            self.blocked.set()
+        self.reads.wait(SECONDS)
+        self.seen.append(text)
+
+    def warn(self, text: str) -> None:
+        self.say(f"warning: {text}")
+
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        self.say(f"{method} {path} {status}")
+
+
+def test_everything_is_printed_in_its_order() -> None:
+    reader = Reader()
+    lines = LaterLines(reader)
+    lines.say("a")
+    lines(Event("launched", "s", "b"))
+    lines.warn("c")
+    lines.request("GET", "/", 200, 0.1)
+    assert lines.finish()
+    assert reader.seen == ["a", "b", "warning: c", "GET / 200"]
+
+
+def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(later, "MOST_WAITING", 3)
+    monkeypatch.setattr(later, "LAST_WORDS_S", 0.01)
+    reader = Reader()
+    lines = LaterLines(reader)
+    reader.reads.clear()
+    lines.say("first")
+    assert reader.blocked.wait(SECONDS)
+    for number in range(10):
+        lines.say(str(number))
+    assert not lines.finish()
+    reader.reads.set()
+    monkeypatch.setattr(later, "LAST_WORDS_S", SECONDS)
+    assert lines.finish()
+    lines.say("last")
+    assert lines.finish()
+    assert reader.seen == ["first", "0", "1", "2", "warning: 7 lines were not printed: nobody read them", "last"]
+
+
+@pytest.mark.server
+def test_a_service_whose_output_nobody_reads_goes_on_answering(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "foliot", "serve", "--no-engine", "--port", "0", "--store", "sqlite:///s.db"]
+    environment = {**os.environ, "FOLIOT_ACCESS_LOG": "true"}
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            url = next(word for word in process.stdout.readline().split() if word.startswith("http"))
+            for number in range(1_500):  # about twice what a pipe holds
+                assert urlopen(f"{url}/healthz?{'x' * 60}{number}", timeout=SECONDS).status == 200
+            process.terminate()
+            assert process.wait(SECONDS) == 0
+        finally:
+            process.kill()

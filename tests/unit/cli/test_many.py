@@ -1,0 +1,169 @@
+"""Many schedules with one command: which are meant, who is asked first, and what is said of those that are refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import SyncFoliot
+from foliot.errors import StoreUnavailable
+from foliot.methods import SyncMethods
+from tests.conformance.api.commandline import Left, run
+
+MANY = 230
+"""Three pages."""
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def fill(count: int = 4) -> None:
+    """Schedules of two teams, the second half of them of b."""
+    with SyncFoliot(engine=False) as foliot:
+        for number in range(count):
+            team = "a" if number < count / 2 else "b"
+            foliot.create(f"s{number:03}", cron="@daily", function="tasks:a", labels={"team": team})
+
+
+def paused() -> list[str]:
+    with SyncFoliot(engine=False) as foliot:
+        return [each.schedule_id for each in foliot.list_schedules(state="paused", limit=1_000).items]
+
+
+def said(left: Left) -> Any:
+    return json.loads(left.out)
+
+
+def test_all_pages_are_gone_through_and_told_as_one() -> None:
+    fill(MANY)
+    left = run(["schedules", "pause", "--all", "--yes", "--note", "moving", "--json"])
+    assert (left.code, left.err) == (0, "")
+    found = said(left)
+    assert (len(found["schedule_ids"]), found["unchanged"], found["next_page"]) == (MANY, 0, None)
+    assert paused() == found["schedule_ids"]
+    again = run(["schedules", "pause", "--all", "--yes"])
+    assert again.err == f"paused 0 schedules, {MANY} were paused already\n"
+
+
+def test_a_limit_is_one_page_and_says_where_to_go_on() -> None:
+    fill()
+    assert run(["schedules", "pause", "--all", "--yes", "--limit", "3"]).err == (
+        "paused 3 schedules; there is more: --after s002\n"
+    )
+    assert run(["schedules", "pause", "--all", "--yes", "--after", "s002"]).err == "paused 1 schedule\n"
+    assert len(paused()) == 4
+
+
+def test_the_same_request_id_triggers_every_schedule_once_however_many_pages_there_are() -> None:
+    fill(MANY)
+    command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "--json"]
+    assert said(run(command)) == said(run(command))
+    with SyncFoliot(engine=False) as foliot:
+        assert foliot.stats().schedules.in_flight == MANY
+
+
+def test_a_dry_run_changes_nothing_asks_nobody_and_names_all() -> None:
+    fill()
+    left = run(["schedules", "pause", "--label", "team=b", "--dry-run"])
+    assert (left.code, left.out, left.err) == (0, "s002\ns003\n", "would pause 2 schedules\n")
+    assert paused() == []
+
+
+def test_ids_need_no_question_and_what_is_refused_is_told_with_exit_code_1() -> None:
+    fill()
+    left = run(["schedules", "pause", "s001", "nobody", "s002"])
+    assert (left.code, left.out) == (1, "refused nobody: there is no schedule 'nobody'\n")
+    assert left.err == "paused 2 schedules, 1 refused\n"
+    assert paused() == ["s001", "s002"]
+    assert run(["schedules", "resume", "s001", "s003"]).err == "resumed 1 schedule, 1 were not paused\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("--label", "team=a"), "--yes: needed where nobody can be asked"),
+        ((), "which schedules?"),
+        (("s001", "s002", "--token", "1"), "--token: it is of one schedule"),
+        (("s001", "--label", "team=a", "--yes"), "schedule_ids: given together with a filter"),
+        (("--state", "odd", "--yes"), "state:"),
+    ],
+)
+def test_what_is_not_clear_changes_nothing(argv: tuple[str, ...], told: str) -> None:
+    fill()
+    left = run(["schedules", "pause", *argv])
+    assert (left.code, left.out, left.err.count("\n")) == (2, "", 1)
+    assert told in left.err
+    assert paused() == []
+
+
+def test_whoever_is_stopped_in_the_middle_is_told_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(MANY)
+    real = vars(SyncMethods)["pause_matching"]
+
+    def failing(home: SyncFoliot, **given: Any) -> Any:
+        if given.get("after"):
+            raise StoreUnavailable("the store has gone")
+        return real.__get__(home, SyncFoliot)(**given)
+
+    monkeypatch.setattr(SyncFoliot, "pause_matching", failing)
+    left = run(["schedules", "pause", "--all", "--yes"])
+    assert left.code == 6
+    assert left.err == "paused 100 schedules; there is more: --after s099\nfoliot: the store has gone\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "count"), [(b"y\n", 0, 4), (b"n\n", 130, 0)])
+def test_a_terminal_is_asked_first(answer: bytes, code: int, count: int) -> None:
+    fill()
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "foliot", "schedules", "pause", "--all"]
+    with subprocess.Popen(command, stdin=writer, stdout=writer, stderr=writer) as process:
+        os.close(writer)
+        killer = threading.Timer(120, process.kill)
+        killer.start()
+        seen = b""
+        while b"]:" not in seen:
+            seen += os.read(reader, 65_536)
+        os.write(reader, answer)
+        while True:
+            try:
+                seen += os.read(reader, 65_536)
+            except OSError:
+                break
+        killer.cancel()
+        assert process.wait() == code, seen
+    os.close(reader)
+    assert b"pause 4 schedules (s000, s001, s002 and 1 more)?" in seen
+    assert len(paused()) == count
+
+
+def test_runs_of_all_schedules_are_listed_and_a_source_needs_a_schedule() -> None:
+    fill()
+    run(["schedules", "trigger", "--all", "--yes"])
+    left = run(["runs", "list", "--limit", "3"])
+    assert [line.split()[-1] for line in left.out.splitlines()[1:]] == ["s003", "s002", "s001"]
+    assert "there is more: --before " in left.err
+    assert run(["runs", "list", "--source", "trigger"]).code == 2
+
+
+def test_coming_ticks_and_figures_are_shown_to_people() -> None:
+    fill(2)
+    coming = run(["coming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
+    assert [line.split()[-1] for line in coming.out.splitlines()] == ["schedule", "s001", "s001"]
+    assert run(["coming", "--for", "soon"]).code == 2
+    run(["schedules", "trigger", "--all", "--yes"])
+    shown = run(["stats"]).out
+    assert "2 active" in shown
+    assert len(shown.partition("what was decided\n")[2].splitlines()) == 13
+    assert shown.splitlines()[-1].split()[-3:] == ["2", "-", "-"], shown
