@@ -38,6 +38,7 @@ VIEWS = {
 }
 NARROW = ("overview", "schedules", "schedule", "editor")
 WIDE = {"width": 1280, "height": 860}
+MS = 30_000
 PHONE = {"width": 400, "height": 860}
 
 
@@ -77,7 +78,7 @@ def _shoot(
         settle(page)
         if name == "editor":
             page.get_by_label("Cron", exact=True).fill("30 2 * * MON-FRI")
-            expect(page.get_by_label("What saving it would change")).to_contain_text("would go")
+            expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
         path = IMAGES / f"{name}-{scheme}{suffix}.png"
         path.write_bytes(reduced(page.screenshot(full_page=name == "overview")))
         print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)
@@ -86,8 +87,8 @@ def _shoot(
 
 def settle(page: Page) -> None:
     """Wait until nothing is being loaded any more."""
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=MS)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=MS)
     page.evaluate("() => document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
 
 
