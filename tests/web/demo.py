@@ -68,7 +68,8 @@ def _remember(service: Service, other: Client) -> None:
             started = nominal_s * 1000 + late
             took = int(random.gammavariate(2, 900)) + 40
             connection.execute(
-                "UPDATE schedule_runs SET fire_ms = nominal_s * 1000, decided_ms = ?, started_ms = ?, finished_ms = ?, source = 'schedule' "
+                "UPDATE schedule_runs SET fire_ms = nominal_s * 1000, decided_ms = ?, started_ms = ?, finished_ms = ?, "
+                "source = 'schedule' "
                 "WHERE run_number = ?",
                 (started - 2, started, started + took if state in ("SUCCESS", "FAILED") else None, number),
             )

@@ -31,7 +31,9 @@ def reduced(png: bytes) -> bytes:
 def _palette(counts: Counter[bytes]) -> tuple[list[bytes], dict[bytes, int]]:
     """The most frequent colours, then those that the ones before serve worst; and which stands for each colour."""
     palette = [colour for colour, _ in counts.most_common(COLOURS // 2)]
-    nearest = {colour: min((_apart(colour, known), number) for number, known in enumerate(palette)) for colour in counts}
+    nearest = {
+        colour: min((_apart(colour, known), number) for number, known in enumerate(palette)) for colour in counts
+    }
     while len(palette) < min(COLOURS, len(counts)):
         worst = max(nearest, key=lambda colour: nearest[colour][0] * counts[colour])
         if nearest[worst][0] == 0:

@@ -81,7 +81,7 @@ def _shoot(
             expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
         path = IMAGES / f"{name}-{scheme}{suffix}.png"
         path.write_bytes(reduced(page.screenshot(full_page=name == "overview")))
-        print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)
+        print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - it tells whoever runs it how far it is
     context.close()
 
 

@@ -94,7 +94,9 @@ def test_everything_is_within_reach_as_json(page: Page, service: Service) -> Non
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_text("JSON", exact=True).click()
     written = page.get_by_label("The definition as JSON")
-    written.fill('{"spec": {"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z"}, "function": "tasks:work", "shadow": true}')
+    written.fill(
+        '{"spec": {"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z"}, "function": "tasks:work", "shadow": true}'
+    )
     expect(page.get_by_label("In words")).to_contain_text("Every 90 minutes")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("shadow", exact=True)).to_be_visible()

@@ -1,4 +1,4 @@
-"""The other places of the page: what needs attention, targets, calendars, workflows, keys, audit, instances, settings."""
+"""The other places of the page: attention, queues, calendars, workflows, keys, audit, instances, settings."""
 
 from __future__ import annotations
 

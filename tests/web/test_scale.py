@@ -43,9 +43,7 @@ def painted(page: Page, url: str, what: str) -> float:
     """Milliseconds from the start of a navigation until something of the view is there, by the browser's own clock."""
     page.goto(url, wait_until="commit")
     expect(page.locator(what).first).to_be_visible()
-    return float(
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => done(performance.now())))")
-    )
+    return float(page.evaluate("() => new Promise(done => requestAnimationFrame(() => done(performance.now())))"))
 
 
 def test_first_view_and_interactions(quiet: Page, crowded: Service, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +56,7 @@ def test_first_view_and_interactions(quiet: Page, crowded: Service, capsys: pyte
     worst = interaction(quiet)
     with capsys.disabled():
         told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in first.items())
-        print(f"\n{STORED:,} schedules: first view {told}; the slowest interaction {worst:.0f} ms", flush=True)
+        print(f"\n{STORED:,} schedules: first view {told}; the slowest interaction {worst:.0f} ms", flush=True)  # noqa: T201 - what was measured
     assert max(first.values()) < FIRST_VIEW_MS
     assert worst < INTERACTION_MS
 
@@ -98,7 +96,7 @@ def test_live_updates_do_not_add_up(quiet: Page, crowded: Service, capsys: pytes
         expect(quiet.get_by_role("row").nth(1)).not_to_contain_text("paused by")
         sizes.append(heap_bytes(session))
     with capsys.disabled():
-        print(f"\nheap after rounds of live updates: {', '.join(f'{size / 1e6:.1f}' for size in sizes)} MB", flush=True)
+        print(f"\nheap after rounds of live updates: {', '.join(f'{size / 1e6:.1f}' for size in sizes)} MB", flush=True)  # noqa: T201 - what was measured
     assert sizes[-1] < sizes[2] * GROWTH
 
 

@@ -111,7 +111,7 @@ UNSAYABLE = (
     line("glances", [""]),
     *PAGE_LINES,
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; what is for the page has no command."""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; some are for the page only."""
 
 
 class Left(NamedTuple):

@@ -9,6 +9,7 @@ const many = (value: number | undefined, capped = false) => (value === undefined
 /** The state of everything in a line of numbers. */
 export function Figures({ stats, forecast, name }: { stats: Stats | undefined; forecast: Forecast | undefined; name: string }) {
   const tally = stats?.schedules
+  const short = name === 'hour' ? '1 h' : '24 h'
   const sum = (pick: (each: Stats['stretches'][number]) => number) => stats?.stretches.reduce((total, each) => total + pick(each), 0)
   const failed = sum((each) => each.failed)
   const missed = sum((each) => each.missed)
@@ -25,15 +26,15 @@ export function Figures({ stats, forecast, name }: { stats: Stats | undefined; f
       </Link>
       <Figure name="In flight" value={many(tally?.in_flight)} />
       <Figure name="Waiting" value={many(tally?.waiting)} />
-      <Figure name={`To fire, 1 ${name}`} value={many(forecast?.stretches.reduce((total, each) => total + each.fires, 0))} />
-      <Figure name={`Succeeded, 1 ${name}`} value={many(sum((each) => each.succeeded))} />
+      <Figure name={`To fire, ${short}`} value={many(forecast?.stretches.reduce((total, each) => total + each.fires, 0))} />
+      <Figure name={`Succeeded, ${short}`} value={many(sum((each) => each.succeeded))} />
       <Link to="/runs" search={{ state: 'FAILED' }} className={classes.figure}>
-        <div className={classes.name}>Failed, 1 {name}</div>
+        <div className={classes.name}>Failed, {short}</div>
         <div className={classes.value} data-bad={Boolean(failed)}>
           {many(failed)}
         </div>
       </Link>
-      <Figure name={`Missed, 1 ${name}`} value={many(missed)} warn={Boolean(missed)} />
+      <Figure name={`Missed, ${short}`} value={many(missed)} warn={Boolean(missed)} />
       <Figure name="Late (p99)" value={late === undefined || late < 0 ? '–' : durationText(late)} warn={(late ?? 0) > 5_000} />
     </div>
   )
