@@ -59,9 +59,6 @@ OPTIONS: dict[str, Option] = {
     "tls_client": Option(
         str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
     ),
-    "session_key": Option(
-        str, "", "a file of 32 random characters or more that all instances share; without it, a restart signs out"
-    ),
     "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
     "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),

@@ -12,8 +12,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from foliot.operations import (
     adaptive,
+    attention,
     bulk,
     control,
+    effect,
+    forecast,
     glances,
     keys,
     launches,
@@ -115,6 +118,9 @@ class AsyncMethods(ABC):
     verify = _Async(proof.verify, writes=False)
     preview = _Async(preview_for, writes=False)
     glances = _Async(glances.glances, writes=False)
+    effect = _Async(effect.effect, writes=False)
+    forecast = _Async(forecast.forecast, writes=False)
+    attention = _Async(attention.attention, writes=False)
     put_workflow = _Async(workflows.put_workflow)
     get_workflow = _Async(workflows.get_workflow, writes=False)
     list_workflows = _Async(workflows.list_workflows, writes=False)
@@ -178,6 +184,9 @@ class SyncMethods(ABC):
     verify = _Sync(proof.verify, writes=False)
     preview = _Sync(preview_for, writes=False)
     glances = _Sync(glances.glances, writes=False)
+    effect = _Sync(effect.effect, writes=False)
+    forecast = _Sync(forecast.forecast, writes=False)
+    attention = _Sync(attention.attention, writes=False)
     put_workflow = _Sync(workflows.put_workflow)
     get_workflow = _Sync(workflows.get_workflow, writes=False)
     list_workflows = _Sync(workflows.list_workflows, writes=False)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import ssl
 from ipaddress import ip_address
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 GRACE_S = 5
 """How long requests that are being answered may take when the service ends."""
-SHORTEST_SECRET = 32
 
 
 def gate_of(desk: Desk, told: Configuration, clock: Clock | None = None, cookies: Cookies | None = None) -> Gate:
@@ -37,27 +35,14 @@ def gate_of(desk: Desk, told: Configuration, clock: Clock | None = None, cookies
     return CredentialGate(Keys(desk), *_believed(told, clock), cookies) if _asks(told) else OpenGate()
 
 
-def cookies_of(told: Configuration, clock: Clock | None = None) -> Cookies | None:
+def cookies_of(desk: Desk, told: Configuration, clock: Clock | None = None) -> Cookies | None:
     """Return what keeps those who sign in to the page; where nobody is asked who they are, nothing."""
     if not _asks(told):
         return None
     from foliot.api.rest.cookies import Cookies
 
-    now, over_tls = (clock or SystemClock()).now, str(told.get("public_url")).startswith("https://")
-    return Cookies(now, _session_secret(told.get("session_key")), over_tls=over_tls)
-
-
-def _session_secret(path: str) -> bytes:
-    """Return what a file holds from which cookies are sealed; without a file, nothing."""
-    if not path:
-        return b""
-    try:
-        secret = Path(path).read_bytes().strip()
-    except OSError as error:
-        raise InvalidField("session_key", f"cannot read {path}: {error.strerror}") from None
-    if len(secret) < SHORTEST_SECRET:
-        raise InvalidField("session_key", f"{path} holds fewer than {SHORTEST_SECRET} characters; expected random ones")
-    return secret
+    over_tls = str(told.get("public_url")).startswith("https://")
+    return Cookies(desk, (clock or SystemClock()).now, over_tls=over_tls)
 
 
 def hosts_of(told: Configuration) -> tuple[str, ...]:
@@ -109,7 +94,6 @@ def refuse_open_doors(told: Configuration) -> None:
     hosts_of(told)
     if _asks(told):
         _believed(told)
-        _session_secret(told.get("session_key"))
 
 
 def _refuse_useless(told: Configuration) -> None:

@@ -331,7 +331,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
     from foliot.web.app import mount_page
 
     told = configuration or load({})
-    cookies = cookies_of(told, clock)
+    cookies = cookies_of(desk, told, clock)
     service = Service(
         desk,
         version("foliot"),

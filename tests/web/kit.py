@@ -13,6 +13,7 @@ from pathlib import Path
 
 from foliot.client import Client
 
+UI = Path(__file__).parents[2] / "src" / "foliot" / "web" / "ui"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 TASKS = '''
 """What the schedules of these tests run."""

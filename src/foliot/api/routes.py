@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.api.roles import Role
+from foliot.model.attention import Attention
 from foliot.model.bulk import Touched
 from foliot.model.coming import Coming
+from foliot.model.effect import Effect
+from foliot.model.forecast import Forecast
 from foliot.model.glance import Glance
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
@@ -28,9 +31,12 @@ from foliot.model.visit import Visit
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations import (
     adaptive,
+    attention,
     bulk,
     control,
     declared,
+    effect,
+    forecast,
     glances,
     keys,
     launches,
@@ -116,7 +122,7 @@ class Extra:
         return f"{self.prefix}{self.path}"
 
 
-READING = (preview_for, glances.glances)
+READING = (preview_for, glances.glances, effect.effect)
 """Operations that write nothing although they take a body."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
@@ -161,6 +167,9 @@ ROUTES = (
     Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
     Route("POST", "/glances", Role.READER, glances.glances, tuple[Glance, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/effect", Role.READER, effect.effect, Effect, _SCHEDULE),
+    Route("GET", "/forecast", Role.READER, forecast.forecast, Forecast, _SCHEDULE),
+    Route("GET", "/attention", Role.READER, attention.attention, Attention, _SCHEDULE),
     Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
     Route("GET", "/stats", Role.READER, figures.stats, Stats, _SCHEDULE),
     Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),

@@ -58,6 +58,32 @@ class DefinitionRow(NamedTuple):
     calendars: str
 
 
+class KindRow(NamedTuple):
+    """A spec that fires soon: how many schedules have it, one of them, and when its next tick is."""
+
+    spec: str
+    calendars: str
+    example: str
+    schedules: int
+    next_nominal_s: int
+    next_fire_ms: int
+
+
+class TroubleRow(NamedTuple):
+    """A schedule with which something may be wrong, and what is known of that."""
+
+    schedule_id: str
+    degraded: int
+    paused_by: str | None
+    paused_ms: int | None
+    pause_until_ms: int | None
+    failures: int
+    waiting: int
+    in_flight: int
+    last_start_ms: int | None
+    last_end_ms: int | None
+
+
 class CalendarRow(NamedTuple):
     """One version of a named calendar."""
 

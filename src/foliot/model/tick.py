@@ -21,3 +21,18 @@ class Tick:
     moved: str
     reason: str
     fire_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ClockChange:
+    """A moment at which the clocks of a zone are changed, and what becomes of the ticks around it.
+
+    ``before`` and ``after`` are what the clocks show at that moment, by the old offset and by the new one.  ``ticks``
+    are those in the hours that the change disturbs, ``text`` says in words what happens to them.
+    """
+
+    at: datetime
+    before: datetime
+    after: datetime
+    ticks: tuple[Tick, ...]
+    text: str

@@ -8,11 +8,12 @@ from typing import Any
 
 from foliot.errors import InvalidField, LimitExceeded, shown
 from foliot.model.finding import Finding
-from foliot.model.tick import Tick
+from foliot.model.tick import ClockChange, Tick
 from foliot.operations.drafting import check_name, spec_of
 from foliot.operations.editing import calendar_of, newest_calendar
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
+from foliot.spec.changes import clock_changes
 from foliot.spec.compiled import compile_spec, zone_of
 from foliot.spec.explain import explain
 from foliot.spec.lint import lint
@@ -20,16 +21,18 @@ from foliot.spec.occurrence import occurrences
 
 MAX_PREVIEW = 1_000
 """The most ticks that one preview returns."""
+CHANGES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A spec in plain English, its coming ticks, and the linter's findings."""
+    """A spec in plain English, its coming ticks, the linter's findings, and the next two changes of its clocks."""
 
     explanation: str
     timezone: str
     ticks: tuple[Tick, ...]
     findings: tuple[Finding, ...]
+    clock_changes: tuple[ClockChange, ...]
 
 
 def preview_for(
@@ -53,4 +56,5 @@ def preview_for(
         timezone=zone_of(spec).name,
         ticks=tuple(islice(occurrences(spec, ticks, since, name), count)),
         findings=tuple(lint(spec, now=since, schedule_id=name, calendars=calendars)),
+        clock_changes=tuple(islice(clock_changes(spec, ticks, since, name), CHANGES)),
     )

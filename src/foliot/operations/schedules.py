@@ -203,14 +203,24 @@ def delete(
 
 
 def history(
-    session: Session, schedule_id: str | None = None, *, limit: int = DEFAULT_PAGE, before: str | None = None
+    session: Session,
+    schedule_id: str | None = None,
+    *,
+    everything: bool = False,
+    limit: int = DEFAULT_PAGE,
+    before: str | None = None,
 ) -> Page[Change]:
-    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule."""
+    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule.
+
+    With ``everything``, and without an id, who changed anything at all.
+    """
+    check_flag("everything", everything)
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, session.settings)
     limit = page_limit(session, limit)
     start = page_number("before", before, 1 << 60)
-    rows = session.transaction.audit_page(session.namespace, schedule_id or NO_SCHEDULE, start, limit + 1)
+    wanted = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
+    rows = session.transaction.audit_page(session.namespace, wanted, start, limit + 1)
     if not rows and before is None and schedule_id is not None:
         find(session, schedule_id)
     more = str(rows[limit - 1].audit_number) if len(rows) > limit else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from foliot.model.dial import Dial, DialRow, Span, StepRow, TallyRow
-from foliot.model.rows import DueNow, HeldRun
+from foliot.model.rows import DueNow, HeldRun, KindRow
 from foliot.model.run import FinishRow, RunChange, RunId, RunRow, StartRow
 from foliot.store.sending import Sending
 
@@ -30,6 +30,18 @@ class LedgerStatements(Sending):
         """Return the schedules of a namespace that are looked at until a moment, the first one first, and when."""
         params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
         return [(row[0], row[1]) for row in self.rows("coming_in_namespace", params)]
+
+    def next_fires(
+        self, namespace: str, since_ms: int, until_ms: int, length_ms: int, most: int
+    ) -> list[tuple[int, int]]:
+        """Return how many schedules fire next in which stretch of time; what is overdue is in the first."""
+        params = {"namespace": namespace, "since_ms": since_ms, "until_ms": until_ms, "length_ms": length_ms}
+        return [(int(row[0]), int(row[1])) for row in self.rows("next_fires", {**params, "most": most})]
+
+    def kinds_of_fires(self, namespace: str, until_ms: int, most: int, limit: int) -> list[KindRow]:
+        """Return the specs of schedules that fire next, the most frequent first; those of fixed delays are none."""
+        params = {"namespace": namespace, "until_ms": until_ms, "most": most, "limit": limit}
+        return [KindRow._make(row) for row in self.rows("kinds_of_fires", params)]
 
     def lock_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
         """Lock dials by key, in the order of their keys, waiting for whoever holds them."""
@@ -289,6 +301,11 @@ class LedgerStatements(Sending):
         """Return when ticks of a namespace were dropped together, and how many, the newest first."""
         params = {"namespace": namespace, "since_ms": since_ms, "limit": limit}
         return [(row[0], row[1]) for row in self.rows("latest_spans", params)]
+
+    def missed_lately(self, namespace: str, since_ms: int, limit: int) -> list[tuple[str, int, int]]:
+        """Return which schedules have missed ticks, how many, and when that was decided last."""
+        rows = self.rows("missed_lately", {"namespace": namespace, "since_ms": since_ms, "limit": limit})
+        return [(row[0], int(row[1]), row[2]) for row in rows]
 
     def last_run_number(self) -> int:
         """Return the number of the newest run."""

@@ -21,6 +21,7 @@ from foliot.model.rows import (
     RequestRow,
     ScheduleFilter,
     ScheduleRow,
+    TroubleRow,
     VersionRow,
     WorkflowRow,
 )
@@ -64,6 +65,11 @@ class Statements(LedgerStatements, OutboxStatements):
         """Return how many schedules of a namespace are in each state, degraded, and how many of their runs are open."""
         rows = self.rows("tally_schedules", {"namespace": namespace, "most": most})
         return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0), int(row[4] or 0)) for row in rows]
+
+    def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
+        """Return the schedules that fail, wait, run or rest for longer than they should."""
+        params = {"namespace": namespace, **edges, "most": most, "limit": limit}
+        return [TroubleRow._make(row) for row in self.rows("troubled", params)]
 
     def lock_name(self, kind: str, namespace: str, name: str) -> None:
         """Let nobody else write something of this name before this transaction is over, whether or not it is there."""
@@ -265,10 +271,12 @@ class Statements(LedgerStatements, OutboxStatements):
         """Add an audit row; its number is given by the store."""
         self.rows("insert_audit", row._asdict())
 
-    def audit_page(self, namespace: str, schedule_id: str, before_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of a schedule, the newest first."""
-        params = {"namespace": namespace, "schedule_id": schedule_id, "before_number": before_number, "limit": limit}
-        return [AuditRow._make(row) for row in self.rows("audit_page", params)]
+    def audit_page(self, namespace: str, schedule_id: str | None, before_number: int, limit: int) -> list[AuditRow]:
+        """Return audit rows of a schedule, or of a namespace, the newest first."""
+        params = {"namespace": namespace, "before_number": before_number, "limit": limit}
+        if schedule_id is None:
+            return [AuditRow._make(row) for row in self.rows("audit_of_all", params)]
+        return [AuditRow._make(row) for row in self.rows("audit_page", {**params, "schedule_id": schedule_id})]
 
     def audit_since(self, after_number: int, limit: int) -> list[AuditRow]:
         """Return audit rows of all namespaces after a number, the oldest first."""

@@ -17,7 +17,7 @@ from foliot.cli.main import exit_code, main
 from foliot.client.raising import error_of
 from foliot.methods import SyncMethods
 from foliot.wire import decode
-from tests.conformance.api.stories import line
+from tests.conformance.api.stories import PAGE_LINES, line
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview")
@@ -109,8 +109,9 @@ UNSAYABLE = (
     line("pause_matching"),
     line("glances", ["s1", "nobody", "s0"]),
     line("glances", [""]),
+    *PAGE_LINES,
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; glances are for the page."""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; some are for the page only."""
 
 
 class Left(NamedTuple):

@@ -20,6 +20,18 @@ def line(name: str, *args: Any, **given: Any) -> Line:
     return name, args, given
 
 
+PAGE_LINES = [
+    line("effect", "s1", cron="30 9 * * MON-FRI", timezone="Europe/Berlin", function="tasks:report", count=6),
+    line("effect", "s1", cron="30 9 * * *"),
+    line("effect", "nobody", **DAILY),
+    line("forecast", seconds=86_400, stretches=24),
+    line("forecast", seconds=10, stretches=11),
+    line("attention"),
+    line("history", everything=True),
+    line("attention", limit=0),
+]
+"""What only the page asks for."""
+
 STORIES: dict[str, list[Line]] = {
     "a schedule's life": [
         line("create", "report", **DAILY, labels={"team": "a"}, catchup_window="1h", payload={"n": [1, None]}),
@@ -107,6 +119,7 @@ STORIES: dict[str, list[Line]] = {
         line("coming", schedule_id="nobody"),
         line("glances", ["s1", "nobody", "s0"]),
         line("glances", [""]),
+        *PAGE_LINES,
     ],
     "an adaptive schedule": [
         line("create", "poll", intervals="60s", function="tasks:a", adaptive=True, max_interval_ms=600_000),

@@ -10,8 +10,6 @@ import pytest
 from foliot.api.rest import gate
 from foliot.api.rest.cookies import LASTS_S
 from foliot.configuration import load
-from foliot.errors import InvalidField
-from foliot.securing import cookies_of
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
 from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
@@ -190,20 +188,19 @@ def test_behind_a_proxy_the_public_address_is_ours() -> None:
         world.close()
 
 
-def test_instances_that_share_a_secret_share_sessions(world: World, tmp_path: Path) -> None:
-    shared = tmp_path / "session"
-    shared.write_text("0123456789abcdef" * 4 + "\n")
-    told = [load({}, {"auth": "required", "session_key": str(shared)})] * 2 + [load({}, {"auth": "required"})]
-    served = [Served(world.desk, each) for each in told]
-    first, second, alone = (Http(each.url) for each in served)
+def test_instances_on_one_store_share_sessions_and_others_do_not(world: World) -> None:
+    told, store = load({}, {"auth": "required"}), SqliteStore(clock=world.clock)
+    served = [Served(world.desk, told), Served(world.desk, told), Served(desk_of(store), told)]
+    first, second, elsewhere = (Http(each.url) for each in served)
     try:
         cookie = cookie_of(first("POST", SESSION, {"credential": world.key("reader").secret}))
-        statuses = [each("GET", "/api/v1/schedules", Cookie=cookie).status for each in (first, second, alone)]
+        statuses = [each("GET", "/api/v1/schedules", Cookie=cookie).status for each in (first, second, elsewhere)]
         assert statuses == [200, 200, 401]
     finally:
-        for http, each in zip((first, second, alone), served, strict=True):
+        for http, each in zip((first, second, elsewhere), served, strict=True):
             http.close()
             each.close()
+        store.close()
 
 
 def test_a_token_signs_in_as_well_and_one_that_is_too_long_for_a_cookie_does_not(
@@ -216,11 +213,3 @@ def test_a_token_signs_in_as_well_and_one_that_is_too_long_for_a_cookie_does_not
         assert world.http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 200
         long = world.http("POST", SESSION, {"credential": HMAC.token(padding="x" * 3_500)})
         assert (long.status, long.said["field"]) == (400, "credential")
-
-
-def test_a_secret_that_is_none_is_refused(tmp_path: Path) -> None:
-    short = tmp_path / "short"
-    short.write_text("secret")
-    for path, problem in ((short, "fewer than 32"), (tmp_path / "nowhere", "cannot read")):
-        with pytest.raises(InvalidField, match=problem):
-            cookies_of(load({}, {"auth": "required", "session_key": str(path)}))

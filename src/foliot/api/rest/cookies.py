@@ -1,11 +1,12 @@
 """The cookie of whoever has signed in to the page: a key or a token, sealed, so that nobody but the service reads it.
 
 It is shown to no script, sent to no other site, and worth what the key or token in it is worth: one that is revoked
-or has expired lets nobody in.
+or has expired lets nobody in.  What seals it is in the store: every instance opens the cookies of the others.
 """
 
 from __future__ import annotations
 
+import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -15,6 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from foliot.errors import InvalidField
+from foliot.operations.desk import Desk
+from foliot.operations.visits import session_secret
 
 NAME = "foliot_session"
 LASTS_S = 12 * 3_600
@@ -25,29 +28,37 @@ LONGEST = 4_000
 class Cookies:
     """Seals what somebody signs in with, and opens it again."""
 
-    def __init__(self, now: Callable[[], float], secret: bytes = b"", *, over_tls: bool = False) -> None:
-        """Take the time, and what all instances of a service know; without it, only this process opens its cookies."""
-        self._fernet = Fernet(urlsafe_b64encode(sha256(secret).digest()) if secret else Fernet.generate_key())
+    def __init__(self, desk: Desk, now: Callable[[], float], *, over_tls: bool = False) -> None:
+        """Take where the secret is kept, the time, and whether browsers come over TLS whatever it looks like here."""
+        self._desk = desk
         self._now = now
         self._over_tls = over_tls
+        self._seal: Fernet | None = None
 
-    def opened(self, request: Request) -> str | None:
+    async def opened(self, request: Request) -> str | None:
         """Return what somebody has signed in with; of a cookie that is too old or not ours, nothing."""
         sealed = request.cookies.get(NAME)
         if sealed is None:
             return None
         try:
-            return self._fernet.decrypt_at_time(sealed, LASTS_S, int(self._now())).decode()
+            return (await self._sealing()).decrypt_at_time(sealed, LASTS_S, int(self._now())).decode()
         except (InvalidToken, ValueError):
             return ""
 
-    def give(self, request: Request, response: Response, credential: str) -> None:
+    async def give(self, request: Request, response: Response, credential: str) -> None:
         """Let an answer carry the cookie."""
-        sealed = self._fernet.encrypt_at_time(credential.encode(), int(self._now())).decode()
+        sealed = (await self._sealing()).encrypt_at_time(credential.encode(), int(self._now())).decode()
         if len(sealed) > LONGEST:
             raise InvalidField("credential", "it is too long to be kept in a cookie; sign in with an API key")
         secure = self._over_tls or request.url.scheme == "https"
         response.set_cookie(NAME, sealed, max_age=LASTS_S, secure=secure, httponly=True, samesite="strict")
+
+    async def _sealing(self) -> Fernet:
+        if self._seal is None:
+            asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True)
+            secret = await asyncio.wrap_future(asked)
+            self._seal = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
+        return self._seal
 
     @staticmethod
     def take(response: Response) -> None:

@@ -47,7 +47,7 @@ class CredentialGate:
         shown = request.headers.getlist("authorization")
         if len(shown) > 1:
             raise Unauthenticated("there is more than one Authorization")
-        if not shown and self._cookies is not None and (signed_in := self._cookies.opened(request)) is not None:
+        if not shown and self._cookies is not None and (signed_in := await self._cookies.opened(request)) is not None:
             return await self.believed(signed_in)
         peer = request.scope.get(PEER)
         if not shown and self._certificates is not None and peer is not None:

@@ -48,6 +48,7 @@ BODIES: dict[str, Any] = {
     "start_run": {"version": 1, "user_id": "u-17", "idempotency_key": "order-4711"},
     "report": {"token": "1-1800000000-0.1.0f3a", "event": "succeeded", "result": {"rows": 12}},
     "preview": {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "count": 3},
+    "effect": {"cron": "30 9 * * *", "function": "tasks:report", "count": 4},
     "glances": {"schedule_ids": ["report"]},
     "pause_matching": {"label": "team=billing", "dry_run": True},
     "resume_matching": {"state": "paused", "dry_run": True},

@@ -23,7 +23,7 @@ async def show_visit(service: Service, request: Request, _caller: Caller, _names
         caller = await service.gate.caller(request)
     except Unauthenticated:
         caller = NOBODY
-    by_cookie = service.cookies is not None and service.cookies.opened(request) is not None
+    by_cookie = service.cookies is not None and await service.cookies.opened(request) is not None
     return JSONResponse(encode(_visit(service, caller, signed_in=by_cookie and caller is not NOBODY)))
 
 
@@ -34,7 +34,7 @@ async def begin_visit(service: Service, request: Request, _caller: Caller, _name
         return await show_visit(service, request, _caller, _namespace)
     caller = await service.gate.believed(credential)
     response = JSONResponse(encode(_visit(service, caller, signed_in=True)))
-    service.cookies.give(request, response, credential)
+    await service.cookies.give(request, response, credential)
     return response
 
 

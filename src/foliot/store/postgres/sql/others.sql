@@ -127,6 +127,13 @@ FROM audit
 WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s AND audit_number < %(before_number)s
 ORDER BY audit_number DESC LIMIT %(limit)s;
 
+-- name: audit_of_all
+-- Index audit_of_namespace.
+SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+FROM audit
+WHERE namespace = %(namespace)s AND audit_number < %(before_number)s
+ORDER BY audit_number DESC LIMIT %(limit)s;
+
 -- name: audit_since
 -- The primary key.
 SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after

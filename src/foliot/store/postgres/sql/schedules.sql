@@ -50,6 +50,19 @@ SELECT state, count(*), sum(degraded), sum(in_flight), sum(waiting) FROM (
 ) AS found
 GROUP BY state;
 
+-- name: troubled
+-- The unique index on (namespace, schedule_id), no further than the bound.
+SELECT schedule_id, degraded, paused_by, paused_ms, pause_until_ms, failures, waiting, in_flight, last_start_ms, last_end_ms
+FROM (
+    SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
+        s.state, d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
+    FROM schedules s JOIN dials d USING (schedule_key) WHERE s.namespace = %(namespace)s LIMIT %(most)s
+) found
+WHERE state <> 'closed' AND (failures > 0 OR degraded = 1 OR waiting >= %(growing)s
+    OR (in_flight > 0 AND last_start_ms < %(stuck_ms)s)
+    OR (state = 'paused' AND paused_ms < %(forgotten_ms)s AND pause_until_ms IS NULL))
+ORDER BY failures DESC, degraded DESC, schedule_id LIMIT %(limit)s;
+
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < %(before_s)s

@@ -208,6 +208,7 @@ CREATE TABLE audit (
     after          TEXT
 ) STRICT;
 CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
+CREATE INDEX audit_of_namespace ON audit (namespace, audit_number);
 
 -- Answers by request id: the same request is answered the same, once.
 CREATE TABLE requests (

@@ -113,6 +113,13 @@ FROM audit
 WHERE namespace = :namespace AND schedule_id = :schedule_id AND audit_number < :before_number
 ORDER BY audit_number DESC LIMIT :limit;
 
+-- name: audit_of_all
+-- Index audit_of_namespace.
+SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+FROM audit
+WHERE namespace = :namespace AND audit_number < :before_number
+ORDER BY audit_number DESC LIMIT :limit;
+
 -- name: audit_since
 -- The primary key.
 SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after

@@ -319,6 +319,13 @@ SELECT t.decided_ms, t.ticks FROM tick_spans t JOIN schedules s USING (schedule_
 WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace
 ORDER BY t.decided_ms DESC LIMIT :limit;
 
+-- name: missed_lately
+-- Index tick_spans_age.
+SELECT s.schedule_id, sum(t.ticks), max(t.decided_ms) FROM tick_spans t JOIN schedules s USING (schedule_key)
+WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace AND s.state <> 'closed'
+  AND t.reason IN ('missed', 'outside_window')
+GROUP BY s.schedule_id ORDER BY sum(t.ticks) DESC, s.schedule_id LIMIT :limit;
+
 -- name: last_run_number
 -- The primary key.
 SELECT coalesce(max(run_number), 0) FROM schedule_runs;

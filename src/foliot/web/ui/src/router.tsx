@@ -4,7 +4,6 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
 
@@ -38,12 +37,10 @@ export interface ListSearch {
   user_id?: string
 }
 
-const home = createRoute({
+const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/schedules' })
-  },
+  component: lazyRouteComponent(() => import('./views/overview/Overview'), 'Overview'),
 })
 
 const schedules = createRoute({
@@ -130,12 +127,88 @@ const run = createRoute({
   component: lazyRouteComponent(() => import('./views/run/Run'), 'Run'),
 })
 
+const creating = createRoute({
+  getParentRoute: () => root,
+  path: '/new',
+  validateSearch: (search: Record<string, unknown>): { from?: string } => ({ from: text(search.from) }),
+  component: lazyRouteComponent(() => import('./views/editor/Create'), 'Create'),
+})
+
+const editing = createRoute({
+  getParentRoute: () => root,
+  path: '/schedules/$id/edit',
+  validateSearch: (search: Record<string, unknown>): { jitter_ms?: number } => {
+    const jitter = Number(search.jitter_ms)
+    return { jitter_ms: Number.isSafeInteger(jitter) && jitter > 0 ? jitter : undefined }
+  },
+  component: lazyRouteComponent(() => import('./views/editor/Edit'), 'Edit'),
+})
+
+const workflows = createRoute({
+  getParentRoute: () => root,
+  path: '/workflows',
+  component: lazyRouteComponent(() => import('./views/workflows/Workflows'), 'Workflows'),
+})
+
+const workflow = createRoute({
+  getParentRoute: () => root,
+  path: '/workflows/$workflowId',
+  component: lazyRouteComponent(() => import('./views/workflows/Workflow'), 'Workflow'),
+})
+
+const calendars = createRoute({
+  getParentRoute: () => root,
+  path: '/calendars',
+  validateSearch: (search: Record<string, unknown>): { calendar?: string } => ({ calendar: text(search.calendar) }),
+  component: lazyRouteComponent(() => import('./views/calendars/Calendars'), 'Calendars'),
+})
+
+const targets = createRoute({
+  getParentRoute: () => root,
+  path: '/queues',
+  component: lazyRouteComponent(() => import('./views/targets/Targets'), 'Targets'),
+})
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./views/keys/Keys'), 'Keys'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('./views/audit/Audit'), 'Audit'),
+})
+
+const instances = createRoute({
+  getParentRoute: () => root,
+  path: '/instances',
+  component: lazyRouteComponent(() => import('./views/instances/Instances'), 'Instances'),
+})
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./views/settings/Settings'), 'Settings'),
+})
+
 const tree = root.addChildren([
-  home,
+  overview,
   schedules,
   schedule.addChildren([ticks, scheduleRuns, timeline, versions, backfills, adaptive, history, raw]),
+  editing,
+  creating,
   runs,
   run,
+  workflows,
+  workflow,
+  calendars,
+  targets,
+  keys,
+  audit,
+  instances,
+  settings,
 ])
 
 export function makeRouter(queries: QueryClient) {

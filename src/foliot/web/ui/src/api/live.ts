@@ -6,7 +6,7 @@ export type LiveState = 'connecting' | 'live' | 'away'
 const FLUSH_MS = 700
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
-const LISTS = new Set(['schedules', 'glances', 'recent-runs', 'stats', 'coming', 'attention', 'instances', 'queues'])
+const LISTS = new Set(['audit', 'schedules', 'glances', 'recent-runs', 'stats', 'coming', 'attention', 'instances', 'queues'])
 
 const OTHERS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
 

@@ -106,3 +106,108 @@ export const comingQuery = (id: string, seconds: number, limit: number) =>
     queryFn: () =>
       answer(api.GET('/api/v1/coming', { params: { query: { schedule_id: id, seconds, limit } } })),
   })
+
+export const statsQuery = (seconds: number, stretches: number) =>
+  queryOptions({
+    queryKey: key('stats', seconds, stretches),
+    queryFn: () => answer(api.GET('/api/v1/stats', { params: { query: { seconds, stretches } } })),
+    staleTime: 10_000,
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+  })
+
+export const forecastQuery = (seconds: number, stretches: number) =>
+  queryOptions({
+    queryKey: key('forecast', seconds, stretches),
+    queryFn: () => answer(api.GET('/api/v1/forecast', { params: { query: { seconds, stretches } } })),
+    staleTime: 60_000,
+    refetchInterval: 60_000,
+    placeholderData: keepPreviousData,
+  })
+
+export const allComingQuery = (seconds: number, limit: number) =>
+  queryOptions({
+    queryKey: key('coming', seconds, limit),
+    queryFn: () => answer(api.GET('/api/v1/coming', { params: { query: { seconds, limit } } })),
+    staleTime: 10_000,
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+  })
+
+export const attentionQuery = () =>
+  queryOptions({
+    queryKey: key('attention'),
+    queryFn: () => answer(api.GET('/api/v1/attention', { params: { query: { limit: 50 } } })),
+    staleTime: 10_000,
+    refetchInterval: 30_000,
+  })
+
+export const instancesQuery = () =>
+  queryOptions({
+    queryKey: key('instances'),
+    queryFn: () => answer(api.GET('/api/v1/instances')),
+    staleTime: 10_000,
+    refetchInterval: 15_000,
+  })
+
+export const queuesQuery = () =>
+  queryOptions({
+    queryKey: key('queues'),
+    queryFn: () => answer(api.GET('/api/v1/queues')),
+    refetchInterval: 15_000,
+  })
+
+export const scheduleQuery = (id: string) =>
+  queryOptions({
+    queryKey: key('definition', id),
+    queryFn: () => answer(api.GET('/api/v1/schedules/{schedule_id}', { params: { path: { schedule_id: id } } })),
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+  })
+
+export const workflowsQuery = () =>
+  infiniteQueryOptions({
+    queryKey: key('workflows'),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/workflows', { params: { query: { limit: 100, after: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_page ?? undefined,
+  })
+
+export const workflowQuery = (id: string, version?: number) =>
+  queryOptions({
+    queryKey: key('workflows', id, version),
+    queryFn: () =>
+      answer(api.GET('/api/v1/workflows/{workflow_id}', { params: { path: { workflow_id: id }, query: { version } } })),
+    placeholderData: keepPreviousData,
+  })
+
+export const calendarsQuery = () =>
+  infiniteQueryOptions({
+    queryKey: key('calendars'),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/calendars', { params: { query: { limit: 100, after: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_page ?? undefined,
+  })
+
+export const keysQuery = () =>
+  infiniteQueryOptions({
+    queryKey: key('keys'),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/keys', { params: { query: { limit: 100, after: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_page ?? undefined,
+  })
+
+export const auditQuery = () =>
+  infiniteQueryOptions({
+    queryKey: key('audit'),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: 50, before: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_page ?? undefined,
+  })
+
+export const configQuery = () =>
+  queryOptions({
+    queryKey: key('config'),
+    queryFn: () => answer(api.GET('/api/v1/config')),
+    staleTime: 300_000,
+  })

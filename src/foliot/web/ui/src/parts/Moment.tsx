@@ -1,7 +1,6 @@
-import { Tooltip } from '@mantine/core'
-
-import { useNow } from './clock'
+import { now, useNow } from './clock'
 import { instantText, nearText, relativeText, type Precision } from './format'
+import { Hover } from './Hover'
 import { MY_ZONE, useZoneChoice, zoneFor } from './zones'
 
 interface Props {
@@ -16,32 +15,33 @@ interface Props {
 /** An instant, in whichever zone the person wants; the others are a hover away. */
 export function Moment({ at, zone, precision = 'second', near = false }: Props) {
   const choice = useZoneChoice()
-  const now = useNow()
   if (!at) return <span className="dim">–</span>
   const shown = zoneFor(choice, zone)
-  const others = [...new Set([MY_ZONE, zone ?? 'UTC', 'UTC'])]
   return (
-    <Tooltip
-      label={
-        <>
-          {others.map((each) => (
-            <div key={each} className="nowrap">
-              {instantText(at, zoneFor('schedule', each), precision)} {each}
-            </div>
-          ))}
-          <div>{relativeText(at, now)}</div>
-        </>
-      }
-    >
+    <Hover label={() => <Others at={at} zone={zone} precision={precision} />}>
       <time dateTime={at} className="nowrap">
-        {near ? nearText(at, shown, now) : instantText(at, shown, precision)}
+        {near ? nearText(at, shown, now()) : instantText(at, shown, precision)}
       </time>
-    </Tooltip>
+    </Hover>
+  )
+}
+
+function Others({ at, zone, precision }: { at: string; zone?: string | null; precision: Precision }) {
+  const current = useNow()
+  return (
+    <>
+      {[...new Set([MY_ZONE, zone ?? 'UTC', 'UTC'])].map((each) => (
+        <div key={each} className="nowrap">
+          {instantText(at, zoneFor('schedule', each), precision)} {each}
+        </div>
+      ))}
+      <div>{relativeText(at, current)}</div>
+    </>
   )
 }
 
 /** How long it is until an instant, or since it. */
 export function Relative({ at }: { at: string | null | undefined }) {
-  const now = useNow()
-  return at ? <span className="nowrap">{relativeText(at, now)}</span> : null
+  const current = useNow()
+  return at ? <span className="nowrap">{relativeText(at, current)}</span> : null
 }

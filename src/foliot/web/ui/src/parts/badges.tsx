@@ -1,61 +1,67 @@
-import { Badge, Tooltip } from '@mantine/core'
+import { Badge } from '@mantine/core'
 
 import type { Schedule } from '../api/types'
-import { useNow } from './clock'
+import { now } from './clock'
 import { instantText, relativeText } from './format'
+import { Hover } from './Hover'
+import { Relative } from './Moment'
 import { useZoneChoice, zoneFor } from './zones'
 
 /** What is special about a schedule, each with its reason a hover away. */
 export function Badges({ schedule, zone, targetPaused }: { schedule: Schedule; zone: string; targetPaused?: boolean }) {
-  const now = useNow()
-  const shown = zoneFor(useZoneChoice(), zone)
   const { state, definition } = schedule
   return (
     <>
-      {state === 'paused' && (
-        <Tooltip
-          label={
-            <>
-              Paused by {schedule.paused_by ?? 'somebody'}
-              {schedule.paused_at && `, ${relativeText(schedule.paused_at, now)}`}
-              {schedule.paused_until ? `, until ${instantText(schedule.paused_until, shown, 'minute')}` : ', until somebody resumes it'}
-              {schedule.pause_note && <div>“{schedule.pause_note}”</div>}
-            </>
-          }
-        >
-          <Badge color="yellow">
-            paused by {schedule.paused_by ?? 'somebody'}
-            {schedule.paused_until && ` · ${relativeText(schedule.paused_until, now)}`}
-          </Badge>
-        </Tooltip>
-      )}
+      {state === 'paused' && <Paused schedule={schedule} zone={zone} />}
       {state === 'exhausted' && (
-        <Tooltip label="It has no more ticks to come">
+        <Hover label={() => 'It has no more ticks to come'}>
           <Badge color="gray">exhausted</Badge>
-        </Tooltip>
+        </Hover>
       )}
       {state === 'closed' && <Badge color="gray">deleted</Badge>}
       {state === 'damaged' && <Badge color="red">damaged</Badge>}
       {schedule.degraded && (
-        <Tooltip label={schedule.degraded}>
+        <Hover label={() => schedule.degraded}>
           <Badge color="red">degraded</Badge>
-        </Tooltip>
+        </Hover>
       )}
       {targetPaused && (
-        <Tooltip label="Its workflow or queue is paused: ticks are recorded, and wait">
+        <Hover label={() => 'Its workflow or queue is paused: ticks are recorded, and wait'}>
           <Badge color="orange">target paused</Badge>
-        </Tooltip>
+        </Hover>
       )}
       {definition.shadow && (
-        <Tooltip label="It records what it would start, and starts nothing">
+        <Hover label={() => 'It records what it would start, and starts nothing'}>
           <Badge color="grape">shadow</Badge>
-        </Tooltip>
+        </Hover>
       )}
-      {schedule.consecutive_failures > 0 && (
-        <Badge color="red">
-          {schedule.consecutive_failures} failed in a row
-        </Badge>
-      )}
+      {schedule.consecutive_failures > 0 && <Badge color="red">{schedule.consecutive_failures} failed in a row</Badge>}
     </>
+  )
+}
+
+function Paused({ schedule, zone }: { schedule: Schedule; zone: string }) {
+  const shown = zoneFor(useZoneChoice(), zone)
+  const by = schedule.paused_by ?? 'somebody'
+  const label = () => (
+    <>
+      Paused by {by}
+      {schedule.paused_at && `, ${relativeText(schedule.paused_at, now())}`}
+      {schedule.paused_until ? `, until ${instantText(schedule.paused_until, shown, 'minute')}` : ', until somebody resumes it'}
+      {schedule.pause_note && <div>“{schedule.pause_note}”</div>}
+    </>
+  )
+  return (
+    <Hover label={label}>
+      <Badge color="yellow">
+        paused by {by}
+        {schedule.paused_until && (
+          <>
+            {' · ends '}
+            <Relative at={schedule.paused_until} />
+          </>
+        )}
+      </Badge>
+    </Hover>
   )
 }

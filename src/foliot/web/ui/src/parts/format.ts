@@ -51,6 +51,7 @@ export function nearText(at: string | number, zone: string, now: number): string
 }
 
 const STEPS: [number, string][] = [
+  [31_557_600_000, 'y'],
   [86_400_000, 'd'],
   [3_600_000, 'h'],
   [60_000, 'm'],

@@ -1,4 +1,3 @@
-import { Tooltip } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 
 import type { Glance } from '../api/types'
@@ -96,11 +95,9 @@ export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: 
         const why = reasonText(each.reason)
         return (
           <li key={each.run_id}>
-            <Tooltip label={why ? `${name}: ${why}` : name}>
-              <Link to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name}>
-                <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
-              </Link>
-            </Tooltip>
+            <Link to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name} title={why ? `${name}: ${why}` : name}>
+              <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
+            </Link>
           </li>
         )
       })}

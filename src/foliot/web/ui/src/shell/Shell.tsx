@@ -47,7 +47,7 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
           size="sm"
           aria-label="Navigation"
         />
-        <Link to="/schedules" className={classes.brand}>
+        <Link to="/" className={classes.brand}>
           <Mark /> <span>Foliot</span>
         </Link>
         <NamespaceSwitch visit={visit} namespace={namespace} />
@@ -82,7 +82,7 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
 
 function Places({ visit, namespace, onGo }: { visit: Visit; namespace: string; onGo?: () => void }) {
   return PLACES.filter((place) => may(visit, place.role, namespace)).map((place) => (
-    <Link key={place.to} to={place.to} className={classes.place} activeProps={{ className: classes.here }} onClick={onGo}>
+    <Link key={place.to} to={place.to} className={classes.place} activeOptions={{ exact: place.to === '/' }} activeProps={{ className: classes.here }} onClick={onGo}>
       <Icon name={place.icon} /> {place.name}
     </Link>
   ))

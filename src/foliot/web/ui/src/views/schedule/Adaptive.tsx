@@ -1,4 +1,4 @@
-import { Alert, Button, Group, NumberInput, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Group, Text, TextInput, Title } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -122,8 +122,8 @@ function useAdaptiveActions(id: string) {
 
 function Suggest({ id }: { id: string }) {
   const { hint } = useAdaptiveActions(id)
-  const [every, setEvery] = useState<number | string>(120)
-  const [hours, setHours] = useState<number | string>(1)
+  const [every, setEvery] = useState('120')
+  const [hours, setHours] = useState('1')
   const [reason, setReason] = useState('')
   const usable = Number(every) > 0 && Number(hours) > 0
   return (
@@ -134,8 +134,8 @@ function Suggest({ id }: { id: string }) {
         hint.mutate({ interval_ms: Number(every) * 1_000, ttl_ms: Number(hours) * 3_600_000, reason: reason || undefined })
       }}
     >
-      <NumberInput label="Run every, in seconds" min={1} value={every} onChange={setEvery} w={160} />
-      <NumberInput label="For so many hours" min={0.1} step={1} value={hours} onChange={setHours} w={140} />
+      <TextInput type="number" label="Run every, in seconds" min={1} value={every} onChange={(event) => setEvery(event.currentTarget.value)} w={160} />
+      <TextInput type="number" label="For so many hours" min={0.1} step="any" value={hours} onChange={(event) => setHours(event.currentTarget.value)} w={140} />
       <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
       <Button type="submit" loading={hint.isPending} disabled={!usable}>
         Suggest

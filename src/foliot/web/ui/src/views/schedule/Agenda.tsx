@@ -19,11 +19,11 @@ interface Props {
 /** The ticks of one day, each with its time, what became of it, and why. */
 export function Agenda({ day, marks, shown, now, today }: Props) {
   const list = useRef<HTMLOListElement>(null)
+  const next = marks.findIndex((mark) => mark.at > now)
   useEffect(() => {
     const next = list.current?.querySelector<HTMLElement>('[data-next]')
     if (next && list.current) list.current.scrollTop = next.offsetTop - list.current.offsetTop - 120
-  }, [day, marks.length > 0])
-  const next = marks.findIndex((mark) => mark.at > now)
+  }, [day, next >= 0])
   const from = today && next > MOST / 2 ? next - MOST / 2 : 0
   const some = marks.slice(from, from + MOST)
   return (

@@ -27,7 +27,7 @@ interface Props {
 /** Which colour means what. */
 export function Legend() {
   return (
-    <div className={classes.legend} aria-label="Colours">
+    <div className={classes.legend} role="group" aria-label="Colours">
       {ORDER.map((kind) => (
         <span key={kind}>
           <i data-kind={kind} /> {WORDS[kind]}

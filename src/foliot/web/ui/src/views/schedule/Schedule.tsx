@@ -143,6 +143,7 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
   const { pause, resume, trigger, skip } = useScheduleActions(schedule.schedule_id)
   const [asking, setAsking] = useState<'pause' | 'resume' | null>(null)
   const mayOperate = useMay('operator')
+  const mayEdit = useMay('editor')
   const close = () => setAsking(null)
   if (!mayOperate || schedule.state === 'closed' || schedule.state === 'damaged') return null
   return (
@@ -159,6 +160,15 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
       <Button variant="default" leftSection={<Icon name="trigger" />} loading={trigger.isPending} onClick={() => trigger.mutate()}>
         Trigger now
       </Button>
+      {mayEdit && (
+        <Button
+          renderRoot={(props) => <Link {...props} to="/schedules/$id/edit" params={{ id: schedule.schedule_id }} />}
+          variant="default"
+          leftSection={<Icon name="edit" />}
+        >
+          Edit
+        </Button>
+      )}
       <Menu position="bottom-end">
         <Menu.Target>
           <ActionIcon variant="default" size={30} aria-label="More actions">
@@ -169,6 +179,14 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
           <Menu.Item leftSection={<Icon name="skip" />} disabled={!schedule.next_run_at} onClick={() => skip.mutate()}>
             Skip the next tick
           </Menu.Item>
+          {mayEdit && (
+            <Menu.Item
+              renderRoot={(props) => <Link {...props} to="/new" search={{ from: schedule.schedule_id }} />}
+              leftSection={<Icon name="copy" />}
+            >
+              Duplicate
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
       {asking === 'pause' && (

@@ -1,37 +1,36 @@
-import { ActionIcon, Checkbox, Tooltip } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
 import type { Glance, Schedule } from '../../api/types'
 import { Badges } from '../../parts/badges'
-import { useNow } from '../../parts/clock'
-import { nearText, relativeText } from '../../parts/format'
+import { now } from '../../parts/clock'
+import { nearText } from '../../parts/format'
 import { Icon, type IconName } from '../../parts/Icon'
-import { Moment } from '../../parts/Moment'
+import { Moment, Relative } from '../../parts/Moment'
 import { Sparkline } from '../../parts/outcomes'
-import { PauseDialog } from '../../parts/PauseDialog'
-import { useScheduleActions } from '../../parts/actions'
 import { MY_ZONE, useZoneChoice, zoneFor } from '../../parts/zones'
+import type { Deed, Doing } from './deeds'
 import classes from './Table.module.css'
 
 interface Props {
   schedule: Schedule
   glance: Glance | undefined
   chosen: boolean
-  onToggle: () => void
+  onToggle: (id: string) => void
   mayOperate: boolean
   index: number
+  doing: Doing | undefined
+  onDo: (deed: Deed, id: string) => void
 }
 
-export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOperate, index }: Props) {
+export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOperate, index, doing, onDo }: Props) {
   const { schedule_id: id, definition } = schedule
   const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
   return (
     <div role="row" aria-rowindex={index + 1} className={`${classes.row} ${classes.body}`} data-operate={mayOperate} data-quiet={schedule.state !== 'active'}>
       {mayOperate && (
         <div role="cell">
-          <Checkbox size="xs" aria-label={`Choose ${id}`} checked={chosen} onChange={onToggle} />
+          <input type="checkbox" className={classes.check} aria-label={`Choose ${id}`} checked={chosen} onChange={() => onToggle(id)} />
         </div>
       )}
       <div role="cell">
@@ -56,7 +55,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
       </div>
       {mayOperate && (
         <div role="cell">
-          <Actions schedule={schedule} />
+          <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, id)} />
         </div>
       )}
     </div>
@@ -65,7 +64,6 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
 
 /** The next fire, in the zone that is wanted and in another one, and how long it is until then. */
 function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
-  const now = useNow()
   const choice = useZoneChoice()
   const at = schedule.next_fire_at ?? schedule.next_run_at
   if (!at) return <span className="dim">nothing to come</span>
@@ -76,50 +74,38 @@ function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
     <>
       <div>
         <Moment at={at} zone={zone} near />{' '}
-        <span className="dim nowrap">{paused ? 'if resumed' : relativeText(at, now)}</span>
+        <span className="dim nowrap">{paused ? 'if resumed' : <Relative at={at} />}</span>
       </div>
       {zoneFor('schedule', other) !== shown && (
         <div className={classes.second}>
-          {nearText(at, zoneFor('schedule', other), now)} {other}
+          {nearText(at, zoneFor('schedule', other), now())} {other}
         </div>
       )}
     </>
   )
 }
 
-function Actions({ schedule }: { schedule: Schedule }) {
+function Actions({ schedule, doing, onDo }: { schedule: Schedule; doing: Doing | undefined; onDo: (deed: Deed) => void }) {
   const { schedule_id: id, state } = schedule
-  const { pause, resume, trigger, skip } = useScheduleActions(id)
-  const [opened, dialog] = useDisclosure(false)
   if (state === 'closed' || state === 'damaged') return null
+  const busy = doing?.id === id
   return (
     <div className={classes.actions}>
       {state === 'paused' ? (
-        <Act icon="resume" name={`Resume ${id}`} busy={resume.isPending} onClick={() => resume.mutate(undefined)} />
+        <Act icon="resume" name={`Resume ${id}`} busy={busy} onClick={() => onDo('resume')} />
       ) : (
-        <Act icon="pause" name={`Pause ${id}`} busy={pause.isPending} onClick={dialog.open} />
+        <Act icon="pause" name={`Pause ${id}`} busy={busy} onClick={() => onDo('pause')} />
       )}
-      <Act icon="trigger" name={`Trigger ${id} now`} busy={trigger.isPending} onClick={() => trigger.mutate()} />
-      <Act icon="skip" name={`Skip the next tick of ${id}`} busy={skip.isPending} onClick={() => skip.mutate()} disabled={!schedule.next_run_at} />
-      {opened && (
-        <PauseDialog
-          title={`Pause ${id}`}
-          opened
-          onClose={dialog.close}
-          busy={pause.isPending}
-          onPause={(request) => pause.mutate(request, { onSuccess: dialog.close })}
-        />
-      )}
+      <Act icon="trigger" name={`Trigger ${id} now`} busy={busy} onClick={() => onDo('trigger')} />
+      <Act icon="skip" name={`Skip the next tick of ${id}`} busy={busy || !schedule.next_run_at} onClick={() => onDo('skip')} />
     </div>
   )
 }
 
-function Act({ icon, name, busy, onClick, disabled }: { icon: IconName; name: string; busy: boolean; onClick: () => void; disabled?: boolean }) {
+function Act({ icon, name, busy, onClick }: { icon: IconName; name: string; busy: boolean; onClick: () => void }) {
   return (
-    <Tooltip label={name}>
-      <ActionIcon aria-label={name} loading={busy} onClick={onClick} disabled={disabled}>
-        <Icon name={icon} />
-      </ActionIcon>
-    </Tooltip>
+    <button type="button" className={classes.act} title={name} aria-label={name} disabled={busy} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
   )
 }

@@ -1,10 +1,11 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 
 import { schedulesQuery } from '../../api/queries'
 import { useMay } from '../../api/visit'
+import { Icon } from '../../parts/Icon'
 import { Empty, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { Bulk } from './Bulk'
@@ -22,12 +23,18 @@ export function Schedules() {
   )
   const query = useInfiniteQuery(schedulesQuery(wanted))
   const mayOperate = useMay('operator')
+  const mayEdit = useMay('editor')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data])
   const filtered = Object.values(wanted).some(Boolean)
   return (
     <>
       <PageHead title="Schedules">
+        {mayEdit && (
+          <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
+            New schedule
+          </Button>
+        )}
         {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={() => setChosen(new Set())} />}
       </PageHead>
       <Filters filter={wanted} />

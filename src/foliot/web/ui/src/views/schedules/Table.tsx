@@ -1,10 +1,12 @@
-import { Checkbox, VisuallyHidden } from '@mantine/core'
+import { VisuallyHidden } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
 import { glancesQuery } from '../../api/queries'
 import type { Glance, Schedule } from '../../api/types'
+import { PauseDialog } from '../../parts/PauseDialog'
+import { useDeeds, type Deed } from './deeds'
 import { Row } from './Row'
 import classes from './Table.module.css'
 
@@ -37,22 +39,35 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
     if (more && last >= items.length - 20) onMore()
   }, [more, last, items.length, onMore])
 
-  const toggle = (id: string) => {
-    const next = new Set(chosen)
-    if (!next.delete(id)) next.add(id)
-    onChoose(next)
-  }
+  const latest = useRef(chosen)
+  latest.current = chosen
+  const toggle = useCallback(
+    (id: string) => {
+      const next = new Set(latest.current)
+      if (!next.delete(id)) next.add(id)
+      onChoose(next)
+    },
+    [onChoose],
+  )
+  const deeds = useDeeds()
+  const [pausing, setPausing] = useState<string | null>(null)
+  const { mutate } = deeds
+  const onDo = useCallback((deed: Deed, id: string) => (deed === 'pause' ? setPausing(id) : mutate({ deed, id })), [mutate])
+  const doing = deeds.isPending ? deeds.variables : undefined
   const all = items.length > 0 && items.every((each) => chosen.has(each.schedule_id))
   return (
     <div role="table" aria-label="Schedules" aria-rowcount={more ? -1 : items.length} className={classes.table}>
       <div role="row" className={`${classes.row} ${classes.head}`} data-operate={mayOperate}>
         {mayOperate && (
           <div role="columnheader">
-            <Checkbox
-              size="xs"
+            <input
+              type="checkbox"
+              className={classes.check}
               aria-label="Choose all that are shown"
               checked={all}
-              indeterminate={!all && chosen.size > 0}
+              ref={(box) => {
+                if (box) box.indeterminate = !all && chosen.size > 0
+              }}
               onChange={() => onChoose(new Set(all ? [] : items.map((each) => each.schedule_id)))}
             />
           </div>
@@ -82,14 +97,25 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
                 schedule={schedule}
                 glance={glances.get(schedule.schedule_id)}
                 chosen={chosen.has(schedule.schedule_id)}
-                onToggle={() => toggle(schedule.schedule_id)}
+                onToggle={toggle}
                 mayOperate={mayOperate}
                 index={index}
+                doing={doing?.id === schedule.schedule_id ? doing : undefined}
+                onDo={onDo}
               />
             </div>
           )
         })}
       </div>
+      {pausing && (
+        <PauseDialog
+          title={`Pause ${pausing}`}
+          opened
+          onClose={() => setPausing(null)}
+          busy={deeds.isPending}
+          onPause={(pause) => mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: () => setPausing(null) })}
+        />
+      )}
     </div>
   )
 }

@@ -1,0 +1,131 @@
+"""How many fires are to come, of all schedules together, and where the herds are.
+
+Very many schedules share few specs, so the ticks of a spec are computed once and counted as often as there are
+schedules with it.  What depends on the schedule itself (``H``, jitter) is looked at one by one.  Both are bounded: of
+the schedules beyond the bounds the next fire is known all the same, because the store has it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from statistics import median
+
+from foliot.errors import FoliotError, InvalidField, shown
+from foliot.model.forecast import Forecast, Herd, Kin, Load
+from foliot.model.rows import DefinitionRow, KindRow
+from foliot.operations.editing import UNREADABLE, calendar_of
+from foliot.operations.session import Session
+from foliot.operations.views import at_ms
+from foliot.plan.definition import rule_of
+from foliot.plan.rule import Rule
+from foliot.spec.explain import explain
+
+LONGEST_S = 7 * 86_400
+MOST_STRETCHES = 2_000
+MOST_SCHEDULES = 100_000
+MOST_KINDS = 1_000
+MOST_TICKS = 100_000
+"""How many ticks are computed for one answer."""
+HERDS = 5
+KIN = 5
+LEAST_HERD = 10
+TIMES_THE_USUAL = 3
+LARGEST_JITTER_MS = 30 * 60_000
+
+
+def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
+    """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
+    for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
+        if type(value) is not int or not 1 <= value <= most:
+            raise InvalidField(name, f"{shown(value)}; expected a whole number from 1 to {most}")
+    if stretches > seconds:
+        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
+    length_ms = seconds * 1000 // stretches
+    since_ms = session.now_ms // length_ms * length_ms
+    until_ms = since_ms + stretches * length_ms
+    fires: Counter[int] = Counter()
+    scheduled = 0
+    for number, count in session.transaction.next_fires(
+        session.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
+    ):
+        fires[number] += count
+        scheduled += count
+    kinds = _kinds(session, until_ms)
+    sharers: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    looked_at, budget = 0, MOST_TICKS
+    for index, (row, rule) in enumerate(kinds):
+        later = list(islice(_later(rule, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
+        if len(later) > budget:
+            break
+        budget -= len(later)
+        looked_at += row.schedules
+        sharers[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
+        for fire_ms in later:
+            number = max(0, fire_ms - since_ms) // length_ms
+            fires[number] += row.schedules
+            sharers[number][index] += row.schedules
+    loads = tuple(Load(at_ms(since_ms + number * length_ms), fires[number]) for number in range(stretches))
+    herds = tuple(
+        _herd(loads[number], [(count, *kinds[index]) for index, count in sharers[number].most_common(KIN)])
+        for number in _heavy(fires, stretches)
+    )
+    return Forecast(loads, herds, looked_at, max(0, scheduled - looked_at), scheduled >= MOST_SCHEDULES)
+
+
+def _kinds(session: Session, until_ms: int) -> list[tuple[KindRow, Rule]]:
+    """The specs that fire, the most frequent first; what cannot be read is left out."""
+    found = []
+    for row in session.transaction.kinds_of_fires(session.namespace, until_ms, MOST_SCHEDULES, MOST_KINDS):
+        version = DefinitionRow(0, 0, session.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
+        try:
+            calendars = tuple(map(calendar_of, session.transaction.calendars_of(version)))
+            found.append((row, rule_of(version, calendars)))
+        except (FoliotError, *UNREADABLE):
+            continue
+    return found
+
+
+def _later(rule: Rule, after_s: int, until_ms: int) -> Iterator[int]:
+    """When the ticks after one fire."""
+    tick = rule.ticks.next_epoch(after_s)
+    while tick is not None and (fire_ms := rule.fire_ms(tick)) < until_ms:
+        yield fire_ms
+        tick = rule.ticks.next_epoch(tick)
+
+
+def _heavy(fires: Counter[int], stretches: int) -> list[int]:
+    """The stretches in which far more fires than usual, the heaviest first."""
+    usual = median(fires[number] for number in range(stretches))
+    least = max(LEAST_HERD, TIMES_THE_USUAL * usual)
+    return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
+
+
+def _herd(load: Load, sharers: list[tuple[int, KindRow, Rule]]) -> Herd:
+    kin = tuple(
+        Kin(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule)) for _count, row, rule in sharers
+    )
+    return Herd(load.start, load.fires, kin, _advice(load.fires, kin))
+
+
+def _jitter_ms(row: KindRow, rule: Rule) -> int | None:
+    """Half the time between two ticks, so that none gets past another."""
+    following = rule.ticks.next_epoch(row.next_nominal_s)
+    if rule.spec.jitter_ms:
+        return None
+    gap_ms = LARGEST_JITTER_MS if following is None else (following - row.next_nominal_s) * 500
+    return min(gap_ms, LARGEST_JITTER_MS)
+
+
+def _advice(fires: int, kin: tuple[Kin, ...]) -> str:
+    plain = [each for each in kin if each.jitter_ms is not None]
+    if not plain:
+        return f"{fires} fires at once, and the schedules have jitter already: other minutes or hours would help."
+    first = plain[0]
+    many = "one schedule" if first.schedules == 1 else f"{first.schedules} schedules"
+    seconds = (first.jitter_ms or 0) // 1000
+    return (
+        f"{fires} fires at once; {many} with the spec of {first.example!r} among them. A jitter of {seconds} seconds, "
+        "or H instead of the minute in the cron string, would give each a moment of its own."
+    )

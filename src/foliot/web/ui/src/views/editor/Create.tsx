@@ -1,0 +1,54 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { answer, api } from '../../api/client'
+import { scheduleQuery } from '../../api/queries'
+import type { Schedule } from '../../api/types'
+import { useRefresh } from '../../parts/actions'
+import { Waiting, Wrong } from '../../parts/notes'
+import { PageHead } from '../../parts/Page'
+import { say } from '../../parts/toasts'
+import { draftOf, FIRST, type Draft } from './document'
+import { Editor } from './Editor'
+
+const route = getRouteApi('/new')
+
+/** A new schedule, from nothing or like another one. */
+export function Create() {
+  const { from } = route.useSearch()
+  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: from !== undefined })
+  if (from !== undefined && model.isPending) return <Waiting lines={10} />
+  if (model.isError) return <Wrong error={model.error} onRetry={() => void model.refetch()} />
+  return <Inside from={from} first={model.data ? draftOf(model.data.definition) : FIRST} />
+}
+
+function Inside({ from, first }: { from: string | undefined; first: Draft }) {
+  const navigate = useNavigate()
+  const refresh = useRefresh()
+  const [draft, setDraft] = useState(first)
+  const [id, setId] = useState(from === undefined ? '' : `${from}-copy`)
+  const create = useMutation<Schedule, Error>({
+    mutationFn: () => answer(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
+    onSuccess: (made) => {
+      say(`${made.schedule_id} is there`)
+      void refresh()
+      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id } })
+    },
+  })
+  return (
+    <>
+      <PageHead title={from === undefined ? 'New schedule' : `New schedule, like ${from}`} />
+      <Editor
+        draft={draft}
+        onChange={setDraft}
+        id={id}
+        onName={setId}
+        error={create.error}
+        busy={create.isPending}
+        onSave={() => create.mutate()}
+        onCancel={() => void navigate({ to: '/schedules' })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,94 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { answer, api } from '../../api/client'
+import { Problem } from '../../api/problem'
+import { scheduleQuery } from '../../api/queries'
+import type { Schedule } from '../../api/types'
+import { useRefresh } from '../../parts/actions'
+import { Waiting, Wrong } from '../../parts/notes'
+import { PageHead } from '../../parts/Page'
+import { complain, say } from '../../parts/toasts'
+import { Conflict } from './Conflict'
+import { draftOf, merged, withSpec, type Draft } from './document'
+import { Editor } from './Editor'
+
+const route = getRouteApi('/schedules/$id/edit')
+const read = (id: string) => answer(api.GET('/api/v1/schedules/{schedule_id}', { params: { path: { schedule_id: id } } }))
+
+/** Changing a schedule: what it becomes is seen before it is saved, and nobody else's change is lost. */
+export function Edit() {
+  const { id } = route.useParams()
+  const { jitter_ms: jitter } = route.useSearch()
+  const found = useQuery(scheduleQuery(id))
+  if (found.isPending || found.isFetching && !found.isFetchedAfterMount) return <Waiting lines={10} />
+  if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
+  return <Inside key={id} first={found.data} jitter={jitter} />
+}
+
+function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined }) {
+  const id = first.schedule_id
+  const navigate = useNavigate()
+  const refresh = useRefresh()
+  const [base, setBase] = useState<{ draft: Draft; token: number }>(() => ({ draft: draftOf(first.definition), token: first.token }))
+  const [draft, setDraft] = useState<Draft>(() => (jitter ? withSpec(base.draft, 'jitter_ms', jitter) : base.draft))
+  const [theirs, setTheirs] = useState<Schedule | null>(null)
+  const [edition, setEdition] = useState(0)
+  const leave = () => void navigate({ to: '/schedules/$id', params: { id } })
+  const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
+    mutationFn: ({ draft: body, token }) =>
+      answer(
+        api.POST('/api/v1/schedules/{schedule_id}', {
+          params: { path: { schedule_id: id }, header: { 'If-Match': `"${token}"` } },
+          body: body as never,
+        }),
+      ),
+    onSuccess: (saved) => {
+      say(`${id} is saved, as version ${saved.version}`)
+      void refresh(id)
+      leave()
+    },
+    onError: (error) => {
+      if (error instanceof Problem && error.status === 412) void read(id).then(setTheirs).catch(complain)
+    },
+  })
+  const isConflict = save.error instanceof Problem && save.error.status === 412
+  const goOn = (wanted: Draft, found: Schedule) => {
+    setTheirs(null)
+    setBase({ draft: draftOf(found.definition), token: found.token })
+    setDraft(wanted)
+    setEdition(edition + 1)
+    save.reset()
+  }
+  return (
+    <>
+      <PageHead title={`Edit ${id}`} />
+      <Editor
+        key={edition}
+        draft={draft}
+        onChange={setDraft}
+        id={id}
+        token={base.token}
+        error={isConflict ? null : save.error}
+        busy={save.isPending}
+        onSave={() => save.mutate({ draft, token: base.token })}
+        onCancel={leave}
+      />
+      {theirs && (
+        <Conflict
+          base={base.draft}
+          mine={draft}
+          theirs={theirs}
+          onClose={() => setTheirs(null)}
+          onTheirs={() => goOn(draftOf(theirs.definition), theirs)}
+          onBoth={() => goOn(merged(base.draft, draft, draftOf(theirs.definition)), theirs)}
+          onMine={() => {
+            setTheirs(null)
+            save.mutate({ draft, token: theirs.token })
+          }}
+        />
+      )}
+    </>
+  )
+}

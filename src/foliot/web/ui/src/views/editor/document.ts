@@ -1,0 +1,77 @@
+import type { ScheduleDocument } from '../../api/types'
+
+/** A definition as it is edited: what is as by default is left out. */
+export interface Draft {
+  spec: Record<string, unknown>
+  [name: string]: unknown
+}
+
+export const FIRST: Draft = { spec: { cron: ['0 9 * * MON-FRI'] } }
+
+export function draftOf(definition: ScheduleDocument): Draft {
+  return structuredClone(definition) as unknown as Draft
+}
+
+/** A draft with one field set, or without it. */
+export function withField(draft: Draft, name: string, value: unknown): Draft {
+  const next = { ...draft }
+  if (isNothing(value)) delete next[name]
+  else next[name] = value
+  return next
+}
+
+export function withSpec(draft: Draft, name: string, value: unknown): Draft {
+  const spec = { ...draft.spec }
+  if (isNothing(value)) delete spec[name]
+  else spec[name] = value
+  return { ...draft, spec }
+}
+
+export function withExclude(draft: Draft, name: string, value: unknown[]): Draft {
+  const exclude = { ...((draft.spec.exclude ?? {}) as Record<string, unknown>) }
+  if (value.length === 0) delete exclude[name]
+  else exclude[name] = value
+  return withSpec(draft, 'exclude', Object.keys(exclude).length > 0 ? exclude : undefined)
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+export function listOf(value: unknown): unknown[] {
+  return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
+}
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+
+/** What I have changed since `base`, on top of what somebody else has made of it meanwhile. */
+export function merged(base: Draft, mine: Draft, theirs: Draft): Draft {
+  const mix = (before: Record<string, unknown>, ours: Record<string, unknown>, other: Record<string, unknown>) => {
+    const found: Record<string, unknown> = { ...other }
+    for (const name of new Set([...Object.keys(before), ...Object.keys(ours)])) {
+      if (same(before[name], ours[name])) continue
+      if (ours[name] === undefined) delete found[name]
+      else found[name] = ours[name]
+    }
+    return found
+  }
+  return { ...mix({ ...base, spec: {} }, { ...mine, spec: {} }, theirs), spec: mix(base.spec, mine.spec, theirs.spec) }
+}
+
+export function labelsText(labels: unknown): string {
+  return Object.entries((labels ?? {}) as Record<string, string>)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ')
+}
+
+export function readLabels(text: string): Record<string, string> | undefined {
+  const pairs = text
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)
+    .map((each) => {
+      const [name = '', ...rest] = each.split('=')
+      return [name.trim(), rest.join('=').trim()] as const
+    })
+  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
+}

@@ -1,0 +1,184 @@
+import { Badge, Button, Code, CopyButton, Group, Modal, Select, TextInput } from '@mantine/core'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { answer, api } from '../../api/client'
+import { keysQuery } from '../../api/queries'
+import type { ApiKey, NewKey } from '../../api/types'
+import { useRefresh } from '../../parts/actions'
+import { Ask } from '../../parts/Ask'
+import { now } from '../../parts/clock'
+import { Icon } from '../../parts/Icon'
+import { Moment } from '../../parts/Moment'
+import { More } from '../../parts/More'
+import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { PageHead } from '../../parts/Page'
+import { complain, say } from '../../parts/toasts'
+import { MY_ZONE } from '../../parts/zones'
+
+const ROLES = [
+  { value: 'reader', label: 'Reader: looks at everything' },
+  { value: 'operator', label: 'Operator: pauses, triggers, skips, backfills' },
+  { value: 'editor', label: 'Editor: creates and changes schedules, too' },
+  { value: 'admin', label: 'Admin: makes and revokes keys, too' },
+]
+
+/** Who may ask from outside: keys are made here, shown once, and revoked. */
+export function Keys() {
+  const query = useInfiniteQuery(keysQuery())
+  const [making, setMaking] = useState(false)
+  const [revoking, setRevoking] = useState<ApiKey | null>(null)
+  const items = query.data?.pages.flatMap((page) => page.items) ?? []
+  return (
+    <>
+      <PageHead title="Keys">
+        <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+          New key
+        </Button>
+      </PageHead>
+      {query.isPending ? (
+        <Waiting />
+      ) : query.isError ? (
+        <Wrong error={query.error} onRetry={() => void query.refetch()} />
+      ) : items.length === 0 ? (
+        <Empty title="There are no keys yet">
+          A key lets a program, or somebody with a browser, in: with a role, in this namespace, until it expires or is revoked.
+        </Empty>
+      ) : (
+        <>
+          <div className="panel scroll-x">
+            <table className="plain-table">
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>Role</th>
+                  <th>State</th>
+                  <th>Key</th>
+                  <th>Made by</th>
+                  <th>Made</th>
+                  <th>Expires</th>
+                  <th aria-label="Actions" />
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((each) => (
+                  <tr key={each.key_id}>
+                    <td>{each.name}</td>
+                    <td>{each.role}</td>
+                    <td>
+                      <State apiKey={each} />
+                    </td>
+                    <td className="mono">{each.key_id}</td>
+                    <td>{each.created_by}</td>
+                    <td>
+                      <Moment at={each.created_at} precision="minute" />
+                    </td>
+                    <td>{each.expires_at ? <Moment at={each.expires_at} precision="minute" /> : 'never'}</td>
+                    <td>
+                      {!each.revoked_at && (
+                        <Button size="compact-xs" variant="default" onClick={() => setRevoking(each)} aria-label={`Revoke ${each.name}`}>
+                          Revoke
+                        </Button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <More query={query}>More keys</More>
+        </>
+      )}
+      {making && <Make onClose={() => setMaking(false)} />}
+      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(null)} />}
+    </>
+  )
+}
+
+function State({ apiKey }: { apiKey: ApiKey }) {
+  if (apiKey.revoked_at) return <Badge color="gray">revoked</Badge>
+  if (apiKey.expires_at && Date.parse(apiKey.expires_at) < now()) return <Badge color="gray">expired</Badge>
+  return <Badge color="verdigris">valid</Badge>
+}
+
+function Make({ onClose }: { onClose: () => void }) {
+  const refresh = useRefresh()
+  const [name, setName] = useState('')
+  const [role, setRole] = useState('reader')
+  const [expires, setExpires] = useState('')
+  const make = useMutation<NewKey, Error>({
+    mutationFn: () =>
+      answer(api.POST('/api/v1/keys', { body: { name, role, ...(expires ? { expires_at: new Date(expires).toISOString() } : {}) } })),
+    onError: complain,
+    onSettled: () => refresh(),
+  })
+  if (make.data) return <Shown made={make.data} onClose={onClose} />
+  return (
+    <Modal opened onClose={onClose} title="New key">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          make.mutate()
+        }}
+      >
+        <TextInput data-autofocus label="Name" description="What it is for: it stands in the audit" required value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <Select mt="sm" label="Role" data={ROLES} value={role} onChange={(value) => setRole(value ?? 'reader')} allowDeselect={false} />
+        <TextInput
+          mt="sm"
+          type="datetime-local"
+          label="Expires"
+          description={`In your time zone, ${MY_ZONE}; empty: never`}
+          value={expires}
+          onChange={(event) => setExpires(event.currentTarget.value)}
+        />
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={onClose}>
+            Make none
+          </Button>
+          <Button type="submit" loading={make.isPending}>
+            Make it
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}
+
+function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
+  return (
+    <Modal opened onClose={onClose} title={`The key ${made.key.name}`} closeOnClickOutside={false}>
+      <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
+      <Code block aria-label="The key" data-secret>
+        {made.secret}
+      </Code>
+      <Group justify="flex-end" mt="md">
+        <CopyButton value={made.secret}>
+          {({ copied, copy }) => (
+            <Button variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
+              {copied ? 'Copied' : 'Copy'}
+            </Button>
+          )}
+        </CopyButton>
+        <Button onClick={onClose}>I have kept it</Button>
+      </Group>
+    </Modal>
+  )
+}
+
+function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const refresh = useRefresh()
+  const revoke = useMutation({
+    mutationFn: () => answer(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: apiKey.key_id } } })),
+    onSuccess: () => {
+      say(`${apiKey.name} is worth nothing any more`)
+      onClose()
+    },
+    onError: complain,
+    onSettled: () => refresh(),
+  })
+  return (
+    <Ask title={`Revoke ${apiKey.name}?`} yes="Revoke it" danger busy={revoke.isPending} onYes={() => revoke.mutate()} onClose={onClose}>
+      <p>Whoever uses it is refused within seconds. It cannot be taken back; a new key can be made.</p>
+    </Ask>
+  )
+}

@@ -1,0 +1,47 @@
+import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+
+import type { ComingTick } from '../../api/types'
+import { useNow } from '../../parts/clock'
+import { timeText } from '../../parts/format'
+import { useZoneChoice, zoneFor } from '../../parts/zones'
+import classes from './Overview.module.css'
+
+const LANES = 10
+const DOTS = 80
+
+/** The schedules that fire next, each with its ticks on the way to the now-line. */
+export function Lanes({ ticks, seconds, name }: { ticks: ComingTick[]; seconds: number; name: string }) {
+  const now = useNow()
+  const zone = zoneFor(useZoneChoice())
+  const lanes = useMemo(() => {
+    const found = new Map<string, number[]>()
+    for (const tick of ticks) {
+      const fires = found.get(tick.schedule_id) ?? (found.size < LANES ? [] : undefined)
+      if (!fires) continue
+      found.set(tick.schedule_id, fires)
+      if (fires.length < DOTS) fires.push(Date.parse(tick.fire_at))
+    }
+    return [...found]
+  }, [ticks])
+  if (lanes.length === 0) return <p className={classes.calm}>Nothing is to fire within the next {name}.</p>
+  return (
+    <div className={classes.lanes}>
+      <h2>Next to fire</h2>
+      {lanes.map(([id, fires]) => (
+        <div key={id} className={classes.lane}>
+          <Link to="/schedules/$id" params={{ id }} title={id}>
+            {id}
+          </Link>
+          <div className={classes.track}>
+            {fires
+              .filter((at) => at > now && at < now + seconds * 1_000)
+              .map((at) => (
+                <i key={at} style={{ left: `${(at - now) / (seconds * 10)}%` }} title={timeText(at, zone)} />
+              ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  )
+}

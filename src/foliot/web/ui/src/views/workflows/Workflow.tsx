@@ -1,0 +1,72 @@
+import { Badge, Button, Group, Select, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { workflowQuery } from '../../api/queries'
+import { useMay } from '../../api/visit'
+import { Diff } from '../../parts/Diff'
+import { Icon } from '../../parts/Icon'
+import { Moment } from '../../parts/Moment'
+import { Waiting, Wrong } from '../../parts/notes'
+import { PageHead } from '../../parts/Page'
+import { Put } from './Put'
+import { Switch } from './Switch'
+
+const route = getRouteApi('/workflows/$workflowId')
+
+/** One workflow: its document, the versions before it, and what they changed. */
+export function Workflow() {
+  const { workflowId: id } = route.useParams()
+  const [version, setVersion] = useState<number | undefined>()
+  const [putting, setPutting] = useState(false)
+  const mayEdit = useMay('editor')
+  const mayOperate = useMay('operator')
+  const newest = useQuery(workflowQuery(id))
+  const shown = useQuery(workflowQuery(id, version))
+  const before = useQuery({ ...workflowQuery(id, (shown.data?.version ?? 1) - 1), enabled: (shown.data?.version ?? 1) > 1 })
+  if (newest.isPending) return <Waiting />
+  if (newest.isError) return <Wrong error={newest.error} onRetry={() => void newest.refetch()} />
+  const found = shown.data ?? newest.data
+  return (
+    <>
+      <PageHead title={id}>
+        {mayOperate && <Switch workflow={newest.data} />}
+        {mayEdit && (
+          <Button leftSection={<Icon name="edit" />} onClick={() => setPutting(true)}>
+            New version
+          </Button>
+        )}
+      </PageHead>
+      <Group mb="sm" gap="xs">
+        <Select
+          aria-label="Version"
+          w={140}
+          allowDeselect={false}
+          value={String(found.version)}
+          onChange={(value) => setVersion(Number(value))}
+          data={Array.from({ length: newest.data.version }, (_, at) => ({ value: String(newest.data.version - at), label: `Version ${newest.data.version - at}` }))}
+        />
+        {newest.data.paused && <Badge color="orange">paused</Badge>}
+        <Text size="sm" className="dim">
+          stored <Moment at={found.created_at} />
+        </Text>
+        <Link to="/schedules" search={{ workflow_id: id }} className="text-link">
+          Its schedules
+        </Link>
+      </Group>
+      <pre className="raw">{JSON.stringify(found.document, null, 2)}</pre>
+      {found.version > 1 && before.data && (
+        <>
+          <Text fw={550} mt="md" mb="xs">
+            What version {found.version} changed
+          </Text>
+          <div className="panel" style={{ padding: '0.6rem 0.9rem' }}>
+            <Diff before={before.data.document} after={found.document} />
+          </div>
+        </>
+      )}
+      {putting && <Put workflow={newest.data} onClose={() => setPutting(false)} />}
+    </>
+  )
+}

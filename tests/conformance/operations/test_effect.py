@@ -1,0 +1,57 @@
+"""What an edit would do to the ticks to come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidInput, LimitExceeded, NotFound
+from foliot.operations import control, effect
+from tests.conformance.operations.kit import FUNCTION, Bench, shown
+
+
+def changes(bench: Bench, **given: Any) -> list[str]:
+    found = bench.ask(effect.effect, "report", function=FUNCTION, **given)
+    return [f"{shown(each.at)} {each.change}" for each in found.ticks]
+
+
+def test_ticks_stay_go_and_come(bench: Bench) -> None:
+    bench.create(cron="0,20,40 * * * *")
+    assert changes(bench, cron="*/30 * * * *", count=5) == [
+        "08:20 goes", "08:30 comes", "08:40 goes", "09:00 stays", "09:20 goes",
+    ]  # fmt: skip
+    found = bench.ask(effect.effect, "report", cron="*/30 * * * *", function=FUNCTION, count=5)
+    assert (found.staying, found.going, found.coming) == (1, 3, 1)
+    assert found.complete_until is not None
+    assert shown(found.complete_until) == "09:29:59"
+
+
+def test_what_ends_is_complete(bench: Bench) -> None:
+    bench.create(times=["2027-01-15T09:00:00Z"])
+    found = bench.ask(effect.effect, "report", times=["2027-01-15T10:00:00Z"], function=FUNCTION)
+    assert [each.change for each in found.ticks] == ["goes", "comes"]
+    assert found.complete_until is None
+
+
+def test_a_tick_that_is_to_be_skipped_does_not_go_by_the_edit(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    bench.ask(control.skip, "report")
+    assert changes(bench, cron="0 * * * *", count=2) == ["10:00 stays", "11:00 stays"]
+
+
+def test_nothing_is_written(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    before = bench.get()
+    changes(bench, cron="* * * * *")
+    assert bench.get() == before
+
+
+def test_what_an_update_would_refuse_is_refused(bench: Bench) -> None:
+    bench.create()
+    with pytest.raises(InvalidInput):
+        changes(bench, cron="61 * * * *")
+    with pytest.raises(LimitExceeded):
+        changes(bench, cron="* * * * *", count=501)
+    with pytest.raises(NotFound):
+        bench.ask(effect.effect, "nobody", cron="* * * * *", function=FUNCTION)

@@ -1,0 +1,68 @@
+"""How many fires are to come, and where the herds are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidField
+from foliot.operations import control, forecast, schedules, targets
+from tests.conformance.operations.kit import FUNCTION, Bench, shown
+
+
+def test_every_fire_of_the_hour_is_counted_once(bench: Bench) -> None:
+    bench.create("often", cron="*/10 * * * *")
+    bench.create("seldom", cron="30 * * * *")
+    found = bench.ask(forecast.forecast)
+    counts = {shown(each.start): each.fires for each in found.stretches if each.fires}
+    assert counts == {"08:10": 1, "08:20": 1, "08:30": 2, "08:40": 1, "08:50": 1}
+    assert (found.looked_at, found.others, found.capped, found.herds) == (2, 0, False, ())
+
+
+def test_what_is_paused_or_of_others_does_not_fire(bench: Bench) -> None:
+    bench.create("resting", cron="* * * * *")
+    bench.ask(control.pause, "resting")
+    bench.ask(schedules.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
+    found = bench.ask(forecast.forecast)
+    assert sum(each.fires for each in found.stretches) == 0
+
+
+def test_of_a_fixed_delay_only_the_next_fire_is_known(bench: Bench) -> None:
+    bench.create("poll", intervals={"every": "10m", "anchor": "completion"})
+    found = bench.ask(forecast.forecast)
+    assert sum(each.fires for each in found.stretches) == 1
+    assert (found.looked_at, found.others) == (0, 1)
+
+
+def test_a_herd_is_found_and_advised(bench: Bench) -> None:
+    for number in range(12):
+        bench.create(f"hourly-{number:02}", cron="45 * * * *")
+    bench.create("other", cron="15 * * * *")
+    (herd,) = bench.ask(forecast.forecast).herds
+    assert (shown(herd.start), herd.fires) == ("08:45", 12)
+    (kin,) = herd.kin
+    assert (kin.example, kin.schedules, kin.jitter_ms) == ("hourly-00", 12, 1_800_000)
+    assert "jitter of 1800 seconds" in herd.advice
+
+
+def test_what_has_jitter_is_counted_where_it_fires(bench: Bench) -> None:
+    for number in range(40):
+        bench.create(f"spread-{number:02}", cron="30 * * * *", jitter_ms=1_200_000)
+    found = bench.ask(forecast.forecast)
+    assert sum(each.fires for each in found.stretches) == 40
+    assert max(each.fires for each in found.stretches) < 10
+    assert found.herds == ()
+
+
+def test_days_that_a_calendar_excludes_have_no_fires(bench: Bench) -> None:
+    bench.ask(targets.put_calendar, {"name": "off", "dates": ["2027-01-16"]})
+    bench.create("daily", cron="0 * * * *", exclude={"named": ["off"]})
+    found = bench.ask(forecast.forecast, seconds=3 * 86_400, stretches=3)
+    assert [each.fires for each in found.stretches] == [15, 0, 24]
+
+
+@pytest.mark.parametrize("given", [{"seconds": 0}, {"stretches": 0}, {"seconds": 10, "stretches": 11}])
+def test_what_cannot_be_cut_is_refused(bench: Bench, given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidField):
+        bench.ask(forecast.forecast, **given)

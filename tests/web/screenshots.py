@@ -1,0 +1,96 @@
+"""Pictures of every view, light and dark, in ``docs/images/``: ``python -m tests.web.screenshots [name …]``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.web.demo import furnish
+from tests.web.kit import Service, browser_path, serving
+from tests.web.palette import reduced
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+VIEWS = {
+    "overview": "/",
+    "schedules": "/schedules",
+    "schedule": "/schedules/data%2Fdaily-report",
+    "schedule-runs": "/schedules/data%2Fexport/runs",
+    "schedule-timeline": "/schedules/ops%2Fhealth/timeline",
+    "schedule-versions": "/schedules/billing%2Freminders/versions",
+    "schedule-backfills": "/schedules/ops%2Fhealth/backfills",
+    "schedule-adaptive": "/schedules/poll%2Forders/adaptive",
+    "editor": "/schedules/data%2Fdaily-report/edit",
+    "new-schedule": "/new",
+    "runs": "/runs",
+    "workflows": "/workflows",
+    "workflow": "/workflows/ping",
+    "calendars": "/calendars",
+    "queues": "/queues",
+    "instances": "/instances",
+    "audit": "/audit",
+    "keys": "/keys",
+    "settings": "/settings",
+}
+NARROW = ("overview", "schedules", "schedule", "editor")
+WIDE = {"width": 1280, "height": 860}
+MS = 30_000
+PHONE = {"width": 400, "height": 860}
+
+
+def main(names: list[str]) -> None:
+    """Start a service, fill it, and take the pictures; of some views only if they are named."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    wanted = [name for name in VIEWS if not names or name in names]
+    with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, sync_playwright() as playwright:
+        furnish(service)
+        service.other.create_key("ci", role="editor")
+        service.other.create_key("grafana", role="reader")
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        for scheme in SCHEMES:
+            _shoot(browser, service, scheme, wanted, WIDE, "")
+        _shoot(browser, service, "light", [name for name in NARROW if name in wanted], PHONE, "-narrow")
+        browser.close()
+
+
+def _shoot(
+    browser: Browser,
+    service: Service,
+    scheme: Literal["light", "dark"],
+    names: list[str],
+    size: dict[str, int],
+    suffix: str,
+) -> None:
+    context = browser.new_context(
+        viewport={"width": size["width"], "height": size["height"]},
+        color_scheme=scheme,
+        timezone_id="Europe/Berlin",
+        locale="en-GB",
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    for name in names:
+        page.goto(f"{service.url}{VIEWS[name]}")
+        settle(page)
+        if name == "editor":
+            page.get_by_label("Cron", exact=True).fill("30 2 * * MON-FRI")
+            expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
+        path = IMAGES / f"{name}-{scheme}{suffix}.png"
+        path.write_bytes(reduced(page.screenshot(full_page=name == "overview")))
+        print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - it tells whoever runs it how far it is
+    context.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until nothing is being loaded any more."""
+    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=MS)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=MS)
+    page.evaluate("() => document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

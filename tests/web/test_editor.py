@@ -1,0 +1,116 @@
+"""The editor: a schedule is built, looked at before it is saved, and nobody's change is lost."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.web.kit import Service
+
+FAR = "0 0 1 1 *"
+
+
+def test_create_with_the_builder(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("link", name="New schedule").click()
+    page.get_by_label("Id").fill("weekly-report")
+    builder = page.get_by_role("group", name="Cron builder")
+    builder.get_by_label("Hour").fill("7")
+    builder.get_by_label("Minute").fill("30")
+    builder.get_by_text("Fri", exact=True).click()
+    expect(page.get_by_label("Cron", exact=True)).to_have_value("30 7 * * MON-THU")
+    page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
+    expect(page.get_by_label("In words")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
+    expect(page.get_by_label("The next ticks").get_by_role("listitem")).to_have_count(20)
+    expect(page.get_by_label("Clock changes")).to_contain_text("no tick is near")
+    page.get_by_label("Function").fill("tasks:work")
+    page.get_by_role("button", name="How: overlap").click()
+    page.get_by_label("Attempts of a run").fill("3")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("heading", name="weekly-report", level=1)).to_be_visible()
+    made = service.other.get("weekly-report").definition
+    assert (list(made.spec.cron), made.spec.timezone) == (["30 7 * * MON-THU"], "Europe/Berlin")
+    assert (made.action.function, made.policy.max_attempts) == ("tasks:work", 3)
+
+
+def test_what_is_wrong_is_said_at_its_field_while_one_types(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/new")
+    page.get_by_label("Cron", exact=True).fill("61 * * * *")
+    expect(page.get_by_role("alert")).to_contain_text("61")
+    expect(page.get_by_label("Cron", exact=True)).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Cron", exact=True).fill("30 2 * * *")
+    page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
+    expect(page.get_by_label("Clock changes")).to_contain_text("02:30 does not exist that day")
+    page.get_by_label("Cron", exact=True).fill("0 0 30 2 *")
+    expect(page.get_by_label("The next ticks")).to_contain_text("it would never run")
+
+
+def test_the_effect_of_an_edit_is_seen_before_it_is_saved(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work", payload={"keep": [1, None]})
+    page.goto(f"{service.url}/schedules/report")
+    page.get_by_role("link", name="Edit").click()
+    effect = page.get_by_label("What saving it would change")
+    expect(effect).to_contain_text("Nothing: the next 20 ticks stay as they are.")
+    page.get_by_label("Cron", exact=True).fill("0 9,21 * * *")
+    expect(effect).to_contain_text("Of the next 20 ticks, 0 would go, 10 would come, 10 would stay.")
+    assert service.other.get("report").version == 1, "nothing has been saved"
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("At 09:00 and 21:00 every day, in UTC.")).to_be_visible()
+    saved = service.other.get("report")
+    assert (saved.version, saved.definition.payload) == (2, {"keep": [1, None]})
+
+
+def test_whoever_saves_second_sees_both_changes_and_chooses(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work", description="first")
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_label("Cron", exact=True).fill("0 10 * * *")
+    service.other.patch("report", description="theirs")
+    page.get_by_role("button", name="Save").click()
+    dialog = page.get_by_role("dialog", name="Somebody else saved first")
+    expect(dialog.get_by_label("What they changed")).to_contain_text("theirs")
+    expect(dialog.get_by_label("What you changed")).to_contain_text("0 10 * * *")
+    found = service.other.get("report").definition
+    assert (list(found.spec.cron), found.description) == (["0 9 * * *"], "theirs"), "nothing was overwritten"
+    dialog.get_by_role("button", name="Mine on top of theirs").click()
+    expect(page.get_by_label("Description")).to_have_value("theirs")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
+    found = service.other.get("report").definition
+    assert (list(found.spec.cron), found.description) == (["0 10 * * *"], "theirs")
+
+
+def test_duplicate(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"}, max_attempts=4)
+    page.goto(f"{service.url}/schedules/report")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Duplicate").click()
+    expect(page.get_by_label("Id")).to_have_value("report-copy")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("heading", name="report-copy", level=1)).to_be_visible()
+    assert service.other.get("report-copy").definition == service.other.get("report").definition
+
+
+def test_everything_is_within_reach_as_json(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_text("JSON", exact=True).click()
+    written = page.get_by_label("The definition as JSON")
+    written.fill(
+        '{"spec": {"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z"}, "function": "tasks:work", "shadow": true}'
+    )
+    expect(page.get_by_label("In words")).to_contain_text("Every 90 minutes")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("shadow", exact=True)).to_be_visible()
+    assert service.other.get("report").definition.policy.shadow
+
+
+def test_a_herd_is_spread_from_the_overview(page: Page, service: Service) -> None:
+    for number in range(12):
+        service.other.create(f"digest-{number:02}", cron="0 7 * * *", function="tasks:work")
+    page.goto(service.url)
+    herds = page.get_by_label("Herds")
+    expect(herds).to_contain_text("12 fires")
+    herds.get_by_role("button", name="Spread digest-00…").click()
+    expect(page.get_by_label("Jitter, in seconds")).to_have_value("1800")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="digest-00", level=1)).to_have_text("digest-00")
+    assert service.other.get("digest-00").definition.spec.jitter_ms == 1_800_000

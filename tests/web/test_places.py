@@ -1,0 +1,113 @@
+"""The other places of the page: attention, queues, calendars, workflows, keys, audit, instances, settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from foliot.client import Client
+from tests.web.kit import Service
+
+FAR = "0 0 1 1 *"
+HOLIDAYS = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+DTSTART;VALUE=DATE:20261225
+DTEND;VALUE=DATE:20261227
+END:VEVENT
+BEGIN:VEVENT
+DTSTART:20261231T120000Z
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def test_the_overview_says_what_fails_and_leads_there(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:fails")
+    service.other.create("often", cron="* * * * *", function="tasks:work")
+    page.goto(service.url)
+    expect(page.get_by_label("What needs attention")).to_contain_text("Nothing.")
+    expect(page.get_by_label("Timeline").get_by_role("link", name="often")).to_be_visible()
+    expect(page.get_by_label("Instances")).to_contain_text("engine")
+    service.other.trigger("report")
+    concern = page.get_by_label("What needs attention").get_by_role("link", name="report")
+    expect(concern).to_be_visible()
+    concern.click()
+    expect(page.get_by_role("cell", name="Failed")).to_be_visible()
+
+
+def test_a_queue_is_paused_and_goes_on(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/queues")
+    page.get_by_role("button", name="Pause queue default").click()
+    page.get_by_role("dialog").get_by_label("Why").fill("an upgrade")
+    page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("cell", name="paused")).to_be_visible()
+    assert [each.paused for each in service.other.list_queues() if each.queue == "default"] == [True]
+    page.get_by_role("button", name="Resume queue default").click()
+    expect(page.get_by_role("cell", name="served", exact=True)).to_be_visible()
+
+
+def test_days_of_a_calendar_come_from_a_file(page: Page, service: Service, tmp_path: Path) -> None:
+    file = tmp_path / "holidays.ics"
+    file.write_text(HOLIDAYS)
+    page.goto(f"{service.url}/calendars")
+    page.get_by_role("button", name="New calendar").click()
+    page.get_by_role("textbox", name="Name").fill("closing-days")
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("2 days from holidays.ics; 1 event with times or repetitions left out")).to_be_visible()
+    page.get_by_role("button", name="Store it").click()
+    expect(page.get_by_role("cell", name="closing-days", exact=True)).to_be_visible()
+    assert service.other.get_calendar("closing-days").dates == ("2026-12-25", "2026-12-26")
+
+
+def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
+    service.other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
+    page.goto(f"{service.url}/workflows")
+    page.get_by_role("link", name="ping", exact=True).click()
+    page.get_by_role("button", name="New version").click()
+    written = page.get_by_label("Document")
+    written.fill("{")
+    page.get_by_role("button", name="Store it").click()
+    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    written.fill('{"executor": "http", "options": {"url": "https://example.org/b"}}')
+    page.get_by_role("button", name="Store it").click()
+    expect(page.get_by_text("What version 2 changed")).to_be_visible()
+    expect(page.get_by_role("insertion")).to_contain_text("https://example.org/b")
+    page.get_by_role("button", name="Pause workflow ping").click()
+    expect(page.get_by_text("paused", exact=True)).to_be_visible()
+    assert service.other.get_workflow("ping").paused
+    service.other.resume_target(workflow_id="ping")
+
+
+def test_a_key_is_shown_once_and_revoked(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/keys")
+    page.get_by_role("button", name="New key").click()
+    page.get_by_role("textbox", name="Name").fill("for-ci")
+    page.get_by_role("button", name="Make it").click()
+    secret = page.get_by_label("The key", exact=True).inner_text().strip()
+    with Client(service.url, key=secret) as client:
+        client.list_schedules()
+        page.get_by_role("button", name="I have kept it").click()
+        expect(page.get_by_text(secret)).to_have_count(0)
+        page.get_by_role("button", name="Revoke for-ci").click()
+        page.get_by_role("button", name="Revoke it").click()
+        expect(page.get_by_role("cell", name="revoked")).to_be_visible()
+    key_id = secret.split("_")[1]
+    assert [each.revoked_at is not None for each in service.other.list_keys().items if each.key_id == key_id] == [True]
+
+
+def test_the_audit_knows_what_was_just_done(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/audit")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("create")
+    service.other.pause("report", note="for a test")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("pause")
+
+
+def test_instances_and_settings_are_shown(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/instances")
+    expect(page.get_by_role("cell", name="alive").first).to_be_visible()
+    page.goto(f"{service.url}/settings")
+    page.get_by_label("Find a setting").fill("lookahead")
+    expect(page.get_by_role("row")).to_have_count(2)
+    expect(page.get_by_role("row").nth(1)).to_contain_text("60000")
