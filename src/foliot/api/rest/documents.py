@@ -112,6 +112,12 @@ OTHER_FIELDS: dict[str, Schema] = {
     "payload": {"description": "Any JSON; each run is given it."},
     "description": _text("For people."),
     "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "To find it by."},
+    "memo": {"type": ["object", "null"], "description": "Anything that is worth knowing; lists show it."},
+    "search_attributes": {
+        "type": ["object", "null"],
+        "additionalProperties": {"type": "object"},
+        "description": "Typed values to find it by over Temporal's API, each with its type and its value.",
+    },
 }
 STATE_FIELDS: dict[str, Schema] = {
     "remaining_actions": {
@@ -120,6 +126,7 @@ STATE_FIELDS: dict[str, Schema] = {
         "description": "How many automatic starts are left.",
     },
     "paused": {"type": "boolean", "description": "Whether it begins paused, or is paused from now on."},
+    "note": {"type": ["string", "null"], "description": "Why it is as it is; a pause or a resume brings its own."},
 }
 SCHEDULE_DOCUMENT: Schema = {
     "type": "object",
