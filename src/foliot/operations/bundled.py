@@ -7,7 +7,7 @@ here: each part is the operation that every door has, in one transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from foliot.errors import AlreadyExists, InvalidField, NotFound
@@ -18,7 +18,7 @@ from foliot.operations import control, schedules
 from foliot.operations.drafting import UNSET, check_name, draft
 from foliot.operations.editing import Note, open_schedule
 from foliot.operations.moments import When
-from foliot.operations.session import Session, once
+from foliot.operations.session import Session
 from foliot.operations.workflows import put_workflow
 from foliot.plan.definition import stored_definition
 from foliot.spec.structured import in_one_zone, structured
@@ -42,7 +42,6 @@ SCHEDULES_OWN = "schedule"
 """As an overlap policy: whatever the schedule has."""
 
 
-@once(Schedule)
 def create_bundle(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -62,7 +61,6 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     return _granted(session, made, wishes, request_id)
 
 
-@once(Schedule)
 def update_bundle(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -81,7 +79,6 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     return schedules.replace_draft(session, opened, drafted, Note("update", request_id))
 
 
-@once(Schedule)
 def patch_bundle(session: Session, schedule_id: str, *, wishes: Wishes, request_id: str | None = None) -> Schedule:
     """Do with a schedule what is wished."""
     found = schedules.get(session, schedule_id)
@@ -116,11 +113,16 @@ def _own_workflow(session: Session, schedule_id: str, document: Any) -> dict[str
     return {"workflow_id": made.workflow_id, "workflow_version": made.version}
 
 
+def in_ranges(spec: SpecDocument) -> SpecDocument:
+    """Return a spec in ranges, with the zone that its cron strings name."""
+    return structured(in_one_zone(spec)).spec
+
+
 def _in_ranges(given: Mapping[str, Any]) -> dict[str, Any]:
     """Fields whose spec is in ranges: so it is stored, and so it is read again."""
     spec = given.get("spec")
     if not isinstance(spec, SpecDocument):
         return dict(given)
-    ranged = structured(in_one_zone(spec)).spec
-    empty = not (ranged.calendars or ranged.intervals)
-    return {**given, "spec": SpecDocument() if empty else replace(ranged, dialect="temporal")}
+    ranged = in_ranges(spec)
+    is_empty = not (ranged.calendars or ranged.intervals)
+    return {**given, "spec": SpecDocument() if is_empty else ranged}  # without any ticks there is nothing else to say

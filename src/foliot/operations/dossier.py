@@ -21,8 +21,10 @@ from foliot.model.spec import SpecDocument
 from foliot.operations.editing import Opened, find, loaded, view_of
 from foliot.operations.schedules import page_limit, page_name, schedule_filter
 from foliot.operations.session import Session
-from foliot.operations.views import at_ms, run_view
+from foliot.operations.views import at_ms, at_s, run_view
 from foliot.plan.ahead import upcoming
+from foliot.spec.compiled import zone_of
+from foliot.spec.moment import last_instant, read_moment
 from foliot.spec.structured import structured
 from foliot.store.base import FAR_S
 
@@ -45,6 +47,8 @@ class Dossier:
     running: tuple[Run, ...]
     recent: tuple[Run, ...]
     future: tuple[datetime, ...]
+    starts_at: datetime | None
+    ends_at: datetime | None
 
 
 def dossier(session: Session, schedule_id: str) -> Dossier:
@@ -96,7 +100,15 @@ def _gathered(session: Session, opened: Opened) -> Dossier:
         running=tuple(run_view(run, row) for run in running),
         recent=tuple(run_view(run, row) for run in _started(session, row)),
         future=tuple(at_ms(rule.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
+        starts_at=None if rule.start_s is None else at_s(rule.start_s),
+        ends_at=_end_of(rule.spec),
     )
+
+
+def _end_of(spec: SpecDocument) -> datetime | None:
+    if spec.end_at is None:
+        return None
+    return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
 
 
 def _started(session: Session, row: ScheduleRow) -> list[RunRow]:
