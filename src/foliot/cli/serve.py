@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +31,10 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     ] = None,
     store: StoreFlag = None,
     no_engine: Annotated[bool, typer.Option("--no-engine", help="Leave running the schedules to workers.")] = False,
+    temporal_address: Annotated[
+        str | None,
+        typer.Option("--temporal-address", metavar="HOST:PORT", help="Where to serve Temporal's SDKs, too."),
+    ] = None,
     app_dir: AppDir = None,
     auth: Auth = None,
     config: Config = None,
@@ -47,7 +52,7 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     from foliot.securing import refuse_open_doors
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
-    flags |= {"log_format": log_format, "log_level": log_level}
+    flags |= {"temporal_address": temporal_address, "log_format": log_format, "log_level": log_level}
     told = prepared(config, {**flags, "engine": False if no_engine else None})
     refuse_open_doors(told)
     lines = lines_of(told)
@@ -78,7 +83,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     with_engine = told.get("engine")
     # The server takes the signals and, when it has ended, sends them again: to whoever had them before.
     with stopping() as state:
-        async with foliot:
+        async with foliot, _temporal(foliot, told, lines) as temporal:
             app = build_service(
                 foliot.desk,
                 told,
@@ -90,6 +95,8 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             settle_in()
             scheme = "https" if told.get("tls_cert") else "http"
             lines.say(f"Foliot is on {scheme}://{shown}:{port} (Ctrl-C to stop)")
+            if temporal is not None:
+                lines.say(f"Temporal's SDKs are served on {temporal}")
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
             if state.code is None:
@@ -97,6 +104,18 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             if with_engine:
                 lines.say(STOPPING)
     return state.code or 0
+
+
+def _temporal(
+    foliot: Foliot, told: Configuration, lines: EventLines | JsonLines
+) -> AbstractAsyncContextManager[str | None]:
+    """Return the door for Temporal's SDKs, which may be nowhere."""
+    from foliot.wiring import serve_temporal
+
+    def warn(error: BaseException) -> None:
+        lines.warn(f"a call of Temporal's API has failed by our own mistake: {type(error).__name__}: {error}")
+
+    return serve_temporal(lambda: foliot.desk, told, mistakes=warn)
 
 
 def _listen(host: str, port: int) -> socket.socket:

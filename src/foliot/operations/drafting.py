@@ -81,7 +81,9 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
         memo=_memo(given["memo"], settings) if "memo" in given else base.memo if base else None,
         search_attributes=(read_attributes(given["search_attributes"], settings) or None)
         if "search_attributes" in given
-        else base.search_attributes if base else None,
+        else base.search_attributes
+        if base
+        else None,
     )
     remaining = _whole("remaining_actions", given["remaining_actions"], 0, 1 << 40, nullable=True) if (
         "remaining_actions" in given

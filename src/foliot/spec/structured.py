@@ -6,6 +6,7 @@ What a list of ranges cannot say (``L``, ``W``, ``#``, ``H``) stays as it is, an
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from foliot.errors import InvalidSpec
@@ -13,7 +14,7 @@ from foliot.model.spec import CalendarDocument, IntervalDocument, Range, SpecDoc
 from foliot.spec.calendar import calendar_rule
 from foliot.spec.compiled import cron_rules
 from foliot.spec.cron import CronRule
-from foliot.spec.fields import DAY_OF_WEEK, Field
+from foliot.spec.fields import DAY_OF_WEEK, Field, Item
 
 EVERY_DAY_OF_MONTH = (Range(1, 31),)
 EVERY_DAY_OF_WEEK = (Range(0, 6),)
@@ -100,21 +101,25 @@ def _in_ranges(rule: CronRule, comment: str) -> list[CalendarDocument]:
 
 def _ranges(field: Field) -> tuple[Range, ...]:
     """The values of a field as it was written; of weekdays, whose week may begin anywhere, as they are."""
-    if field.kind is not DAY_OF_WEEK and all(item.form in ("*", "value", "range", "from") for item in field.items):
-        if all(item.form != "range" or item.first <= item.last for item in field.items):
-            return tuple(_range(item.form, item.first, item.last, item.step, field.kind.high) for item in field.items)
-    return _runs([value for value in range(field.kind.low, field.kind.high + 1) if field.mask >> value - field.kind.low & 1])
+    low, high = field.kind.low, field.kind.high
+    if field.kind is DAY_OF_WEEK or not all(map(_is_plain, field.items)):
+        return _runs([value for value in range(low, high + 1) if field.mask >> value - low & 1])
+    return tuple(_range(item, high) for item in field.items)
 
 
-def _range(form: str, first: int, last: int, step: int, high: int) -> Range:
-    if form == "value":
-        return Range(first, first)
-    return Range(first, high if form == "from" else last, step)
+def _is_plain(item: Item) -> bool:
+    return item.form in ("*", "value", "from") or (item.form == "range" and item.first <= item.last)
+
+
+def _range(item: Item, high: int) -> Range:
+    if item.form == "value":
+        return Range(item.first, item.first)
+    return Range(item.first, high if item.form == "from" else item.last, item.step)
 
 
 def _runs(values: list[int]) -> tuple[Range, ...]:
     """Numbers as the fewest ranges: one with a step, or as many as there are stretches."""
-    steps = {later - earlier for earlier, later in zip(values, values[1:], strict=False)}
+    steps = {later - earlier for earlier, later in pairwise(values)}
     if len(values) > 2 and len(steps) == 1:
         return (Range(values[0], values[-1], steps.pop()),)
     runs: list[Range] = []

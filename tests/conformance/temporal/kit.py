@@ -117,4 +117,6 @@ def action(workflow: str = "echo", *args: Any, **more: Any) -> ScheduleActionSta
 
 
 def schedule(spec: ScheduleSpec | None = None, *args: Any, workflow: str = "echo", **more: Any) -> Schedule:
-    return Schedule(action=action(workflow, *args), spec=spec or ScheduleSpec(cron_expressions=["0 12 * * MON"]), **more)
+    return Schedule(
+        action=action(workflow, *args), spec=spec or ScheduleSpec(cron_expressions=["0 12 * * MON"]), **more
+    )

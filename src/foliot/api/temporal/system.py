@@ -70,9 +70,7 @@ async def list_search_attributes(asked: Asked, request: ListSearchAttributesRequ
     return answer
 
 
-async def register_search_attributes(
-    asked: Asked, request: AddSearchAttributesRequest
-) -> AddSearchAttributesResponse:
+async def register_search_attributes(asked: Asked, request: AddSearchAttributesRequest) -> AddSearchAttributesResponse:
     """Register search attributes."""
     names = {number: kind for kind, number in TYPES.items()}
     types = {}
