@@ -52,7 +52,7 @@ class Through(ServiceClient):
         service: str,
         retry: bool,
         metadata: Mapping[str, str | bytes],
-        timeout: timedelta | None,
+        timeout: timedelta | None,  # noqa: ASYNC109 - the signature is the SDK's
     ) -> R:
         name = "".join(part.capitalize() for part in rpc.split("_"))
         said = [*metadata.items(), *([("authorization", f"Bearer {self.api_key}")] if self.api_key else [])]
@@ -117,6 +117,5 @@ def action(workflow: str = "echo", *args: Any, **more: Any) -> ScheduleActionSta
 
 
 def schedule(spec: ScheduleSpec | None = None, *args: Any, workflow: str = "echo", **more: Any) -> Schedule:
-    return Schedule(
-        action=action(workflow, *args), spec=spec or ScheduleSpec(cron_expressions=["0 12 * * MON"]), **more
-    )
+    spec = spec or ScheduleSpec(cron_expressions=["0 12 * * MON"])
+    return Schedule(action=action(workflow, *args), spec=spec, **more)

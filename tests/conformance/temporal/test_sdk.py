@@ -204,8 +204,13 @@ def test_lists_page_by_page_and_by_query(store_url: str) -> None:
         async def listed(query: str | None = None, size: int = 2) -> list[str]:
             return [each.id async for each in await client.list_schedules(query, page_size=size)]
 
-        queries = ["TemporalSchedulePaused = true", "`Size` >= 3 OR ScheduleId = 's-0'", "Size IS NULL",
-                   "ScheduleId STARTS_WITH 's-' AND NOT Size BETWEEN 1 AND 3", "ScheduleId NOT IN ('s-1', \"s-2\")"]  # fmt: skip
+        queries = [
+            "TemporalSchedulePaused = true",
+            "`Size` >= 3 OR ScheduleId = 's-0'",
+            "Size IS NULL",
+            "ScheduleId STARTS_WITH 's-' AND NOT Size BETWEEN 1 AND 3",
+            "ScheduleId NOT IN ('s-1', \"s-2\")",
+        ]
         with pytest.raises(RPCError) as odd:
             await listed("WorkflowType = 'x'")
         assert refused(odd) is RPCStatusCode.INVALID_ARGUMENT

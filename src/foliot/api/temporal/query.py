@@ -118,7 +118,7 @@ class _Reader:
             self._expect("AND")
             high = _compared(name, operator.le, self._literal())
             return lambda schedule: low(schedule) and high(schedule)
-        _refuse(f"expected a comparison after {name!r}")
+        return _refuse(f"expected a comparison after {name!r}")
 
     def _name(self) -> str:
         kind, text = self._next()
@@ -137,7 +137,7 @@ class _Reader:
             return float(text) if re.search(r"[.eE]", text) else int(text)
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        _refuse(f"expected a value, not {text!r}")
+        return _refuse(f"expected a value, not {text!r}")
 
     def _next(self) -> tuple[str, str]:
         if self._place == len(self._tokens):
@@ -146,11 +146,11 @@ class _Reader:
         return self._tokens[self._place - 1]
 
     def _took(self, wanted: str) -> bool:
-        if self._place < len(self._tokens) and self._tokens[self._place][0] in ("word", "sign"):
-            if self._tokens[self._place][1].upper() == wanted:
-                self._place += 1
-                return True
-        return False
+        kind, text = self._tokens[self._place] if self._place < len(self._tokens) else ("", "")
+        if kind not in ("word", "sign") or text.upper() != wanted:
+            return False
+        self._place += 1
+        return True
 
     def _expect(self, wanted: str) -> None:
         if not self._took(wanted):

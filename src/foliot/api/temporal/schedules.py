@@ -277,7 +277,7 @@ def _once(operation: str, request: Any, work: Callable[[Session], Schedule]) -> 
         return work
     if len(request.request_id) > MAX_REQUEST_ID:
         raise InvalidField("request_id", f"more than {MAX_REQUEST_ID} characters")
-    said = "\0".join((request.schedule_id, request.request_id))
+    said = f"{request.schedule_id}\0{request.request_id}"
     name = f"{operation} {sha256(said.encode()).hexdigest()}"
     return lambda session: session.once(operation, name, request.schedule_id, Schedule, lambda: work(session))
 

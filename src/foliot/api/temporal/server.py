@@ -93,7 +93,7 @@ class TemporalServer:
         await self._server.stop(GRACE_S)
 
 
-async def _reflect(questions: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
+async def _reflect(questions: AsyncIterator[bytes], _context: Any) -> AsyncIterator[bytes]:
     async for question in questions:
         yield reflected(question)
 

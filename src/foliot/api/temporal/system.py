@@ -42,7 +42,7 @@ TYPES = {
 SYSTEM_ATTRIBUTES = {"ScheduleId": AttributeType.KEYWORD, "TemporalSchedulePaused": AttributeType.BOOL}
 
 
-async def get_system_info(asked: Asked, request: GetSystemInfoRequest) -> GetSystemInfoResponse:
+async def get_system_info(asked: Asked, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
     """Say what can be done here."""
     answer = GetSystemInfoResponse(server_version=asked.house.version)
     answer.capabilities.supports_schedules = True
@@ -51,7 +51,7 @@ async def get_system_info(asked: Asked, request: GetSystemInfoRequest) -> GetSys
     return answer
 
 
-async def describe_namespace(asked: Asked, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+async def describe_namespace(asked: Asked, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
     """Show a namespace."""
     answer = DescribeNamespaceResponse()
     answer.namespace_info.name = asked.namespace
@@ -61,7 +61,7 @@ async def describe_namespace(asked: Asked, request: DescribeNamespaceRequest) ->
     return answer
 
 
-async def list_search_attributes(asked: Asked, request: ListSearchAttributesRequest) -> ListSearchAttributesResponse:
+async def list_search_attributes(asked: Asked, _request: ListSearchAttributesRequest) -> ListSearchAttributesResponse:
     """List the search attributes that were registered."""
     registered = await asked.send(search_attribute_types)
     answer = ListSearchAttributesResponse()
@@ -84,7 +84,7 @@ async def register_search_attributes(asked: Asked, request: AddSearchAttributesR
     return AddSearchAttributesResponse()
 
 
-async def check_health(asked: Asked, request: HealthCheckRequest) -> HealthCheckResponse:
+async def check_health(_asked: Asked, request: HealthCheckRequest) -> HealthCheckResponse:
     """Say whether a service is there."""
     if request.service not in SERVICES:
         raise Refused(Code.NOT_FOUND, f"there is no service {request.service} here")
