@@ -95,9 +95,11 @@ def client_of(door: Door, namespace: str = "default", api_key: str | None = None
 
 
 @asynccontextmanager
-async def opened(store: str, executors: dict[str, Executor], *namespaces: str) -> AsyncIterator[tuple[Home, Client]]:
+async def opened(
+    store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS
+) -> AsyncIterator[tuple[Home, Client]]:
     """A whole Foliot, and the SDK in front of it."""
-    async with asyncio.timeout(SECONDS), Home(store, executors) as home:
+    async with asyncio.timeout(seconds), Home(store, executors) as home:
         yield home, client_of(door_to(home.desk, *namespaces))
 
 
