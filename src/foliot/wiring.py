@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from foliot.api.metrics import Metrics
     from foliot.api.rest.watching import Answered
+    from foliot.api.temporal.moving import Moved
     from foliot.embedded import Foliot
     from foliot.engine.tracing import Tracing
     from foliot.operations.desk import Desk
@@ -345,6 +346,21 @@ async def serve_temporal(
         yield listening
     finally:
         await server.stop()
+
+
+async def import_temporal(
+    told: Configuration, source: Mapping[str, Any], *, namespace: str, shadow: bool
+) -> AsyncIterator[Moved]:
+    """Copy the schedules of a Temporal cluster to the store of a configuration, and tell of each."""
+    try:
+        from foliot.api.temporal.moving import Mover, Source
+    except ImportError:
+        raise InvalidInput("this needs Temporal's SDK: install foliot[temporal]") from None
+    from foliot.operations.desk import Desk
+
+    with closing(open_store(told.get("store"))) as store:
+        async for moved in Mover(Desk(store, told.settings), Source(**source), namespace, shadow).move():
+            yield moved
 
 
 def build_service(  # noqa: PLR0913 - every part has a default

@@ -131,7 +131,9 @@ def test_a_running_workflow_is_shown_and_the_rest_waits(temporal_address: str, t
         made = schedule(NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ONE))
         handle = await client.create_schedule("holding", made, trigger_immediately=True)
         async with asyncio.timeout(SECONDS):
-            while not (running := (await handle.describe()).info.running_actions) or not running[0].first_execution_run_id:
+            while (
+                not (running := (await handle.describe()).info.running_actions) or not running[0].first_execution_run_id
+            ):
                 pass
         for _ in range(3):
             await handle.trigger()
@@ -164,9 +166,7 @@ def test_a_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -
         spec = ScheduleSpec(cron_expressions=["0 * * * *"])
         handle = await client.create_schedule("filling", schedule(spec, "x", state=ScheduleState(paused=True)))
         day = datetime(2026, 1, 5, tzinfo=UTC)
-        await handle.backfill(
-            ScheduleBackfill(day, day + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL)
-        )
+        await handle.backfill(ScheduleBackfill(day, day + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL))
         return [run.scheduled_for.hour for run in await ended(home, "filling", 3) if run.state is RunState.SUCCESS]
 
     assert tell(temporal_address, tmp_path, story) == [0, 1, 2]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from temporalio.api.common.v1 import Memo, SearchAttributes
 from temporalio.api.schedule.v1 import Schedule as ScheduleMessage
 from temporalio.api.schedule.v1 import SchedulePatch, SchedulePolicies, ScheduleState
 from temporalio.api.workflowservice.v1 import (
@@ -69,17 +70,9 @@ async def create_schedule(asked: Asked, request: CreateScheduleRequest) -> Creat
         raise InvalidField("request_id", "it is not set on the request")
 
     def work(session: Session) -> Schedule:
+        seed = f"{asked.namespace_id}-{request.schedule_id}"
         registered = search_attribute_types(session)
-        given = {
-            "spec": spec_of(request.schedule.spec, f"{asked.namespace_id}-{request.schedule_id}"),
-            "memo": memo_of(request.memo),
-            "search_attributes": attributes_of(request.search_attributes, registered),
-            **_policies(request.schedule.policies),
-            **_state(request.schedule.state),
-        }
-        given["memo"].pop(FOLIOT, None)
-        keep_id = request.schedule.policies.keep_original_workflow_id
-        document = document_of(request.schedule.action, keep_id=keep_id)
+        given, document = given_of(request.schedule, request.memo, request.search_attributes, seed, registered)
         wishes = wishes_of(request.initial_patch)
         return bundled.create_bundle(
             session, request.schedule_id, document=document, given=given, wishes=wishes, request_id=request.request_id
@@ -87,6 +80,20 @@ async def create_schedule(asked: Asked, request: CreateScheduleRequest) -> Creat
 
     made = await asked.send(_once("CreateSchedule", request, work), writes=True)
     return CreateScheduleResponse(conflict_token=token_bytes(made.token))
+
+
+def given_of(
+    schedule: ScheduleMessage, memo: Memo, attributes: SearchAttributes, seed: str, registered: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a new schedule, and the document of what it starts."""
+    given = {
+        "spec": spec_of(schedule.spec, seed),
+        "memo": {name: value for name, value in memo_of(memo).items() if name != FOLIOT},
+        "search_attributes": attributes_of(attributes, registered),
+        **_policies(schedule.policies),
+        **_state(schedule.state),
+    }
+    return given, document_of(schedule.action, keep_id=schedule.policies.keep_original_workflow_id)
 
 
 async def describe_schedule(asked: Asked, request: DescribeScheduleRequest) -> DescribeScheduleResponse:
