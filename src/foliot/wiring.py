@@ -23,6 +23,7 @@ from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
+from foliot.model.moved import Moved
 from foliot.model.notice import Delivery, NoticeRow, NoticeState, Topic
 from foliot.plan.definition import compact
 from foliot.settings import Settings
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from foliot.api.metrics import Metrics
     from foliot.api.rest.watching import Answered
-    from foliot.api.temporal.moving import Moved
     from foliot.embedded import Foliot
     from foliot.engine.tracing import Tracing
     from foliot.operations.desk import Desk

@@ -10,8 +10,8 @@ from foliot.cli import render
 from foliot.cli.options import Config, StoreFlag
 
 if TYPE_CHECKING:
-    from foliot.api.temporal.moving import Moved
     from foliot.configuration import Configuration
+    from foliot.model.moved import Moved
 
 import_app = typer.Typer(help="Schedules of other systems, copied.", no_args_is_help=True, rich_markup_mode="rich")
 NOT_ALL = 1

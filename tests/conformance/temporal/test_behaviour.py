@@ -167,9 +167,9 @@ def test_the_table_says_what_happens(temporal_address: str, tmp_path: Path, titl
     async def tell() -> tuple[str, str]:
         executor = TemporalExecutor({"address": temporal_address}, Site())
         store = f"sqlite:///{tmp_path}/foliot.db"
-        async with opened(store, {"temporal": executor}, seconds=2 * SECONDS) as (_, ours):
-            async with working(temporal_address) as real:
-                return await CASES[title](ours, f"ours-{name}"), await CASES[title](real, f"real-{name}")
+        home = opened(store, {"temporal": executor}, seconds=2 * SECONDS)
+        async with home as (_, ours), working(temporal_address) as real:
+            return await CASES[title](ours, f"ours-{name}"), await CASES[title](real, f"real-{name}")
 
     here, there = asyncio.run(tell())
     assert f"| {title} | {here} | {there} |" in PAGE.read_text()

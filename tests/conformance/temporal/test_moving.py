@@ -47,10 +47,15 @@ def moved(address: str, store: str, *options: str) -> tuple[int, dict[str, Any]]
     return done.exit_code, {each["schedule_id"]: each for each in json.loads(done.stdout)}
 
 
-def test_schedules_are_copied_and_tick_the_same(temporal_address: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def cluster(temporal_address: str) -> str:
     asyncio.run(made(temporal_address))
+    return temporal_address
+
+
+def test_schedules_are_copied_and_tick_the_same(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/foliot.db"
-    code, found = moved(temporal_address, store)
+    code, found = moved(cluster, store)
     assert code == 0
     jittered, paused, rome = (found[f"move-{name}"] for name in ("jittered", "paused", "rome"))
     assert (jittered["same_times"], jittered["differs"]) == (1_000, ["state: it is paused here"])
@@ -64,14 +69,14 @@ def test_schedules_are_copied_and_tick_the_same(temporal_address: str, tmp_path:
             {"m": 1},
         )
         assert foliot.get("move-paused").pause_note == "old"
-    again, found = moved(temporal_address, store)
+    again, found = moved(cluster, store)
     assert again == 1
     assert all("exists already" in each["differs"][0] for each in found.values())
 
 
-def test_shadows_record_and_start_nothing(temporal_address: str, tmp_path: Path) -> None:
+def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/foliot.db"
-    _, found = moved(temporal_address, store, "--shadow", "--into", "moved")
+    _, found = moved(cluster, store, "--shadow", "--into", "moved")
     with SyncFoliot(store, engine=False, namespace="moved") as foliot:
         for name, each in found.items():
             if each["made"]:

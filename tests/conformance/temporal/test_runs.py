@@ -20,7 +20,7 @@ from temporalio.client import (
     ScheduleState,
     WorkflowExecutionStatus,
 )
-from temporalio.common import RetryPolicy, SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.common import RetryPolicy, SearchAttributeKey
 
 from foliot.model.run import RunState
 from foliot.model.schedule import Run

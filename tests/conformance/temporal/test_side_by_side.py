@@ -14,8 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from google.protobuf.duration_pb2 import Duration
-from temporalio.api.schedule.v1 import CalendarSpec, Schedule, ScheduleSpec, ScheduleState
+from temporalio.api.schedule.v1 import Schedule, ScheduleSpec, ScheduleState
 from temporalio.api.workflowservice.v1 import (
     CreateScheduleRequest,
     DescribeNamespaceRequest,

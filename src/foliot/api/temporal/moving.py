@@ -20,6 +20,7 @@ from temporalio.service import ConnectConfig, RPCError, ServiceClient, TLSConfig
 from foliot.api.temporal.schedules import given_of
 from foliot.api.temporal.wire import instant
 from foliot.errors import FoliotError, StoreUnavailable
+from foliot.model.moved import Moved
 from foliot.operations import bundled
 from foliot.operations.attributes import search_attribute_types
 from foliot.operations.bundled import Wishes
@@ -30,16 +31,6 @@ from foliot.operations.session import Session
 T = TypeVar("T")
 AHEAD_MS = 366 * 86_400_000
 COMPARED = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What became of one schedule: whether it is here now, how many of its coming times are the same, what differs."""
-
-    schedule_id: str
-    made: bool
-    same_times: int
-    differs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
