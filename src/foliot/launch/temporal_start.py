@@ -28,6 +28,6 @@ def hand_on(request: StartWorkflowExecutionRequest, start: Any) -> None:
         info = ParseDict(dict(start), NewWorkflowExecutionInfo())
     except ParseError as error:
         raise LaunchRefused(f"the workflow's option start cannot be read: {error}") from None
-    for name in HANDED_ON:
-        if info.HasField(name):
-            getattr(request, name).CopyFrom(getattr(info, name))
+    given = {field.name for field, _ in info.ListFields()}
+    for name in given.intersection(HANDED_ON):
+        getattr(request, name).CopyFrom(getattr(info, name))

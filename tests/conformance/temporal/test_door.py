@@ -228,12 +228,12 @@ def test_nonsense_is_refused_and_breaks_nothing(seed: int) -> None:
     whole = create().SerializeToString()
 
     def mangled() -> bytes:
+        data = bytearray(whole)
         kind = rng.randrange(3)
         if kind == 0:
-            return whole[: rng.randrange(len(whole))]
+            return bytes(data[: rng.randrange(len(data))])
         if kind == 1:
             return rng.randbytes(rng.randrange(200))
-        data = bytearray(whole)
         for _ in range(rng.randrange(1, 6)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         return bytes(data)

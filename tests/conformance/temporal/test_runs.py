@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from temporalio.client import (
     Client,
+    ScheduleActionExecution,
+    ScheduleActionExecutionStartWorkflow,
     ScheduleActionStartWorkflow,
     ScheduleBackfill,
     ScheduleIntervalSpec,
@@ -43,6 +45,11 @@ def tell(address: str, tmp_path: Path, story: Callable[[Home, Client, Client], A
     return told(with_worker, f"sqlite:///{tmp_path}/foliot.db", cluster=address)
 
 
+def workflow_of(execution: ScheduleActionExecution) -> ScheduleActionExecutionStartWorkflow:
+    assert isinstance(execution, ScheduleActionExecutionStartWorkflow)
+    return execution
+
+
 async def ended(home: Home, schedule_id: str, count: int = 1) -> list[Run]:
     await home.told("ended", schedule_id, count)
     return list(reversed((await home.runs(schedule_id)).items))
@@ -64,7 +71,8 @@ def test_a_workflow_gets_everything_that_the_action_says(temporal_address: str, 
         handle = await client.create_schedule("adding", made, trigger_immediately=True)
         [run] = await ended(home, "adding")
         [action] = (await handle.describe()).info.recent_actions
-        started = cluster.get_workflow_handle(action.action.workflow_id, run_id=action.action.first_execution_run_id)
+        execution = workflow_of(action.action)
+        started = cluster.get_workflow_handle(execution.workflow_id, run_id=execution.first_execution_run_id)
         return run, action, await started.describe(), await (await started.describe()).memo()
 
     run, action, found, memo = tell(temporal_address, tmp_path, story)
@@ -108,7 +116,7 @@ def test_the_original_workflow_id_is_kept(temporal_address: str, tmp_path: Path)
         )
         await handle.trigger()
         await ended(home, "keeping")
-        return [action.action.workflow_id for action in (await handle.describe()).info.recent_actions]
+        return [workflow_of(each.action).workflow_id for each in (await handle.describe()).info.recent_actions]
 
     assert tell(temporal_address, tmp_path, story) == ["wf-echo"]
 
@@ -116,9 +124,10 @@ def test_the_original_workflow_id_is_kept(temporal_address: str, tmp_path: Path)
 def test_what_one_run_leaves_reaches_the_next(temporal_address: str, tmp_path: Path) -> None:
     async def story(home: Home, client: Client, cluster: Client) -> Any:
         handle = await client.create_schedule("handing-on", schedule(NEVER, "x"))
-        for count in (1, 2):
-            await handle.trigger()
-            runs = await ended(home, "handing-on", count)
+        await handle.trigger()
+        await ended(home, "handing-on")
+        await handle.trigger()
+        runs = await ended(home, "handing-on", 2)
         return [run.result["last_result"] for run in runs]
 
     first, second = tell(temporal_address, tmp_path, story)
@@ -131,14 +140,13 @@ def test_a_running_workflow_is_shown_and_the_rest_waits(temporal_address: str, t
         made = schedule(NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ONE))
         handle = await client.create_schedule("holding", made, trigger_immediately=True)
         async with asyncio.timeout(SECONDS):
-            while (
-                not (running := (await handle.describe()).info.running_actions) or not running[0].first_execution_run_id
-            ):
+            while not (running := (await handle.describe()).info.running_actions):
                 pass
+            while not (execution := workflow_of(running[0])).first_execution_run_id:
+                running = (await handle.describe()).info.running_actions
         for _ in range(3):
             await handle.trigger()
         waiting = (await handle.describe()).raw_description.info.buffer_size
-        execution = running[0]
         held = cluster.get_workflow_handle(execution.workflow_id, run_id=execution.first_execution_run_id)
         await held.signal("release", "done")
         await home.told("ended", "holding")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -179,15 +180,17 @@ def test_a_no_op_changes_nothing(store_url: str) -> None:
     assert (memo["labels"], memo["max_attempts"], memo["spec"]["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
 
 
+def with_attributes(wanted: TypedSearchAttributes | None, given: ScheduleUpdateInput) -> ScheduleUpdate:
+    return ScheduleUpdate(given.description.schedule, search_attributes=wanted)
+
+
 def test_typed_search_attributes(store_url: str) -> None:
     async def story(home: Home, client: Client) -> Any:
         pairs = TypedSearchAttributes([SearchAttributePair(TEAM, "billing"), SearchAttributePair(SIZE, 3)])
         handle = await client.create_schedule("s", schedule(), search_attributes=pairs)
         seen = [(await handle.describe()).typed_search_attributes]
         for wanted in (None, TypedSearchAttributes([SearchAttributePair(TEAM, "sales")]), TypedSearchAttributes([])):
-            await handle.update(
-                lambda given, new=wanted: ScheduleUpdate(given.description.schedule, search_attributes=new)
-            )
+            await handle.update(partial(with_attributes, wanted))
             seen.append((await handle.describe()).typed_search_attributes)
         return [(found.get(TEAM), found.get(SIZE)) for found in seen]
 
@@ -245,7 +248,7 @@ def test_a_schedule_of_either_door_is_one_of_the_other(store_url: str) -> None:
         await home.put_workflow("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
         await home.create("ours", cron="@daily", workflow_id="flow", description="from the other side")
         run = await home.ran("theirs")
-        found = [each async for each in await client.list_schedules()]
+        found: Any = [each async for each in await client.list_schedules()]
         described = await client.get_schedule_handle("ours").describe()
         await client.get_schedule_handle("ours").pause(note="over there")
         return run, [(each.id, each.schedule.action.workflow) for each in found], described, await home.get("ours")

@@ -69,7 +69,7 @@ def _files(response: Any, field: str, wanted: str) -> bytes:
     from temporalio.api.operatorservice.v1 import service_pb2 as operator_service  # noqa: F401 - known when imported
     from temporalio.api.workflowservice.v1 import service_pb2 as workflow_service  # noqa: F401 - known when imported
 
-    pool = Default()  # type: ignore[no-untyped-call]  # protobuf has no types for it
+    pool = Default()
     try:
         found = pool.FindFileByName(wanted) if field == "file_by_filename" else pool.FindFileContainingSymbol(wanted)
     except KeyError:
@@ -115,6 +115,6 @@ def _classes() -> dict[str, type[Message]]:
                 added.oneof_index = 0
         if name == "Request":
             shape.oneof_decl.add(name="message_request")
-    pool = DescriptorPool()  # type: ignore[no-untyped-call]  # protobuf has no types for it
-    pool.Add(file)  # type: ignore[no-untyped-call]  # as above
+    pool = DescriptorPool()
+    pool.Add(file)
     return {name: GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _SHAPES}
