@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +43,16 @@ class Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no type
         """Return who answers a call."""
         if details.method in METHODS:
             return grpc.stream_stream_rpc_method_handler(_reflect)
-        return grpc.unary_unary_rpc_method_handler(partial(self._answer, details.method))
 
-    async def _answer(self, name: str, body: bytes, context: Any) -> bytes:
-        try:
-            return await self._door.answer(name, body, tuple(context.invocation_metadata() or ()), _peer(context))
-        except Refused as refused:
-            await context.abort(CODES[refused.code], refused.message, ((DETAILS, refused.status),))
-            raise
+        async def answer(body: bytes, context: Any) -> bytes:
+            said = tuple(context.invocation_metadata() or ())
+            try:
+                return await self._door.answer(details.method, body, said, _peer(context))
+            except Refused as refused:
+                await context.abort(CODES[refused.code], refused.message, ((DETAILS, refused.status),))
+                raise
+
+        return grpc.unary_unary_rpc_method_handler(answer)
 
 
 class TemporalServer:
