@@ -57,13 +57,14 @@ def resume_command(
     on_resume: Annotated[
         str | None, typer.Option("--on-resume", metavar="RULE", help="The pause's ticks: policy, skip or fire_once.")
     ] = None,
+    note: Note = None,
 ) -> None:
     """Go on after a pause.
 
     Example: foliot schedules resume report --on-resume fire_once
     """
     ask.show(
-        lambda home: home.resume(schedule_id, **given(on_resume=on_resume), **change),
+        lambda home: home.resume(schedule_id, **given(on_resume=on_resume, note=note), **change),
         lambda found: render.note(f"resumed {found.schedule_id}; next run {moment(found.next_run_at, now())}"),
     )
 

@@ -24,11 +24,14 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
+from foliot.launch.site import Site
+from foliot.launch.temporal import TemporalExecutor
 from foliot.model.run import RunState
 from foliot.model.schedule import Run
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.conformance.temporal.kit import schedule, told
+from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
+from tests.servers import free_port
 
 pytestmark = pytest.mark.server
 SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
@@ -178,3 +181,20 @@ def test_a_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -
         return [run.scheduled_for.hour for run in await ended(home, "filling", 3) if run.state is RunState.SUCCESS]
 
     assert tell(temporal_address, tmp_path, story) == [0, 1, 2]
+
+
+def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: Path) -> None:
+    """The usual cluster is not there; that of the namespace is."""
+    nowhere, own = f"127.0.0.1:{free_port()}", {"payments": {"address": temporal_address}}
+    executor = TemporalExecutor({"address": nowhere, "namespaces": own}, Site())
+
+    async def tell() -> Any:
+        async with opened(f"sqlite:///{tmp_path}/foliot.db", {"temporal": executor}) as (home, _):
+            client = client_of(door_to(home.desk, "default", "payments"), "payments")
+            async with working(temporal_address):
+                handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
+                await home.told("ended", "paying")
+                return (await handle.describe()).raw_description.info.recent_actions
+
+    [action] = asyncio.run(tell())
+    assert action.start_workflow_status == WorkflowExecutionStatus.COMPLETED
