@@ -90,7 +90,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
 THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "spec": frozenset({"tzdata", "holidays"}),
     "store": frozenset({"psycopg", "psycopg_pool"}),
-    "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "nats", "redis", "aio_pika"}),
+    "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "google", "nats", "redis", "aio_pika"}),
     "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
     "api": frozenset(
         {

@@ -78,6 +78,7 @@ class Spec(SpecDocument):
         end_at: str | date | None = None,
         jitter_ms: int = 0,
         jitter_mode: JitterMode = "symmetric",
+        jitter_seed: str | None = None,
         dst_gap: DstGap | None = None,
         dst_overlap: DstOverlap = "auto",
         dst_profile: DstProfile | None = None,

@@ -59,6 +59,10 @@ OPTIONS: dict[str, Option] = {
     "tls_client": Option(
         str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
     ),
+    "temporal_address": Option(str, "", "where Temporal's SDKs are served, as host:port; nowhere, if it is empty"),
+    "temporal_namespaces": Option(
+        list, ["default"], "the namespaces that they may name; name=id also says the id that jitter is a hash of"
+    ),
     "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
     "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),

@@ -86,6 +86,11 @@ def refuse_open_doors(told: Configuration) -> None:
             "host",
             f"{host}: only a loopback address such as 127.0.0.1, unless auth is '{REQUIRED}' (--auth {REQUIRED})",
         )
+    temporal = told.get("temporal_address").rpartition(":")[0]
+    if temporal and not _asks(told) and not _is_loopback(temporal.strip("[]")):
+        raise InvalidField(
+            "temporal_address", f"{temporal}: only a loopback address, unless auth is '{REQUIRED}' (--auth {REQUIRED})"
+        )
     _refuse_useless(told)
     if told.get("tls_cert"):
         from foliot.api.rest.peer import refuse_unusable

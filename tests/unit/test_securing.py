@@ -204,3 +204,14 @@ def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch:
 def test_by_which_names_a_service_may_be_addressed() -> None:
     found = hosts_of(load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]}))
     assert found == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7233", "[::1]:7233", "localhost:0", ""])
+def test_temporals_sdks_may_reach_an_open_service_from_here(address: str) -> None:
+    refuse_open_doors(load({}, {"temporal_address": address}))
+
+
+def test_temporals_sdks_may_not_reach_an_open_service_from_elsewhere() -> None:
+    with pytest.raises(InvalidField, match="temporal_address"):
+        refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233"}))
+    refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233", "auth": "required"}))

@@ -22,6 +22,7 @@ from foliot.cli import render
 from foliot.cli.config import config_command
 from foliot.cli.doctor import doctor_command
 from foliot.cli.figures import coming_command, stats_command
+from foliot.cli.importing import import_app
 from foliot.cli.keys import keys_app
 from foliot.cli.migrate import migrate_app
 from foliot.cli.notify import notify_app
@@ -86,6 +87,7 @@ app.command("doctor", rich_help_panel=KEEPING)(doctor_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)
 app.add_typer(keys_app, name="keys", rich_help_panel=KEEPING)
 app.add_typer(notify_app, name="notify", rich_help_panel=KEEPING)
+app.add_typer(import_app, name="import", rich_help_panel=KEEPING)
 app.command("config", rich_help_panel=KEEPING)(config_command)
 app.command("verify", rich_help_panel=KEEPING)(verify_command)
 app.command("next", rich_help_panel=WRITING)(next_command)

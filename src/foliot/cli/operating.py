@@ -63,7 +63,7 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
 
 @operating_app.command("resume")
 @taking(chosen=choosing, change=changing, ask=asked)
-def resume_command(
+def resume_command(  # noqa: PLR0913 - what can be said on the command line
     ask: Ask,
     change: Fields,
     chosen: Chosen,
@@ -71,6 +71,7 @@ def resume_command(
     on_resume: Annotated[
         str | None, typer.Option("--on-resume", metavar="RULE", help="The pause's ticks: policy, skip or fire_once.")
     ] = None,
+    note: Note = None,
 ) -> None:
     """Go on after a pause: one schedule, some, or all that match.
 
@@ -80,6 +81,7 @@ def resume_command(
     if not schedule_ids or not chosen.is_one(schedule_ids):
         touch(ask, RESUME, chosen, schedule_ids, options)
         return
+    options |= given(note=note)
     ask.show(
         lambda home: home.resume(schedule_ids[0], **options),
         lambda found: render.note(f"resumed {found.schedule_id}; next run {moment(found.next_run_at, now())}"),

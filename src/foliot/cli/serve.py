@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +32,10 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     ] = None,
     store: StoreFlag = None,
     no_engine: Annotated[bool, typer.Option("--no-engine", help="Leave running the schedules to workers.")] = False,
+    temporal_address: Annotated[
+        str | None,
+        typer.Option("--temporal-address", metavar="HOST:PORT", help="Where to serve Temporal's SDKs, too."),
+    ] = None,
     app_dir: AppDir = None,
     auth: Auth = None,
     config: Config = None,
@@ -48,7 +53,7 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     from foliot.securing import refuse_open_doors
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
-    flags |= {"log_format": log_format, "log_level": log_level}
+    flags |= {"temporal_address": temporal_address, "log_format": log_format, "log_level": log_level}
     told = prepared(config, {**flags, "engine": False if no_engine else None})
     refuse_open_doors(told)
     lines = lines_of(told)
@@ -78,7 +83,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     shown = f"[{host}]" if ":" in host else host
     with_engine = told.get("engine")
     with stopping(told.settings.shutdown_grace_ms / 1000) as state:
-        async with foliot:
+        async with foliot, _temporal(foliot, told, lines) as temporal:
             app = build_service(
                 foliot.desk,
                 told,
@@ -88,7 +93,7 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             )
             config = server_config(app, told)
             settle_in()
-            for line in _first_lines("https" if told.get("tls_cert") else "http", f"{shown}:{port}"):
+            for line in _first_lines("https" if told.get("tls_cert") else "http", f"{shown}:{port}", temporal):
                 lines.say(line)
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
@@ -98,17 +103,29 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     return state.code or 0
 
 
-def _first_lines(scheme: str, host: str) -> list[str]:
+def _first_lines(scheme: str, host: str, temporal: str | None) -> list[str]:
     """Return what a service says first: where everything is."""
     here = f"{scheme}://{host}"
-    places = (
+    places = [
         ("page", f"{here}/"),
         ("API", f"{here}{PREFIX}"),
         ("description", f"{here}{PREFIX}/openapi.json"),
         ("documentation", DOCUMENTATION),
-    )
+    ]
+    if temporal is not None:
+        places.append(("Temporal SDKs", temporal))
     width = max(len(name) for name, _ in places)
     return [f"Foliot is on {here} (Ctrl-C to stop)", *(f"  {name:<{width}}  {place}" for name, place in places)]
+
+
+def _temporal(foliot: Foliot, told: Configuration, lines: LaterLines) -> AbstractAsyncContextManager[str | None]:
+    """Return the door for Temporal's SDKs, which may be nowhere."""
+    from foliot.wiring import serve_temporal
+
+    def warn(error: BaseException) -> None:
+        lines.warn(f"a call of Temporal's API has failed by our own mistake: {type(error).__name__}: {error}")
+
+    return serve_temporal(lambda: foliot.desk, told, mistakes=warn)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -27,13 +27,14 @@ from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch
 from foliot.launch.message import text_option
 from foliot.launch.site import Site, known_options, only, whole
+from foliot.launch.temporal_start import hand_on
 from foliot.launch.temporal_wire import close_event_of, failure_text, history_request, search_attributes
 from foliot.model.kept import as_json, cut
 from foliot.model.run import RunState
 
-CONFIGURED = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active")
+CONFIGURED = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active", "namespaces")
 OPTIONS = (
-    "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done",
+    "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done", "start",
     "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
 )  # fmt: skip
 MEMO = "foliot"
@@ -104,15 +105,19 @@ class TemporalExecutor(Executor):
         self._connecting: asyncio.Future[Client] | None = None
         self._begun: OrderedDict[str, asyncio.Future[Execution]] = OrderedDict()
         self._ends: OrderedDict[str, End] = OrderedDict()
+        self._elsewhere = _other_clusters(configured, site)
 
     async def run(self, dag: Any, meta: Launch) -> Ended:
         """Start the workflow, unless an earlier attempt has, and wait for its end."""
+        if meta.namespace in self._elsewhere:
+            return await self._elsewhere[meta.namespace].run(dag, meta)
         known_options(meta.options, *OPTIONS)
         done = meta.options.get("done", "followed")
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
         client = await self._client()
         execution = await self._begin(client, await self._request(client, dag, meta))
+        meta.progress(execution._asdict())
         if done == "taken":
             return Ended(execution_id=str(execution))
         end = await self._end_of(client, execution)
@@ -120,6 +125,8 @@ class TemporalExecutor(Executor):
 
     async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
         """Ask the workflow to end; whoever follows it will see how it does."""
+        if meta.namespace in self._elsewhere:
+            return await self._elsewhere[meta.namespace].cancel(dag, meta, execution_id)
         handle = await self._handle(meta, execution_id)
         if handle is None:
             return False
@@ -128,9 +135,12 @@ class TemporalExecutor(Executor):
 
     async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
         """End the workflow by force."""
+        if meta.namespace in self._elsewhere:
+            return await self._elsewhere[meta.namespace].terminate(dag, meta, execution_id)
         handle = await self._handle(meta, execution_id)
         if handle is not None:
             await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=self._patience))
+        return None
 
     async def _handle(self, meta: Launch, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
         """Return the workflow of a run and whatever continues it; never another one under the same id."""
@@ -194,7 +204,10 @@ class TemporalExecutor(Executor):
         )
         request.workflow_type.name = text_option(meta, "workflow")
         request.task_queue.name = text_option(meta, "task_queue")
-        request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
+        if "start" in options:
+            hand_on(request, options["start"])
+        else:
+            request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
         for name, value in {MEMO: _about(meta), **_mapping(options, "memo")}.items():
             request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
         if meta.traceparent is not None:
@@ -393,6 +406,15 @@ def _text(configured: Mapping[str, Any], name: str, default: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidField(f"executors.temporal.{name}", "expected text")
     return value
+
+
+def _other_clusters(configured: Mapping[str, Any], site: Site) -> dict[str, TemporalExecutor]:
+    """Return who starts workflows for namespaces that have a cluster of their own, or a namespace of another name."""
+    tables = configured.get("namespaces", {})
+    if not isinstance(tables, Mapping) or not all(isinstance(each, Mapping) for each in tables.values()):
+        raise InvalidField("executors.temporal.namespaces", "expected tables, one for each namespace of Foliot")
+    shared = {name: value for name, value in configured.items() if name != "namespaces"}
+    return {name: TemporalExecutor({**shared, **table}, site) for name, table in tables.items()}
 
 
 def _tls_of(value: Any) -> bool | TLSConfig:

@@ -34,6 +34,8 @@ class Definition:
     payload: Any = None
     description: str = ""
     labels: tuple[tuple[str, str], ...] = ()
+    memo: Any = None
+    search_attributes: Any = None
 
 
 class ScheduleState(StrEnum):

@@ -14,14 +14,14 @@ Dialect = Literal["foliot", "quartz", "temporal"]
 DstGap = Literal["catch_up", "skip", "shift"]
 DstOverlap = Literal["auto", "first", "second", "both"]
 DstProfile = Literal["vixie", "temporal", "quartz", "airflow"]
-JitterMode = Literal["symmetric", "delay"]
+JitterMode = Literal["symmetric", "delay", "temporal"]
 Anchor = Literal["epoch", "completion"]
 
 DIALECTS: tuple[Dialect, ...] = ("foliot", "quartz", "temporal")
 DST_GAPS: tuple[DstGap, ...] = ("catch_up", "skip", "shift")
 DST_OVERLAPS: tuple[DstOverlap, ...] = ("auto", "first", "second", "both")
 DST_PROFILES: tuple[DstProfile, ...] = ("vixie", "temporal", "quartz", "airflow")
-JITTER_MODES: tuple[JitterMode, ...] = ("symmetric", "delay")
+JITTER_MODES: tuple[JitterMode, ...] = ("symmetric", "delay", "temporal")
 ANCHORS: tuple[Anchor, ...] = ("epoch", "completion")
 
 
@@ -129,6 +129,7 @@ class SpecDocument:
     end_at: str | None = None
     jitter_ms: int = 0
     jitter_mode: JitterMode = "symmetric"
+    jitter_seed: str | None = None
     dst_gap: DstGap | None = None
     dst_overlap: DstOverlap = "auto"
     dst_profile: DstProfile | None = None

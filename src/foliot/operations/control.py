@@ -53,22 +53,24 @@ def pause(  # noqa: PLR0913 - the parts of the request
 
 
 @once(Schedule)
-def resume(
+def resume(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
     *,
     on_resume: str | None = None,
+    note: str | None = None,
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
     opened = open_schedule(session, schedule_id, token)
     chosen = opened.rule.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
-    row = opened.row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
+    row = opened.row._replace(state="active", paused_by=None, pause_note=check_note(note), paused_ms=None)
     dial = edit.resumed(opened.dial, opened.rule, session.now_ms, chosen)
     session.transaction.unhold_planned([row.schedule_key], session.now_ms)
-    note = Note("resume", request_id, {"state": opened.row.state}, {"state": "active", "on_resume": chosen})
-    return save(session, opened._replace(row=row, dial=dial), note)
+    after = {"state": "active", "on_resume": chosen, **({} if note is None else {"note": note})}
+    changed = opened._replace(row=row, dial=dial)
+    return save(session, changed, Note("resume", request_id, {"state": opened.row.state}, after))
 
 
 @once(Run)
@@ -84,13 +86,20 @@ def trigger(
     return triggered(session, schedule_id, overlap, payload, request_id)
 
 
-def triggered(session: Session, schedule_id: str, overlap: str | None, payload: Any, request_id: str | None) -> Run:
-    """Run a schedule now, whether or not the same request was answered before."""
+def triggered(  # noqa: PLR0913 - the parts of the request
+    session: Session,
+    schedule_id: str,
+    overlap: str | None,
+    payload: Any,
+    request_id: str | None,
+    nominal_s: int | None = None,
+) -> Run:
+    """Run a schedule now, or now for another time, whether or not the same request was answered before."""
     asked = request_id or f"t-{token_hex(8)}"
     opened = open_schedule(session, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     text = None if payload is UNSET else compact(payload_of(payload, session.settings))
-    row = requested(session, opened, Source.TRIGGER, chosen, payload=text, asked=asked)
+    row = requested(session, opened, Source.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
     _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
     return run_view(row, opened.row)
 

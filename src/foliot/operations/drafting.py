@@ -22,6 +22,7 @@ from foliot.model.policy import (
 )
 from foliot.model.schedule import Action, Definition
 from foliot.model.spec import SpecDocument
+from foliot.operations.stating import read_attributes
 from foliot.plan.definition import compact
 from foliot.settings import Settings
 from foliot.spec.compiled import compile_spec
@@ -30,8 +31,8 @@ from foliot.spec.duration import parse_duration
 
 SPEC_FIELDS = tuple(field.name for field in fields(SpecDocument))
 ACTION_FIELDS = ("function", "workflow_id", "workflow_version", "queue", "user_id")
-ABOUT_FIELDS = ("payload", "description", "labels")
-STATE_FIELDS = ("remaining_actions", "paused")
+ABOUT_FIELDS = ("payload", "description", "labels", "memo", "search_attributes")
+STATE_FIELDS = ("remaining_actions", "paused", "note")
 _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "overlap_policy": (Overlap, OVERLAP_ALIASES),
     "catchup_policy": (CatchUp, CATCHUP_ALIASES),
@@ -61,6 +62,7 @@ class Draft(NamedTuple):
     definition: Definition
     remaining: Any = UNSET
     paused: Any = UNSET
+    note: Any = UNSET
 
 
 def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> Draft:
@@ -76,12 +78,18 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
         payload=payload_of(given["payload"], settings) if "payload" in given else base.payload if base else None,
         description=_description(given.get("description", UNSET), base),
         labels=_labels(given["labels"], settings) if "labels" in given else base.labels if base else (),
+        memo=_memo(given["memo"], settings) if "memo" in given else base.memo if base else None,
+        search_attributes=(read_attributes(given["search_attributes"], settings) or None)
+        if "search_attributes" in given
+        else base.search_attributes
+        if base
+        else None,
     )
     remaining = _whole("remaining_actions", given["remaining_actions"], 0, 1 << 40, nullable=True) if (
         "remaining_actions" in given
     ) else UNSET  # fmt: skip
     paused = _flag("paused", given["paused"]) if "paused" in given else UNSET
-    return Draft(definition, remaining, paused)
+    return Draft(definition, remaining, paused, check_note(given["note"]) if "note" in given else UNSET)
 
 
 def spec_of(given: Mapping[str, Any]) -> SpecDocument:
@@ -318,6 +326,11 @@ def _labels(value: object, settings: Settings) -> tuple[tuple[str, str], ...]:
             for name, text in labels.items()
         )
     )
+
+
+def _memo(value: object, settings: Settings) -> dict[str, Any] | None:
+    memo = payload_of(_mapping("memo", value if value is not None else {}), settings, "memo")
+    return memo or None
 
 
 def _mapping(field: str, value: object) -> Mapping[str, Any]:

@@ -51,7 +51,7 @@ def create(
     known = session.transaction.schedule_by_id(session.namespace, chosen)
     if known is not None and known.state != "closed":
         raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-    return _put(session, chosen, draft(given, session.settings), Note("create", request_id))
+    return put_draft(session, chosen, draft(given, session.settings), Note("create", request_id))
 
 
 @once(Schedule)
@@ -71,7 +71,7 @@ def upsert(
     drafted = draft(given, session.settings)
     if token is not None and session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
         raise NotFound(f"there is no schedule {schedule_id!r} that token {token} could be about")
-    return _put(session, schedule_id, drafted, Note("upsert", request_id), token)
+    return put_draft(session, schedule_id, drafted, Note("upsert", request_id), token)
 
 
 @once(Schedule)
@@ -255,25 +255,37 @@ def restore(
 # --- the one way in -------------------------------------------------------------------------------------------------
 
 
-def _put(session: Session, schedule_id: str, drafted: Draft, note: Note, token: int | None = None) -> Schedule:
+def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
+    session: Session,
+    schedule_id: str,
+    drafted: Draft,
+    note: Note,
+    token: int | None = None,
+    *,
+    may_be_silent: bool = False,
+) -> Schedule:
+    """Write a definition, whether or not there is such a schedule; one that would never run is refused if new."""
     session.transaction.lock_name("schedule", session.namespace, schedule_id)
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
     if known is None:
-        return insert_draft(session, schedule_id, drafted, note)
+        return insert_draft(session, schedule_id, drafted, note, may_be_silent=may_be_silent)
     try:
         opened = open_schedule(session, schedule_id, token, closed=True)
     except NotFound:  # a sweep has forgotten it, while we waited for its dial
-        return insert_draft(session, schedule_id, drafted, note)
-    return replace_draft(session, opened, drafted, note)
+        return insert_draft(session, schedule_id, drafted, note, may_be_silent=may_be_silent)
+    return replace_draft(session, opened, drafted, note, may_be_silent=may_be_silent)
 
 
-def insert_draft(session: Session, schedule_id: str, drafted: Draft, note: Note) -> Schedule:
+def insert_draft(
+    session: Session, schedule_id: str, drafted: Draft, note: Note, *, may_be_silent: bool = False
+) -> Schedule:
     """Write a schedule that is not there yet."""
     transaction, now_ms = session.transaction, session.now_ms
     paused = drafted.paused is True
     row = ScheduleRow(
         0, session.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
-        session.actor if paused else None, None, now_ms if paused else None, False, "", now_ms, now_ms,
+        session.actor if paused else None, None if drafted.note is UNSET else drafted.note,
+        now_ms if paused else None, False, "", now_ms, now_ms,
     )  # fmt: skip
     row = described(row, drafted.definition)
     version = new_version(session, row, drafted.definition, edit.before(now_ms))
@@ -283,7 +295,8 @@ def insert_draft(session: Session, schedule_id: str, drafted: Draft, note: Note)
     rule = rule_for(session, row, version)
     remaining = None if drafted.remaining is UNSET else drafted.remaining
     dial = edit.created(rule, now_ms, remaining=remaining, paused=paused)
-    refuse_silent(rule, dial)
+    if not may_be_silent:
+        refuse_silent(rule, dial)
     transaction.insert_version(version)
     transaction.insert_dial(dial)
     if drafted.definition.spec.exclude.named:
@@ -293,7 +306,9 @@ def insert_draft(session: Session, schedule_id: str, drafted: Draft, note: Note)
     return view_of(session, Opened(row, dial, version, rule))
 
 
-def replace_draft(session: Session, opened: Opened, drafted: Draft, note: Note) -> Schedule:
+def replace_draft(
+    session: Session, opened: Opened, drafted: Draft, note: Note, *, may_be_silent: bool = False
+) -> Schedule:
     """Write another definition of a schedule that is there, or was."""
     transaction, now_ms = session.transaction, session.now_ms
     was_closed = opened.row.state == "closed"
@@ -314,11 +329,14 @@ def replace_draft(session: Session, opened: Opened, drafted: Draft, note: Note) 
     if was_closed:
         row = row._replace(state="paused" if dial.paused else "active")  # a pause survives delete and create
         dial = edit.aimed(dial._replace(closed=False, remaining=None), rule, dial.cursor_s)
-        refuse_silent(rule, dial)
+        if not may_be_silent:
+            refuse_silent(rule, dial)
     if drafted.remaining is not UNSET:
         edited = edit.limited(dial, rule, drafted.remaining, now_ms)
         dial, spans = edited.dial, spans + edited.spans
     row, dial = _paused_as_named(session, row, dial, rule, drafted)
+    if drafted.note is not UNSET:
+        row = row._replace(pause_note=drafted.note)
     changed = Opened(row, dial, version, rule)
     return save(session, changed, note._replace(before=before, after=_audited(drafted.definition, version)), spans)
 
@@ -358,7 +376,9 @@ def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
 def new_version(session: Session, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
     """Return a definition as a version, with the calendars it refers to as they are now."""
     calendars = {name: newest_calendar(session, name).version for name in definition.spec.exclude.named}
-    about = {"description": definition.description, "labels": dict(definition.labels)}
+    about: dict[str, Any] = {"description": definition.description, "labels": dict(definition.labels)}
+    stated = {"memo": definition.memo, "search_attributes": definition.search_attributes}
+    about |= {name: value for name, value in stated.items() if value is not None}
     return VersionRow(
         schedule_key=row.schedule_key,
         version=row.version,

@@ -112,6 +112,8 @@ def stored_definition(row: VersionRow) -> Definition:
         payload=None if row.payload is None else json.loads(row.payload),
         description=about.get("description", ""),
         labels=tuple(sorted(about.get("labels", {}).items())),
+        memo=about.get("memo"),
+        search_attributes=about.get("search_attributes"),
     )
 
 

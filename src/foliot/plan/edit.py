@@ -140,8 +140,12 @@ def _same_ticks(old: Rule, new: Rule) -> bool:
     if (new.gate is None) != (old.gate is None):
         return False
     if new.ticks is old.ticks:
-        return (new.spec.jitter_ms, new.spec.jitter_mode) == (old.spec.jitter_ms, old.spec.jitter_mode)
+        return _jitter_of(new) == _jitter_of(old)
     return new.spec == old.spec and not new.spec.exclude.named
+
+
+def _jitter_of(rule: Rule) -> tuple[int, str, str | None]:
+    return rule.spec.jitter_ms, rule.spec.jitter_mode, rule.spec.jitter_seed
 
 
 def passed_over(dial: Dial, rule: Rule, until_s: int, reason: Reason, now_ms: int) -> list[Span]:

@@ -13,7 +13,7 @@ from foliot.model.policy import Policy
 from foliot.model.schedule import Action
 from foliot.model.spec import IntervalDocument, NamedCalendar, SpecDocument
 from foliot.spec.compiled import compile_spec, cron_rules, zone_of
-from foliot.spec.jitter import fire_time_ms
+from foliot.spec.fire import fire_ms_of
 from foliot.spec.moment import first_instant, read_moment
 from foliot.spec.ticks import Ticks
 
@@ -51,17 +51,9 @@ class Rule(NamedTuple):
 
     def fire_ms(self, nominal_s: int) -> int:
         """Return when a tick of the spec is to be launched."""
-        spec = self.spec
-        if spec.jitter_ms <= 0:
+        if self.spec.jitter_ms <= 0:
             return nominal_s * 1000
-        return fire_time_ms(
-            self.ticks,
-            nominal_s,
-            schedule_id=self.schedule_id,
-            jitter_ms=spec.jitter_ms,
-            mode=spec.jitter_mode,
-            not_before=self.start_s,
-        )
+        return fire_ms_of(self.spec, self.ticks, nominal_s, self.schedule_id, self.start_s)
 
     def wall_time(self, nominal_s: int) -> tuple[int | None, str | None]:
         """Return the nominal local time of a tick, in seconds, and what DST did to it."""

@@ -41,6 +41,7 @@ MAX_DATES = 10_000
 """The most one-shots, dates or windows in one list."""
 
 MAX_JITTER_MS = 366 * 86_400_000
+MAX_SEED = 1_000
 
 T = TypeVar("T")
 FIELDS = tuple(field.name for field in fields(SpecDocument))
@@ -216,6 +217,13 @@ def _read_jitter(value: object) -> int:
     return value
 
 
+def _read_seed(value: object) -> str:
+    seed = _text(value, "jitter_seed")
+    if len(seed) > MAX_SEED:
+        raise InvalidSpec(f"{len(seed)} characters", field="jitter_seed", expected=f"at most {MAX_SEED}")
+    return seed
+
+
 def _read_calendars(value: object) -> tuple[CalendarDocument, ...]:
     return _many(
         value,
@@ -240,6 +248,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "end_at": lambda value: _read_moment_text(value, "end_at"),
     "jitter_ms": _read_jitter,
     "jitter_mode": _choice("jitter_mode", JITTER_MODES),
+    "jitter_seed": _read_seed,
     "dst_gap": _choice("dst_gap", DST_GAPS),
     "dst_overlap": _choice("dst_overlap", DST_OVERLAPS),
     "dst_profile": _choice("dst_profile", DST_PROFILES),

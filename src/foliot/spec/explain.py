@@ -278,7 +278,7 @@ def _bounds(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[str]:
 def _jitter(spec: SpecDocument) -> Iterator[str]:
     if spec.jitter_ms > 0:
         limit = short_duration(spec.jitter_ms)
-        how = f"delayed by up to {limit}" if spec.jitter_mode == "delay" else f"spread by up to ±{limit}"
+        how = f"spread by up to ±{limit}" if spec.jitter_mode == "symmetric" else f"delayed by up to {limit}"
         yield f"Fire times are {how}."
 
 

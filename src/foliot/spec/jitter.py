@@ -3,11 +3,15 @@
 The offset is a hash of the schedule's id and the tick: the same on every instance and after every restart.  It is
 never more than half the way to a neighbouring tick, so jitter cannot reorder, merge or drop ticks; and no fire time
 lies before ``start_at``.
+
+With the mode ``temporal`` a tick is delayed exactly as a Temporal server would: by another hash, of the tick and a
+seed, and by less than the whole way to the next tick, be that excluded or not.
 """
 
 from __future__ import annotations
 
 from foliot.model.spec import JitterMode
+from foliot.spec.farmhash import fingerprint32, go_time
 from foliot.spec.spread import hashed_fraction
 from foliot.spec.ticks import Ticks
 
@@ -21,6 +25,19 @@ def jitter_offset_ms(schedule_id: str, tick: int, limit_ms: int, mode: JitterMod
     width = limit_ms + 1 if mode == "delay" else 2 * limit_ms + 1
     drawn = hashed_fraction("jitter", schedule_id, str(tick)) * width >> _BITS
     return drawn if mode == "delay" else drawn - limit_ms
+
+
+def temporal_delay_ms(seed: str, tick: int, limit_ms: int) -> int:
+    """Return by how much a Temporal server delays a tick, in milliseconds: always less than the limit."""
+    drawn = fingerprint32(go_time(tick) + seed.encode("utf-8", "surrogatepass"))
+    return drawn * min(max(limit_ms, 0), (1 << 32) - 1) >> 32
+
+
+def temporal_fire_ms(raw: Ticks, tick: int, *, seed: str, jitter_ms: int) -> int:
+    """Return when a Temporal server starts a tick; ``raw`` are the ticks without exclusions and end."""
+    later = raw.next_epoch(tick)
+    limit = jitter_ms if later is None else min(jitter_ms, (later - tick) * 1000)
+    return tick * 1000 + temporal_delay_ms(seed, tick, limit)
 
 
 def jitter_limit_ms(gap_s: int) -> int:

@@ -264,7 +264,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
             f"fires {duration_text(smallest)} apart (at {utc_datetime(where):%Y-%m-%d %H:%M:%S} UTC); "
             f"the minimum is {duration_text(min_interval_s)}",
         )
-    if spec.jitter_ms > jitter_limit_ms(smallest):
+    if spec.jitter_mode != "temporal" and spec.jitter_ms > jitter_limit_ms(smallest):
         yield Finding(
             "jitter-capped",
             "info",

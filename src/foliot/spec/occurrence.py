@@ -9,7 +9,7 @@ from foliot.model.spec import SpecDocument
 from foliot.model.tick import Tick
 from foliot.spec.compiled import zone_of
 from foliot.spec.days import HORIZON
-from foliot.spec.jitter import fire_time_ms
+from foliot.spec.fire import fire_ms_of
 from foliot.spec.moment import first_instant, read_moment
 from foliot.spec.ticks import Ticks, Trace
 from foliot.spec.zone import Zone
@@ -41,14 +41,7 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
     for tick in ticks.between_epochs(after + 1, HORIZON):
         shown = tick + zone.offset_at(tick)
         trace = ticks.trace(tick) or Trace(shown, "")
-        fire_ms = fire_time_ms(
-            ticks,
-            tick,
-            schedule_id=schedule_id,
-            jitter_ms=spec.jitter_ms,
-            mode=spec.jitter_mode,
-            not_before=start,
-        )
+        fire_ms = fire_ms_of(spec, ticks, tick, schedule_id, start)
         yield Tick(
             at=utc_datetime(tick),
             local=local_datetime(tick, zone),

@@ -148,6 +148,14 @@ class Statements(LedgerStatements, OutboxStatements):
         assert found is not None
         return str(found[0])
 
+    def search_attributes(self, namespace: str) -> dict[str, str]:
+        """Return the registered search attributes of a namespace, by name, and what each holds."""
+        return {str(name): str(kind) for name, kind in self.rows("search_attributes", {"namespace": namespace})}
+
+    def insert_search_attribute(self, namespace: str, name: str, kind: str) -> None:
+        """Register a search attribute, unless it is there."""
+        self.rows("insert_search_attribute", {"namespace": namespace, "name": name, "kind": kind})
+
     def insert_key(self, row: KeyRow) -> None:
         """Add an API key."""
         self.rows("insert_key", row._asdict())

@@ -66,7 +66,8 @@ SPEC_FIELDS: dict[str, Schema] = {
     "start_at": _maybe(_text("No tick before it.", "2026-01-01T00:00:00Z")),
     "end_at": _maybe(_text("No tick after it.", "2026-12-31T23:59:59Z")),
     "jitter_ms": _number("The most that a fire time differs from its tick."),
-    "jitter_mode": _choice("Before and after, or only after.", *JITTER_MODES),
+    "jitter_mode": _choice("Before and after, only after, or after as Temporal does.", *JITTER_MODES),
+    "jitter_seed": _maybe(_text("What the jitter is a hash of, instead of the schedule's id.")),
     "dst_gap": _maybe(_choice("What becomes of wall times that do not exist.", *DST_GAPS)),
     "dst_overlap": _choice("Which of two equal wall times counts.", *DST_OVERLAPS),
     "dst_profile": _maybe(_choice("A whole set of rules for clock changes.", *DST_PROFILES)),
@@ -111,6 +112,12 @@ OTHER_FIELDS: dict[str, Schema] = {
     "payload": {"description": "Any JSON; each run is given it."},
     "description": _text("For people."),
     "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "To find it by."},
+    "memo": {"type": ["object", "null"], "description": "Anything that is worth knowing; lists show it."},
+    "search_attributes": {
+        "type": ["object", "null"],
+        "additionalProperties": {"type": "object"},
+        "description": "Typed values to find it by over Temporal's API, each with its type and its value.",
+    },
 }
 STATE_FIELDS: dict[str, Schema] = {
     "remaining_actions": {
@@ -119,6 +126,7 @@ STATE_FIELDS: dict[str, Schema] = {
         "description": "How many automatic starts are left.",
     },
     "paused": {"type": "boolean", "description": "Whether it begins paused, or is paused from now on."},
+    "note": {"type": ["string", "null"], "description": "Why it is as it is; a pause or a resume brings its own."},
 }
 SCHEDULE_DOCUMENT: Schema = {
     "type": "object",

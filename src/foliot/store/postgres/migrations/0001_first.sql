@@ -247,6 +247,14 @@ CREATE TABLE secrets (
     value          text NOT NULL
 );
 
+-- The names of search attributes that somebody has registered, and what each holds.
+CREATE TABLE search_attributes (
+    namespace      text COLLATE "C" NOT NULL,
+    name           text COLLATE "C" NOT NULL,
+    kind           text NOT NULL,
+    PRIMARY KEY (namespace, name)
+);
+
 -- Who may ask from outside.  Of a key only a hash is kept.
 CREATE TABLE api_keys (
     key_id         text COLLATE "C" PRIMARY KEY,

@@ -11,6 +11,12 @@ SELECT value FROM secrets WHERE name = %(name)s;
 -- name: insert_secret
 INSERT INTO secrets VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;
 
+-- name: search_attributes
+SELECT name, kind FROM search_attributes WHERE namespace = %(namespace)s ORDER BY name;
+
+-- name: insert_search_attribute
+INSERT INTO search_attributes VALUES (%(namespace)s, %(name)s, %(kind)s) ON CONFLICT (namespace, name) DO NOTHING;
+
 -- name: insert_backfill
 INSERT INTO backfills ({backfill})
 SELECT * FROM unnest(

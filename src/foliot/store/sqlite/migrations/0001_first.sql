@@ -243,6 +243,14 @@ CREATE TABLE secrets (
     value          TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The names of search attributes that somebody has registered, and what each holds.
+CREATE TABLE search_attributes (
+    namespace      TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    kind           TEXT NOT NULL,
+    PRIMARY KEY (namespace, name)
+) STRICT, WITHOUT ROWID;
+
 -- Who may ask from outside.  Of a key only a hash is kept.
 CREATE TABLE api_keys (
     key_id         TEXT PRIMARY KEY,

@@ -11,6 +11,12 @@ SELECT value FROM secrets WHERE name = :name;
 -- name: insert_secret
 INSERT INTO secrets VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
+-- name: search_attributes
+SELECT name, kind FROM search_attributes WHERE namespace = :namespace ORDER BY name;
+
+-- name: insert_search_attribute
+INSERT INTO search_attributes VALUES (:namespace, :name, :kind) ON CONFLICT (namespace, name) DO NOTHING;
+
 -- name: insert_backfill
 INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 

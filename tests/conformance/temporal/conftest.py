@@ -1,0 +1,25 @@
+"""The stores behind the door, and a real Temporal server beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.temporal import temporal_server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("migrated_url"))
+    return f"sqlite:///{tmp_path}/foliot.db"
+
+
+@pytest.fixture(scope="session")
+def temporal_address() -> Iterator[str]:
+    """A Temporal server; its workers are in the tests."""
+    with temporal_server() as address:
+        yield address

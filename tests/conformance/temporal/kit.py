@@ -1,0 +1,123 @@
+"""Temporal's own SDK in front of the door, in one process: its calls go to the door as bytes, and come back so.
+
+What the door answers, the SDK reads as it reads a server; only the connection between them is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
+from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
+from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
+
+from foliot.api.rest.gate import Gate, OpenGate
+from foliot.api.temporal.door import Door, House, read_namespaces
+from foliot.api.temporal.status import Refused
+from foliot.api.temporal.system import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
+from foliot.launch.base import Ended, Executor, Launch
+from foliot.launch.site import Site
+from foliot.launch.temporal import TemporalExecutor
+from foliot.operations.desk import Desk
+from tests.conformance.executor.home import SECONDS, Home
+from tests.conformance.executor.temporal_workflows import QUEUE
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Message)
+SERVICES = {
+    "workflow": WORKFLOW_SERVICE,
+    "operator": OPERATOR_SERVICE,
+    "health": "grpc.health.v1.Health",
+}
+
+
+class Through(ServiceClient):
+    """Sends what the SDK sends to a door."""
+
+    def __init__(self, door: Door, api_key: str | None = None) -> None:
+        super().__init__(ConnectConfig(target_host="nowhere"))
+        self.door = door
+        self.api_key = api_key
+
+    async def _rpc_call(
+        self,
+        rpc: str,
+        req: Message,
+        resp_type: type[R],
+        *,
+        service: str,
+        retry: bool,
+        metadata: Mapping[str, str | bytes],
+        timeout: timedelta | None,  # noqa: ASYNC109 - the signature is the SDK's
+    ) -> R:
+        name = "".join(part.capitalize() for part in rpc.split("_"))
+        said = [*metadata.items(), *([("authorization", f"Bearer {self.api_key}")] if self.api_key else [])]
+        try:
+            body = await self.door.answer(f"/{SERVICES[service]}/{name}", req.SerializeToString(), said)
+        except Refused as error:
+            raise RPCError(error.message, RPCStatusCode(error.code), error.status) from None
+        return resp_type.FromString(body)
+
+    @property
+    def worker_service_client(self) -> Any:
+        raise NotImplementedError
+
+    def update_rpc_metadata(self, metadata: Mapping[str, str | bytes]) -> None:
+        raise NotImplementedError
+
+    def update_api_key(self, api_key: str | None) -> None:
+        self.api_key = api_key
+
+
+class Written(Executor):
+    """Starts nothing: every run succeeds at once."""
+
+    async def run(self, dag: Any, meta: Launch) -> Ended:
+        return Ended(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
+
+
+def door_to(desk: Desk, *namespaces: str, gate: Gate | None = None, read_only: bool = False) -> Door:
+    """A door that raises what should never happen."""
+
+    def raised(error: BaseException) -> None:
+        raise AssertionError("the door has made a mistake") from error
+
+    house = House(desk, "test", read_namespaces(namespaces or ("default",)), gate or OpenGate(), read_only, raised)
+    return Door(house, METHODS)
+
+
+def client_of(door: Door, namespace: str = "default", api_key: str | None = None) -> Client:
+    return Client(Through(door, api_key), namespace=namespace)
+
+
+@asynccontextmanager
+async def opened(
+    store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS
+) -> AsyncIterator[tuple[Home, Client]]:
+    """A whole Foliot, and the SDK in front of it."""
+    async with asyncio.timeout(seconds), Home(store, executors) as home:
+        yield home, client_of(door_to(home.desk, *namespaces))
+
+
+def told(story: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:
+    """What a story leads to; without a cluster its workflows are only written down."""
+
+    async def tell() -> T:
+        executor: Executor = Written() if not cluster else TemporalExecutor({"address": cluster}, Site())
+        async with opened(store, {"temporal": executor}) as (home, client):
+            return await story(home, client)
+
+    return asyncio.run(tell())
+
+
+def action(workflow: str = "echo", *args: Any, **more: Any) -> ScheduleActionStartWorkflow:
+    return ScheduleActionStartWorkflow(workflow, args=args, **{"id": f"wf-{workflow}", "task_queue": QUEUE, **more})
+
+
+def schedule(spec: ScheduleSpec | None = None, *args: Any, workflow: str = "echo", **more: Any) -> Schedule:
+    spec = spec or ScheduleSpec(cron_expressions=["0 12 * * MON"])
+    return Schedule(action=action(workflow, *args), spec=spec, **more)

@@ -1,0 +1,258 @@
+"""The door itself: what it refuses and with which code, request ids, conflict tokens, keys, and nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from temporalio.api.common.v1 import GrpcStatus
+from temporalio.api.enums.v1 import ScheduleOverlapPolicy
+from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure, WorkflowExecutionAlreadyStartedFailure
+from temporalio.api.schedule.v1 import CalendarSpec, Schedule, ScheduleSpec
+from temporalio.api.workflowservice.v1 import (
+    CountSchedulesRequest,
+    CountSchedulesResponse,
+    CreateScheduleRequest,
+    CreateScheduleResponse,
+    DescribeScheduleRequest,
+    DescribeScheduleResponse,
+    GetSystemInfoRequest,
+    PatchScheduleRequest,
+    UpdateScheduleRequest,
+)
+
+from foliot.api.rest.credentials import CredentialGate
+from foliot.api.rest.gate import Keys
+from foliot.api.temporal.door import Door, bound
+from foliot.api.temporal.status import Code, Refused
+from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from foliot.operations.keys import create_key
+from foliot.store.sqlite.driver import SqliteStore
+from tests.conformance.api.kit import Direct, desk_of
+from tests.conformance.peers.temporal_server import ACTION
+from tests.conformance.temporal.kit import door_to
+
+HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
+Story = Callable[[Door, Direct], Awaitable[Any]]
+
+
+def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = False) -> Any:
+    """A story in front of a door on an empty store."""
+
+    async def tell() -> Any:
+        store = SqliteStore()
+        try:
+            desk = desk_of(store)
+            gate = CredentialGate(Keys(desk)) if keys else None
+            return await story(door_to(desk, *namespaces, gate=gate, read_only=read_only), Direct(desk))
+        finally:
+            store.close()
+
+    return asyncio.run(tell())
+
+
+async def ask(door: Door, request: Any, key: str | None = None) -> bytes:
+    name = type(request).__name__.removesuffix("Request")
+    said = [] if key is None else [("authorization", f"Bearer {key}")]
+    return await door.answer(f"/{WORKFLOW_SERVICE}/{name}", request.SerializeToString(), said)
+
+
+async def refused(door: Door, request: Any, key: str | None = None) -> Refused:
+    with pytest.raises(Refused) as error:
+        await ask(door, request, key)
+    return error.value
+
+
+def create(schedule_id: str = "s", request_id: str = "r", schedule: Schedule = HOURLY, **more: Any) -> Any:
+    names = {"namespace": "default", "schedule_id": schedule_id, "request_id": request_id}
+    return CreateScheduleRequest(**{**names, **more}, schedule=schedule)
+
+
+def trigger(request_id: str) -> PatchScheduleRequest:
+    request = PatchScheduleRequest(namespace="default", schedule_id="s", request_id=request_id)
+    request.patch.trigger_immediately.overlap_policy = ScheduleOverlapPolicy.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL
+    return request
+
+
+async def described(door: Door) -> DescribeScheduleResponse:
+    request = DescribeScheduleRequest(namespace="default", schedule_id="s")
+    return DescribeScheduleResponse.FromString(await ask(door, request))
+
+
+# --- request ids and tokens -----------------------------------------------------------------------------------------
+
+
+def test_the_same_request_is_answered_the_same_and_done_once() -> None:
+    """An SDK that hears nothing asks again, up to ten times, with the same request id."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        tokens = [CreateScheduleResponse.FromString(await ask(door, create())).conflict_token for _ in range(3)]
+        for _ in range(3):
+            await ask(door, trigger("t1"))
+        await ask(door, trigger("t2"))
+        other = await refused(door, create(request_id="another"))
+        return tokens, (await described(door)).info.action_count, other
+
+    tokens, count, other = told(story)
+    assert len(set(tokens)) == 1
+    assert count == 2
+    assert other.code is Code.ALREADY_EXISTS
+    detail = GrpcStatus.FromString(other.status).details[0]
+    assert detail.Is(WorkflowExecutionAlreadyStartedFailure.DESCRIPTOR)
+
+
+def test_a_request_without_an_id_is_refused() -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        return await refused(door, create(request_id=""))
+
+    assert told(story).code is Code.INVALID_ARGUMENT
+
+
+def test_a_stale_token_changes_nothing() -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        await ask(door, create())
+        before = await described(door)
+        update = UpdateScheduleRequest(
+            namespace="default", schedule_id="s", schedule=before.schedule, conflict_token=before.conflict_token
+        )
+        update.schedule.spec.structured_calendar[0].hour[0].CopyFrom(
+            type(update.schedule.spec.structured_calendar[0].hour[0])(start=3)
+        )
+        await ask(door, update)
+        update.schedule.spec.structured_calendar[0].hour[0].start = 4
+        stale = await refused(door, update)
+        return stale, (await described(door)).schedule.spec.structured_calendar[0].hour[0].start
+
+    stale, hour = told(story)
+    assert (stale.code, hour) == (Code.FAILED_PRECONDITION, 3)
+    assert stale.message.startswith("mismatched conflict token")
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+BAD: list[tuple[str, Any]] = [
+    ("61 * * * *", {"cron_string": ["61 * * * *"]}),
+    ("a zone that is none", {"timezone_name": "Mars/Olympus"}),
+    ("zones that differ", {"cron_string": ["TZ=UTC 0 * * * *", "0 * * * *"]}),
+    ("an hour of 24", {"calendar": [CalendarSpec(hour="24")]}),
+    ("a weekday beyond its range", {"calendar": [CalendarSpec(day_of_week="fri-sun")]}),
+    ("zone data", {"timezone_data": b"TZif"}),
+]
+
+
+@pytest.mark.parametrize(("about", "spec"), BAD, ids=[about for about, _ in BAD])
+def test_a_spec_that_cannot_be_is_refused(about: str, spec: dict[str, Any]) -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        schedule = Schedule(spec=ScheduleSpec(**{"cron_string": ["0 * * * *"], **spec}), action=ACTION)
+        error = await refused(door, create(schedule=schedule))
+        count = await ask(door, CountSchedulesRequest(namespace="default"))
+        return error.code, CountSchedulesResponse.FromString(count).count
+
+    assert told(story) == (Code.INVALID_ARGUMENT, 0)
+
+
+def test_an_unknown_namespace_and_an_unknown_call() -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        unknown = await refused(door, create(namespace="elsewhere"))
+        unset = await refused(door, create(namespace=""))
+        with pytest.raises(Refused) as other:
+            await door.answer(f"/{WORKFLOW_SERVICE}/StartWorkflowExecution", b"")
+        return unknown, unset, other.value
+
+    unknown, unset, other = told(story)
+    assert unknown.code is Code.NOT_FOUND
+    assert GrpcStatus.FromString(unknown.status).details[0].Is(NamespaceNotFoundFailure.DESCRIPTOR)
+    assert unset.code is Code.INVALID_ARGUMENT
+    assert other.code is Code.UNIMPLEMENTED
+    assert "StartWorkflowExecution" in other.message
+
+
+def test_a_read_only_service_changes_nothing() -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        return (await refused(door, create())).code
+
+    assert told(story, read_only=True) is Code.PERMISSION_DENIED
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_call_but_health_needs_a_key() -> None:
+    async def story(door: Door, direct: Direct) -> list[Code]:
+        found = []
+        for name in METHODS:
+            if name.startswith("/grpc.health"):
+                continue
+            with pytest.raises(Refused) as error:
+                await door.answer(name, b"")
+            found.append(error.value.code)
+        await door.answer("/grpc.health.v1.Health/Check", b"")
+        return found
+
+    assert set(told(story, keys=True)) == {Code.UNAUTHENTICATED}
+
+
+def key(direct: Direct, role: str, namespace: str = "default") -> str:
+    made = direct._desk.send(bound(create_key, role, role=role), namespace=namespace, actor="test", writes=True)
+    return made.result(10).secret
+
+
+def test_roles_and_tenants() -> None:
+    async def story(door: Door, direct: Direct) -> Any:
+        reader, editor, stranger = key(direct, "reader"), key(direct, "editor"), key(direct, "admin", "other")
+        await ask(door, GetSystemInfoRequest(), reader)
+        await ask(door, create(), editor)
+        looked = DescribeScheduleRequest(namespace="default", schedule_id="s")
+        await ask(door, looked, reader)
+        return (
+            (await refused(door, trigger("t"), reader)).code,
+            (await refused(door, looked, stranger)).message,
+            (await refused(door, create(namespace="nowhere"), stranger)).message,
+        )
+
+    denied, theirs, nobodys = told(story, "default", "other", keys=True)
+    assert denied is Code.PERMISSION_DENIED
+    assert (theirs, nobodys) == ("Namespace default is not found.", "Namespace nowhere is not found.")
+
+
+# --- nonsense, and many at once -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nonsense_is_refused_and_breaks_nothing(seed: int) -> None:
+    """Truncated, flipped and random bytes to every call: a code that says whose fault it is, and no mistake of ours."""
+    rng = random.Random(seed)
+    whole = create().SerializeToString()
+
+    def mangled() -> bytes:
+        data = bytearray(whole)
+        kind = rng.randrange(3)
+        if kind == 0:
+            return bytes(data[: rng.randrange(len(data))])
+        if kind == 1:
+            return rng.randbytes(rng.randrange(200))
+        for _ in range(rng.randrange(1, 6)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(data)
+
+    async def story(door: Door, direct: Direct) -> set[Code]:
+        codes = set()
+        for name in list(METHODS) * 25:
+            try:
+                await door.answer(name, mangled())
+            except Refused as error:
+                codes.add(error.code)
+        return codes
+
+    assert told(story) <= {Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.ALREADY_EXISTS}
+
+
+def test_two_hundred_at_once_lose_nothing() -> None:
+    async def story(door: Door, direct: Direct) -> int:
+        await asyncio.gather(*(ask(door, create(f"s-{number}", f"r-{number}")) for number in range(200)))
+        return CountSchedulesResponse.FromString(await ask(door, CountSchedulesRequest(namespace="default"))).count
+
+    assert told(story) == 200

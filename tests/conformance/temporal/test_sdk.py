@@ -1,0 +1,260 @@
+"""Temporal's Python SDK against the door: everything that it can do with schedules."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.client import (
+    Client,
+    RPCError,
+    Schedule,
+    ScheduleAlreadyRunningError,
+    ScheduleBackfill,
+    ScheduleCalendarSpec,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleRange,
+    ScheduleSpec,
+    ScheduleState,
+    ScheduleUpdate,
+    ScheduleUpdateInput,
+)
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.service import RPCStatusCode
+
+from foliot.model.run import RunState
+from tests.conformance.executor.home import Home
+from tests.conformance.temporal.kit import action, schedule, told
+
+TEAM = SearchAttributeKey.for_keyword("Team")
+SIZE = SearchAttributeKey.for_int("Size")
+FULL = Schedule(
+    action=action("echo", "one", {"two": 2}, execution_timeout=timedelta(hours=1), memo={"m": 1}),
+    spec=ScheduleSpec(
+        calendars=[ScheduleCalendarSpec(hour=[ScheduleRange(9, 17, 2)], comment="office")],
+        intervals=[ScheduleIntervalSpec(every=timedelta(days=10), offset=timedelta(days=2))],
+        cron_expressions=["0 12 * * MON # lunch"],
+        skip=[ScheduleCalendarSpec(year=[ScheduleRange(2050)])],
+        start_at=datetime(2060, 7, 8, 9, 10, 11, tzinfo=UTC),
+        end_at=datetime(2070, 7, 8, tzinfo=UTC),
+        jitter=timedelta(seconds=80),
+        time_zone_name="Europe/Rome",
+    ),
+    policy=SchedulePolicy(
+        overlap=ScheduleOverlapPolicy.BUFFER_ONE, catchup_window=timedelta(minutes=5), pause_on_failure=True
+    ),
+    state=ScheduleState(note="a note", paused=True, limited_actions=True, remaining_actions=30),
+)
+
+
+def refused(error: pytest.ExceptionInfo[RPCError]) -> RPCStatusCode:
+    return error.value.status
+
+
+def test_what_is_created_is_described(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        handle = await client.create_schedule("s", FULL, memo={"why": "tests", "n": [1]})
+        return await handle.describe(), await home.get("s")
+
+    found, ours = told(story, store_url)
+    spec = found.schedule.spec
+    assert [calendar.comment for calendar in spec.calendars] == ["office", "lunch"]
+    assert list(spec.calendars[0].hour) == [ScheduleRange(9, 17, 2)]
+    assert list(spec.calendars[1].day_of_week) == [ScheduleRange(1, 1, 1)]
+    assert (spec.intervals, spec.cron_expressions) == (FULL.spec.intervals, [])
+    assert list(spec.skip[0].year) == [ScheduleRange(2050, 2050, 1)]
+    assert (spec.start_at, spec.end_at, spec.jitter) == (FULL.spec.start_at, FULL.spec.end_at, FULL.spec.jitter)
+    assert spec.time_zone_name == "Europe/Rome"
+    assert found.schedule.policy == FULL.policy
+    assert found.schedule.state == FULL.state
+    started: Any = found.schedule.action
+    assert (started.workflow, started.id, started.execution_timeout) == ("echo", "wf-echo", timedelta(hours=1))
+    assert asyncio.run(found.memo()) == {"why": "tests", "n": [1]}
+    assert found.info.next_action_times[0] > FULL.spec.start_at
+    assert len(found.info.next_action_times) == 10
+    assert ours.definition.policy.buffer_keep == "first"
+    assert (ours.pause_note, ours.remaining_actions) == ("a note", 30)
+
+
+def test_a_second_one_of_the_same_id_is_refused(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> None:
+        handle = await client.create_schedule("s", schedule())
+        with pytest.raises(ScheduleAlreadyRunningError):
+            await client.create_schedule("s", schedule())
+        await handle.delete()
+        with pytest.raises(RPCError) as gone:
+            await handle.describe()
+        assert refused(gone) is RPCStatusCode.NOT_FOUND
+        with pytest.raises(RPCError) as gone:
+            await handle.delete()
+        assert refused(gone) is RPCStatusCode.NOT_FOUND
+        await client.create_schedule("s", schedule())
+
+    told(story, store_url)
+
+
+def test_pause_unpause_and_their_notes(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> list[Any]:
+        handle = await client.create_schedule("s", schedule(state=ScheduleState(note="new")))
+        seen = [(await handle.describe()).schedule.state]
+        await handle.pause(note="be still")
+        seen.append((await handle.describe()).schedule.state)
+        await handle.unpause(note="go on")
+        seen.append((await handle.describe()).schedule.state)
+        return [(state.paused, state.note) for state in seen]
+
+    assert told(story, store_url) == [(False, "new"), (True, "be still"), (False, "go on")]
+
+
+def test_a_run_at_once(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        handle = await client.create_schedule("s", schedule(), trigger_immediately=True)
+        first = await handle.describe()
+        await home.told("ended", "s")
+        await handle.trigger()
+        await home.told("ended", "s", 2)
+        return first.info.num_actions, await handle.describe()
+
+    at_once, later = told(story, store_url)
+    assert at_once == 1
+    assert later.info.num_actions == 2
+    assert len(later.info.recent_actions) == 2
+
+
+def test_backfill_includes_both_ends(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        hourly = schedule(ScheduleSpec(cron_expressions=["0 * * * *"]), state=ScheduleState(paused=True))
+        handle = await client.create_schedule("s", hourly)
+        day = datetime(2026, 1, 5, tzinfo=UTC)
+        await handle.backfill(
+            ScheduleBackfill(day, day + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL),
+            ScheduleBackfill(day + timedelta(milliseconds=1), day + timedelta(milliseconds=2)),
+        )
+        await home.told("ended", "s", 3)
+        return [run.scheduled_for.hour for run in (await home.runs("s")).items]
+
+    assert told(story, store_url) == [2, 1, 0]
+
+
+def test_an_update_replaces_and_the_token_protects(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        handle = await client.create_schedule("s", FULL, memo={"kept": True})
+
+        async def change(given: ScheduleUpdateInput) -> ScheduleUpdate:
+            given.description.schedule.spec = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=1))])
+            given.description.schedule.policy = SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+            return ScheduleUpdate(given.description.schedule)
+
+        await handle.update(change)
+        return await handle.describe(), await home.get("s"), await home.get_workflow("temporal/s")
+
+    found, ours, document = told(story, store_url)
+    assert found.schedule.spec.calendars == []
+    assert found.schedule.policy.overlap is ScheduleOverlapPolicy.ALLOW_ALL
+    assert found.schedule.policy.catchup_window == timedelta(days=365)
+    assert asyncio.run(found.memo()) == {"kept": True}
+    assert (ours.version, document.version) == (2, 1)  # what it starts has not changed
+
+
+def test_a_no_op_changes_nothing(store_url: str) -> None:
+    """Whoever describes and updates sends back what Temporal can show; the rest must not be lost by that."""
+
+    async def story(home: Home, client: Client) -> Any:
+        await home.create("ours", cron="0 9 L * *", timezone="Europe/Berlin", function="tasks:a", labels={"team": "a"},
+                          max_attempts=3, catchup_policy="coalesce", exclude={"dates": ["2027-12-31"]})  # fmt: skip
+        before = await home.get("ours")
+        handle = client.get_schedule_handle("ours")
+        await handle.update(lambda given: ScheduleUpdate(given.description.schedule))
+        memo = await (await handle.describe()).memo()
+        return before.definition, (await home.get("ours")).definition, memo["foliot"]
+
+    before, after, memo = told(story, store_url)
+    assert after == before
+    assert (memo["labels"], memo["max_attempts"], memo["spec"]["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
+
+
+def with_attributes(wanted: TypedSearchAttributes | None, given: ScheduleUpdateInput) -> ScheduleUpdate:
+    return ScheduleUpdate(given.description.schedule, search_attributes=wanted)
+
+
+def test_typed_search_attributes(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        pairs = TypedSearchAttributes([SearchAttributePair(TEAM, "billing"), SearchAttributePair(SIZE, 3)])
+        handle = await client.create_schedule("s", schedule(), search_attributes=pairs)
+        seen = [(await handle.describe()).typed_search_attributes]
+        for wanted in (None, TypedSearchAttributes([SearchAttributePair(TEAM, "sales")]), TypedSearchAttributes([])):
+            await handle.update(partial(with_attributes, wanted))
+            seen.append((await handle.describe()).typed_search_attributes)
+        return [(found.get(TEAM), found.get(SIZE)) for found in seen]
+
+    assert told(story, store_url) == [("billing", 3), ("billing", 3), ("sales", None), (None, None)]
+
+
+def test_lists_page_by_page_and_by_query(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        for number in range(5):
+            pairs = TypedSearchAttributes([SearchAttributePair(SIZE, number)])
+            state = ScheduleState(paused=number % 2 == 1)
+            await client.create_schedule(f"s-{number}", schedule(state=state), search_attributes=pairs)
+
+        async def listed(query: str | None = None, size: int = 2) -> list[str]:
+            return [each.id async for each in await client.list_schedules(query, page_size=size)]
+
+        queries = [
+            "TemporalSchedulePaused = true",
+            "`Size` >= 3 OR ScheduleId = 's-0'",
+            "Size IS NULL",
+            "ScheduleId STARTS_WITH 's-' AND NOT Size BETWEEN 1 AND 3",
+            "ScheduleId NOT IN ('s-1', \"s-2\")",
+        ]
+        with pytest.raises(RPCError) as odd:
+            await listed("WorkflowType = 'x'")
+        assert refused(odd) is RPCStatusCode.INVALID_ARGUMENT
+        return await listed(), [await listed(query) for query in queries]
+
+    everything, found = told(story, store_url)
+    assert everything == [f"s-{number}" for number in range(5)]
+    assert found == [["s-1", "s-3"], ["s-0", "s-3", "s-4"], [], ["s-0", "s-4"], ["s-0", "s-3", "s-4"]]
+
+
+def test_search_attributes_are_registered_and_listed(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        add = AddSearchAttributesRequest(namespace="default")
+        add.search_attributes["Team"] = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+        await client.operator_service.add_search_attributes(add)
+        await client.operator_service.add_search_attributes(add)
+        add.search_attributes["Team"] = IndexedValueType.INDEXED_VALUE_TYPE_INT
+        with pytest.raises(RPCError) as taken:
+            await client.operator_service.add_search_attributes(add)
+        asked = ListSearchAttributesRequest(namespace="default")
+        return refused(taken), dict((await client.operator_service.list_search_attributes(asked)).custom_attributes)
+
+    assert told(story, store_url) == (
+        RPCStatusCode.ALREADY_EXISTS,
+        {"Team": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD},
+    )
+
+
+def test_a_schedule_of_either_door_is_one_of_the_other(store_url: str) -> None:
+    async def story(home: Home, client: Client) -> Any:
+        await client.create_schedule("theirs", schedule(None, "hello"))
+        await home.put_workflow("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
+        await home.create("ours", cron="@daily", workflow_id="flow", description="from the other side")
+        run = await home.ran("theirs")
+        found: Any = [each async for each in await client.list_schedules()]
+        described = await client.get_schedule_handle("ours").describe()
+        await client.get_schedule_handle("ours").pause(note="over there")
+        return run, [(each.id, each.schedule.action.workflow) for each in found], described, await home.get("ours")
+
+    run, listed, described, ours = told(story, store_url)
+    assert run.state is RunState.SUCCESS
+    assert listed == [("ours", "Go"), ("theirs", "echo")]
+    assert (described.schedule.action.workflow, described.schedule.action.task_queue) == ("Go", "q")
+    assert (ours.state, ours.pause_note, ours.definition.description) == ("paused", "over there", "from the other side")

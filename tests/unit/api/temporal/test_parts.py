@@ -1,0 +1,79 @@
+"""The parts of the Temporal door that need no store: reflection, certificates, namespaces, memos."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+
+import pytest
+import trustme
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from temporalio.api.common.v1 import Memo, Payload
+
+from foliot.api.rest.certificates import identities
+from foliot.api.temporal.door import read_namespaces
+from foliot.api.temporal.peer import described
+from foliot.api.temporal.reflection import message, reflected
+from foliot.api.temporal.system import WORKFLOW_SERVICE
+from foliot.api.temporal.wire import memo_message, memo_of
+from foliot.errors import InvalidField
+
+
+def asked(**question: str) -> Any:
+    request, response = message("Request"), message("Response")
+    for name, value in question.items():
+        setattr(request, name, value)
+    response.ParseFromString(reflected(request.SerializeToString()))
+    return response
+
+
+def test_reflection_lists_the_services() -> None:
+    names = [each.name for each in asked(list_services="").list_services_response.service]
+    assert WORKFLOW_SERVICE in names
+    assert "grpc.reflection.v1.ServerReflection" in names
+
+
+def test_reflection_gives_a_service_with_everything_that_it_refers_to() -> None:
+    answer = asked(file_containing_symbol=WORKFLOW_SERVICE).file_descriptor_response.file_descriptor_proto
+    files = [FileDescriptorProto.FromString(each) for each in answer]
+    names = {file.name for file in files}
+    assert all(dependency in names for file in files for dependency in file.dependency)
+    assert any(service.name == "WorkflowService" for file in files for service in file.service)
+
+
+def test_reflection_says_what_is_not_there() -> None:
+    assert asked(file_by_filename="no.proto").error_response.error_code == 5
+    assert asked().error_response.error_code == 12
+    response = message("Response")
+    response.ParseFromString(reflected(b"\xff"))
+    assert response.error_response.error_code == 3
+
+
+def test_a_certificate_says_who_it_is_as_in_python() -> None:
+    issued = trustme.CA().issue_cert("client.example.org", common_name="A Client")
+    found = described(issued.cert_chain_pems[0].bytes())
+    assert list(identities(found)) == [("dns", "client.example.org")]
+    assert ssl.cert_time_to_seconds(found["notAfter"]) > 0
+    nameless = described(trustme.CA().issue_cert(common_name="A Client").cert_chain_pems[0].bytes())
+    assert list(identities(nameless)) == [("cn", "A Client")]
+
+
+def test_namespaces_have_ids() -> None:
+    found = read_namespaces(["default", "payments=1234"])
+    assert found["payments"] == "1234"
+    assert found["default"] == read_namespaces(["default"])["default"]
+    for wrong in (["a", "a=1"], ["=1"], ["a/b"]):
+        with pytest.raises(InvalidField, match="temporal_namespaces"):
+            read_namespaces(wrong)
+
+
+def test_a_memo_comes_back_as_it_was() -> None:
+    memo = Memo()
+    memo.fields["json"].CopyFrom(Payload(metadata={"encoding": b"json/plain"}, data=b'{"a":[1,null]}'))
+    memo.fields["null"].CopyFrom(Payload(metadata={"encoding": b"binary/null"}))
+    memo.fields["secret"].CopyFrom(Payload(metadata={"encoding": b"binary/encrypted", "k": b"\xff"}, data=b"\x00\xfe"))
+    memo.fields["sly"].CopyFrom(Payload(metadata={"encoding": b"json/plain"}, data=b'{"$payload":"AA=="}'))
+    memo.fields["broken"].CopyFrom(Payload(metadata={"encoding": b"json/plain"}, data=b"{"))
+    read = memo_of(memo)
+    assert read["json"] == {"a": [1, None]}
+    assert memo_message(read) == memo

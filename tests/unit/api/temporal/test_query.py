@@ -1,0 +1,64 @@
+"""Filter queries: which schedules they let pass, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.api.temporal.query import read_query
+from foliot.errors import InvalidField
+from foliot.model.schedule import Action, Counters, Definition, Schedule, ScheduleState
+from foliot.model.spec import SpecDocument
+from foliot.operations.views import at_s
+
+ATTRIBUTES: dict[str, Any] = {
+    "Team": {"type": "Keyword", "value": "it's"},
+    "Size": {"type": "Int", "value": 3},
+    "Ratio": {"type": "Double", "value": 0.5},
+    "Hot": {"type": "Bool", "value": True},
+    "Since": {"type": "Datetime", "value": "2026-01-01T00:00:00Z"},
+    "Tags": {"type": "KeywordList", "value": ["a", "b"]},
+    "About": {"type": "Text", "value": "Bills of the month"},
+}
+SCHEDULE = Schedule(
+    "default", "s-1", ScheduleState.ACTIVE, 1, 1, Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES),
+    at_s(0), None, None, 0, 0, None, 0, Counters(), None, None, None, None, at_s(0), at_s(0),
+)  # fmt: skip
+TRUE = [
+    *(
+        "",
+        "  ",
+        "ScheduleId = 's-1'",
+        'ScheduleId != "s-2"',
+        "ScheduleId IN ('s-0','s-1')",
+        "ScheduleId STARTS_WITH 's-'",
+    ),
+    *("TemporalSchedulePaused = false", "TemporalSchedulePaused != true", "TemporalSchedulePaused = 'false'"),
+    *("Team = 'it''s'", r"Team = 'it\'s'", "`Team` IS NOT NULL", "Nobody IS NULL", "Team NOT IN ('x')"),
+    *("Size > 2", "Size >= 3 and Size <= 3", "Size BETWEEN 1 AND 3", "Size = 3.0", "Ratio < 1", "Hot = true"),
+    *("Since > '2025-12-31T23:00:00Z'", "Since <= '2026-01-01T01:00:00+01:00'"),
+    *("Tags = 'a'", "Tags IN ('x', 'b')", "Tags != 'c'", "About = 'month'", "About = 'BILLS month'", "About != 'year'"),
+    *("Size = 9 OR Hot = true AND Size = 3", "(Size = 9 OR Hot = true) AND NOT Size = 4", "NOT (Size = 9)"),
+]
+FALSE = ["ScheduleId = 's-2'", "Nobody = 'x'", "Nobody != 'x'", "Nobody NOT IN ('x')", "Size < 3", "Tags = 'c'",
+         "ScheduleId NOT STARTS_WITH 's'", "About = 'year'", "Size = 3 AND Hot = false", "Team IS NULL"]  # fmt: skip
+WRONG = ["=", "Size", "Size =", "Size = x", "Size = 3 AND", "(Size = 3", "Size = 3)", "WorkflowType = 'x'", "Size ~ 3",
+         "TemporalScheduledById = 'x'", "ScheduleId IN ()", "Size BETWEEN 1", "'a' = 'a'", "Since > 'yesterday'",
+         "Size > 'x'", "(" * 200 + "Size = 3" + ")" * 200, "x" * 20_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", TRUE)
+def test_lets_it_pass(query: str) -> None:
+    assert read_query(query)(SCHEDULE)
+
+
+@pytest.mark.parametrize("query", FALSE)
+def test_does_not_let_it_pass(query: str) -> None:
+    assert not read_query(query)(SCHEDULE)
+
+
+@pytest.mark.parametrize("query", WRONG, ids=lambda query: query[:30])
+def test_refuses_what_is_no_query(query: str) -> None:
+    with pytest.raises(InvalidField, match="query"):
+        read_query(query)(SCHEDULE)
