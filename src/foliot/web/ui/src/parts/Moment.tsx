@@ -20,7 +20,7 @@ export function Moment({ at, zone, precision = 'second', near = false }: Props) 
   return (
     <Hover label={() => <Others at={at} zone={zone} precision={precision} />}>
       <time dateTime={at} className="nowrap">
-        {near ? nearText(at, shown, now()) : instantText(at, shown, precision)}
+        {near ? nearText(at, shown, now(), precision) : instantText(at, shown, precision)}
       </time>
     </Hover>
   )

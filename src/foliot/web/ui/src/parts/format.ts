@@ -40,14 +40,14 @@ export function dayText(at: string | number, zone: string): string {
 }
 
 /** Leaves out the date of today. */
-export function nearText(at: string | number, zone: string, now: number): string {
+export function nearText(at: string | number, zone: string, now: number, precision: Precision = 'second'): string {
   const instant = typeof at === 'number' ? at : Date.parse(at)
   const today = dayText(now, zone)
-  if (dayText(instant, zone) === today) return timeText(instant, zone)
+  if (dayText(instant, zone) === today) return timeText(instant, zone, precision)
   const { weekday, day, year } = parts(instant, zone)
   const month = format(zone, { month: 'short' }).format(instant)
   const withYear = today.startsWith(year ?? '') ? '' : ` ${year}`
-  return `${weekday} ${Number(day)} ${month}${withYear} ${timeText(instant, zone, 'minute')}`
+  return `${weekday} ${Number(day)} ${month}${withYear} ${timeText(instant, zone, precision === 'millisecond' ? precision : 'minute')}`
 }
 
 const STEPS: [number, string][] = [

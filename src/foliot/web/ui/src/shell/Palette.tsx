@@ -91,6 +91,7 @@ function Inside({ onClose, visit, namespace }: Omit<Props, 'opened'>) {
       <TextInput
         data-autofocus
         autoFocus
+        classNames={{ input: classes.input }}
         variant="unstyled"
         size="md"
         px="md"

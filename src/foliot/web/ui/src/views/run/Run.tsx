@@ -141,7 +141,7 @@ function Timings({ run, zone }: { run: RunType; zone: string }) {
         return (
           <li key={step.name}>
             <span className="dim">{step.name}</span>
-            <Moment at={step.at} zone={zone} precision="millisecond" />
+            <Moment at={step.at} zone={zone} precision="millisecond" near={index > 0} />
             {after !== null && <span className={classes.after}>+{durationText(after)}</span>}
           </li>
         )
