@@ -1,0 +1,1 @@
+"""The Temporal door beside a real Temporal server: schedules created and described per second, and memory."""
