@@ -191,6 +191,7 @@ TWINS = (
     _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
     _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
 )
+_MANY = {"Ticks": "{1, 2, 3, 4, 5, 6, 7}", "Start": "4", "Last": "7", "End": "6", "Slots": "2"}
 LONG = (
     _fire("long", MaxEdits="2", long=True),
     _fire("long, jitter", FireAt="Jittered", Policies="OtherPolicies", MaxEdits="2", long=True),
@@ -199,7 +200,8 @@ LONG = (
     _overlap("long", Ids="{1, 2, 3, 4}", Requests='{"allow", "queue", "buffer_one"}', long=True),
     _pause("long, all", CAUGHT_UP, ALL_DECIDED, Instances="{i1, i2}", MaxEdits="2", long=True),
     _pause("long, coalesce", COALESCED, ALL_DECIDED, Instances="{i1, i2}", Policies="Coalesce", long=True),
-    _pause("long, spread", ALL_DECIDED, Instances="{i1, i2}", Policies="Spread", long=True),
-    _backfill("long", Ticks="{1, 2, 3, 4, 5, 6}", Start="3", Last="6", End="5", Slots="2", long=True),
+    _pause("long, spread", ALL_DECIDED, Instances="{i1, i2}", Policies="Spread", Lookahead="0", long=True),
+    _backfill("long", **_MANY, long=True),
+    _backfill("long, missing", **_MANY, Only='"missing"', long=True),
     _backfill_live("long, live", Ticks="{1, 2, 3, 4, 5}", Last="5", End="4", long=True),
 )
