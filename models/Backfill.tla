@@ -65,7 +65,9 @@ Look(i) ==
     /\ mind' = [mind EXCEPT ![i] = [phase |-> "looked", due |-> DueTicks # {}, fill |-> fill]]
     /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
 
-Crash(i) == mind[i].phase # "idle" /\ mind' = [mind EXCEPT ![i] = Idle] /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
+Crash(i) ==
+    /\ mind[i].phase # "idle" /\ mind' = [mind EXCEPT ![i] = Idle]
+    /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
 
 \* The oldest that fit start, the others wait; with a slot free and something waiting, what waits went first.
 FireTicks(i) ==

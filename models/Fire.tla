@@ -192,5 +192,4 @@ Patient == [catchup |-> "spread", window |-> None, onResume |-> "policy"]
 SmallPolicies == <<Generous, Thrifty, Cautious>>
 OtherPolicies == <<Thrifty, Patient, Generous>>
 SmallUntils == {None, 1}
-LongTicks == <<{1, 2, 3, 4}, {1, 2, 3, 4}, {2, 4, 5}>>
 ==============================================================================

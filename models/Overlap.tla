@@ -70,8 +70,12 @@ Settle(r) ==
        /\ UNCHANGED <<kind, policy, paused, stirred, edits>>
 
 \* A worker dies, or a run is to be tried again; somebody picks it up later (Lease).
-Drift(r) == state[r] = "flight" /\ adrift' = adrift \cup {r} /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
-Claim(r) == r \in adrift /\ adrift' = adrift \ {r} /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
+Drift(r) ==
+    /\ state[r] = "flight" /\ adrift' = adrift \cup {r}
+    /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
+Claim(r) ==
+    /\ r \in adrift /\ adrift' = adrift \ {r}
+    /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
 
 \* operations/editing.py, save: what waits is looked at, now that things are otherwise.
 Edited ==

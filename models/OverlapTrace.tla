@@ -3,9 +3,9 @@
    ended runs of a schedule must be one of the steps that the model knows, with exactly the result that it computes.
 
    Module Stories is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
-   says what the schedule obeyed (policy, paused), which runs nobody held (adrift), which ticks and requests came
-   (ticks, requests), which planned ticks had their time (planned), which runs an outcome has ended (ended), whether the
-   schedule was deleted, and what every run is then. *)
+   says what the schedule obeyed (policy, paused), which runs nobody held (adrift), which ticks and requests came, in
+   their order (ticks), which runs an outcome has ended (ended), whether it deleted the schedule (closed), and what every
+   run is then (state). *)
 EXTENDS Admission, Stories
 
 VARIABLES story, step

@@ -52,5 +52,4 @@ OneSpec == <<"each">>
 CatchAll == <<[catchup |-> "all", window |-> None, onResume |-> "policy"]>>
 Coalesce == <<[catchup |-> "coalesce", window |-> None, onResume |-> "policy"]>>
 Spread == <<[catchup |-> "spread", window |-> None, onResume |-> "policy"]>>
-LongVersion == <<{1, 2, 3, 4}>>
 ==============================================================================

@@ -43,6 +43,11 @@ def _without(guards: str, *gone: str) -> str:
     return "{" + ", ".join(f'"{guard}"' for guard in guards.split() if guard not in gone) + "}"
 
 
+def _only(broken: str, invariants: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ask for one promise, as an invariant or as a property."""
+    return ((broken,), ()) if broken in invariants else ((), (broken,))
+
+
 FIRE_GUARDS = "lock key pause cursor trace"
 FIRE = {
     "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
@@ -59,8 +64,7 @@ def _fire(name: str, *, long: bool = False, **changed: str) -> Configuration:
 
 def _fire_twin(name: str, gone: tuple[str, ...], broken: str, **changed: str) -> Configuration:
     constants = FIRE | {"Guards": _without(FIRE_GUARDS, *gone)} | changed
-    kinds = {"invariants" if broken in FIRE_INVARIANTS else "properties": (broken,)}
-    return Configuration("Fire", name, "FireSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+    return Configuration("Fire", name, "FireSpec", constants, *_only(broken, FIRE_INVARIANTS), broken)
 
 
 LEASE_GUARDS = "fence share expiry rescue"
@@ -80,9 +84,10 @@ def _lease(name: str, *, long: bool = False, **changed: str) -> Configuration:
 def _lease_twin(name: str, gone: str, broken: str) -> Configuration:
     constants = LEASE | {"Guards": _without(LEASE_GUARDS, gone)}
     if broken in RESCUED:
-        return Configuration("Lease", name, "FairSpec", constants | {"Slow": "{}"}, (), RESCUED, broken)
-    kinds = {"invariants" if broken in LEASE_INVARIANTS else "properties": (broken,)}
-    return Configuration("Lease", name, "LeaseSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+        return Configuration(
+            "Lease", name, "FairSpec", constants | {"Slow": "{}", "MaxNumber": "2"}, (), RESCUED, broken
+        )
+    return Configuration("Lease", name, "LeaseSpec", constants, *_only(broken, LEASE_INVARIANTS), broken)
 
 
 OVERLAP_GUARDS = "slot bound fifo release woken"
@@ -105,8 +110,7 @@ def _overlap_twin(name: str, gone: str, broken: str, **changed: str) -> Configur
     constants = OVERLAP | changed | {"Guards": _without(OVERLAP_GUARDS, gone)}
     if broken in DECIDED:
         return Configuration("Overlap", name, "FairSpec", constants | WAITING, (), DECIDED, broken)
-    kinds = {"invariants" if broken in OVERLAP_INVARIANTS else "properties": (broken,)}
-    return Configuration("Overlap", name, "OverlapSpec", constants, expected=broken, **kinds)  # type: ignore[arg-type]  # one of two
+    return Configuration("Overlap", name, "OverlapSpec", constants, *_only(broken, OVERLAP_INVARIANTS), broken)
 
 
 PAUSE_GUARDS = f"{FIRE_GUARDS} aim"
@@ -187,6 +191,7 @@ TWINS = (
     _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
     _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
 )
+_MANY = {"Ticks": "{1, 2, 3, 4, 5, 6, 7}", "Start": "4", "Last": "7", "End": "6", "Slots": "2"}
 LONG = (
     _fire("long", MaxEdits="2", long=True),
     _fire("long, jitter", FireAt="Jittered", Policies="OtherPolicies", MaxEdits="2", long=True),
@@ -195,7 +200,8 @@ LONG = (
     _overlap("long", Ids="{1, 2, 3, 4}", Requests='{"allow", "queue", "buffer_one"}', long=True),
     _pause("long, all", CAUGHT_UP, ALL_DECIDED, Instances="{i1, i2}", MaxEdits="2", long=True),
     _pause("long, coalesce", COALESCED, ALL_DECIDED, Instances="{i1, i2}", Policies="Coalesce", long=True),
-    _pause("long, spread", ALL_DECIDED, Instances="{i1, i2}", Policies="Spread", long=True),
-    _backfill("long", Ticks="{1, 2, 3, 4, 5, 6}", Start="3", Last="6", End="5", Slots="2", long=True),
+    _pause("long, spread", ALL_DECIDED, Instances="{i1, i2}", Policies="Spread", Lookahead="0", long=True),
+    _backfill("long", **_MANY, long=True),
+    _backfill("long, missing", **_MANY, Only='"missing"', long=True),
     _backfill_live("long, live", Ticks="{1, 2, 3, 4, 5}", Last="5", End="4", long=True),
 )
