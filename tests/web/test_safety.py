@@ -31,21 +31,22 @@ def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Servic
     """The policy is what is left when everything else has failed."""
     page.goto(f"{service.url}/schedules")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    blocked = page.evaluate(
-        """() => new Promise(resolve => {
-            document.addEventListener('securitypolicyviolation', event => {
-                event.stopImmediatePropagation()
-                resolve(event.effectiveDirective)
-            }, { once: true })
-            const script = document.createElement('script')
-            script.src = 'https://evil.example/x.js'
-            document.body.append(script)
-        })"""
-    )
+    with page.expect_console_message() as said:
+        blocked = page.evaluate(
+            """() => new Promise(resolve => {
+                document.addEventListener('securitypolicyviolation', event => {
+                    event.stopImmediatePropagation()
+                    resolve(event.effectiveDirective)
+                }, { once: true })
+                const script = document.createElement('script')
+                script.src = 'https://evil.example/x.js'
+                document.body.append(script)
+            })"""
+        )
     assert blocked == "script-src-elem"
-    page.wait_for_function("true")  # what the browser says of it has arrived
-    assert len(wrong) == 1
-    assert "evil.example" in wrong.pop()
+    assert "evil.example" in said.value.text
+    assert wrong == [said.value.text]
+    wrong.clear()
 
 
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ PARAMETERS: dict[str, Any] = {
     "text": "report",
     "user_id": "u-17",
     "limit": 50,
-    "credential": "flt_1f2e3d4c5b6a_…",
+    "credential": "flt_1f2e3d4c5b6a_0f1e2d3c",
 }
 """What stands in a path or a query, by its name."""
 
