@@ -7,7 +7,7 @@ import { useRefresh } from '../../parts/actions'
 import { complain, say } from '../../parts/toasts'
 
 /** Lets the ticks of all schedules of a workflow wait, and go on. */
-export function Switch({ workflow: { workflow_id: id, paused } }: { workflow: Workflow }) {
+export function Switch({ workflow: { workflow_id: id, paused }, size = 'compact-xs' }: { workflow: Workflow; size?: string }) {
   const refresh = useRefresh()
   const params = { path: { workflow_id: id } }
   const act = useMutation<unknown, Error>({
@@ -21,7 +21,7 @@ export function Switch({ workflow: { workflow_id: id, paused } }: { workflow: Wo
   })
   const name = paused ? 'Resume' : 'Pause'
   return (
-    <Button size="compact-xs" variant="default" loading={act.isPending} onClick={() => act.mutate()} aria-label={`${name} workflow ${id}`}>
+    <Button size={size} variant="default" loading={act.isPending} onClick={() => act.mutate()} aria-label={`${name} workflow ${id}`}>
       {name}
     </Button>
   )

@@ -31,7 +31,7 @@ export function Workflow() {
   return (
     <>
       <PageHead title={id}>
-        {mayOperate && <Switch workflow={newest.data} />}
+        {mayOperate && <Switch workflow={newest.data} size="xs" />}
         {mayEdit && (
           <Button leftSection={<Icon name="edit" />} onClick={() => setPutting(true)}>
             New version
