@@ -82,7 +82,9 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
             post(f"{url}/api/v1/schedules", {"schedule_id": name, **fields})
-        run = post(f"{url}/api/v1/schedules/good/fire?note={CANARY}", {}, traceparent=PARENT)
+        with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=30) as answer:
+            assert answer.status == 200
+        run = post(f"{url}/api/v1/schedules/good/fire", {}, traceparent=PARENT)
         ended = until(process, said, event="ended", schedule_id="good")
         post(f"{url}/api/v1/schedules/bad/fire", {})
         failed = until(process, said, event="ended", schedule_id="bad")

@@ -15,7 +15,7 @@ HARMLESS = ("Failed to load resource: the server responded with a status of 4",)
 """What a browser says of answers that a test asks for."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = browser_path()
     if found is None:
@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(tmp_path_factory.mktemp("web")) as started:
         yield started

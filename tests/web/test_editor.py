@@ -22,7 +22,7 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     expect(page.get_by_label("In words")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
     expect(page.get_by_label("The next ticks").get_by_role("listitem")).to_have_count(20)
     expect(page.get_by_label("Clock changes")).to_contain_text("no tick is near")
-    page.get_by_label("Function").fill("tasks:work")
+    page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="How: overlap").click()
     page.get_by_label("Attempts of a run").fill("3")
     page.get_by_role("button", name="Create", exact=True).click()

@@ -140,6 +140,7 @@ class InstanceRow(NamedTuple):
     stopped_ms: int | None
     skew_ms: int
     lease_until_ms: int | None
+    namespace: str | None = None
 
 
 class KeyRow(NamedTuple):

@@ -10,14 +10,17 @@ import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from cryptography.fernet import Fernet, InvalidToken
 from starlette.requests import Request
 from starlette.responses import Response
 
 from foliot.errors import InvalidField
 from foliot.operations.desk import Desk
 from foliot.operations.visits import session_secret
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 NAME = "foliot_session"
 LASTS_S = 12 * 3_600
@@ -40,6 +43,8 @@ class Cookies:
         sealed = request.cookies.get(NAME)
         if sealed is None:
             return None
+        from cryptography.fernet import InvalidToken
+
         try:
             return (await self._sealing()).decrypt_at_time(sealed, LASTS_S, int(self._now())).decode()
         except (InvalidToken, ValueError):
@@ -55,6 +60,8 @@ class Cookies:
 
     async def _sealing(self) -> Fernet:
         if self._seal is None:
+            from cryptography.fernet import Fernet
+
             asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True)
             secret = await asyncio.wrap_future(asked)
             self._seal = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))

@@ -229,7 +229,6 @@ CREATE INDEX requests_by_age ON requests (created_ms);
 -- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
 CREATE TABLE instances (
     instance_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    namespace      text COLLATE "C",
     name           text COLLATE "C" NOT NULL,
     release        text NOT NULL,
     queues         text NOT NULL,
@@ -237,7 +236,8 @@ CREATE TABLE instances (
     heartbeat_ms   bigint NOT NULL,
     stopped_ms     bigint,
     skew_ms        bigint NOT NULL,
-    lease_until_ms bigint
+    lease_until_ms bigint,
+    namespace      text COLLATE "C"
 );
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 

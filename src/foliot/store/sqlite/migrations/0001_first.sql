@@ -225,7 +225,6 @@ CREATE INDEX requests_by_age ON requests (created_ms);
 -- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
 CREATE TABLE instances (
     instance_id    INTEGER PRIMARY KEY AUTOINCREMENT,
-    namespace      TEXT,
     name           TEXT NOT NULL,
     release        TEXT NOT NULL,
     queues         TEXT NOT NULL,
@@ -233,7 +232,8 @@ CREATE TABLE instances (
     heartbeat_ms   INTEGER NOT NULL,
     stopped_ms     INTEGER,
     skew_ms        INTEGER NOT NULL,
-    lease_until_ms INTEGER
+    lease_until_ms INTEGER,
+    namespace      TEXT
 ) STRICT;
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 

@@ -200,7 +200,8 @@ SELECT count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms AND lease_until_ms IS NOT NULL;
 
 -- name: instances_page
-SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms FROM instances
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
+FROM instances
 WHERE namespace IS NULL OR namespace = :namespace
 ORDER BY instance_id DESC LIMIT :limit;
 
