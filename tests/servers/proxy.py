@@ -127,6 +127,7 @@ class TcpProxy:
         link = asyncio.ensure_future(self._link(reader, writer))
         self._links.add(link)
         link.add_done_callback(self._links.discard)
+        link.add_done_callback(lambda _: reset(writer))  # one that is cut before its first step has no other end
 
     async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client, from the connection to the target until both sides have closed or one has failed."""

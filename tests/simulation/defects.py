@@ -20,10 +20,11 @@ from foliot.operations import control, editing, schedules
 from foliot.operations.session import Session
 from foliot.plan import admit as admission
 from foliot.plan import decide as deciding
-from foliot.plan import edit, generate, rule
+from foliot.plan import edit, generate
 from foliot.plan import settle as plan_settle
 from foliot.plan.backfill import step as backfill_step
 from foliot.plan.decide import Decision
+from foliot.spec import fire as fire_times
 from foliot.store.base import Transaction
 from foliot.store.sqlite import driver
 from tests.simulation import defects_of_endings, defects_of_hints, defects_of_notices
@@ -113,7 +114,7 @@ def jitter_not_deterministic(patches: Patches) -> None:
     """Jitter is drawn anew each time somebody asks."""
     random = Random(1)
     patches.set(
-        rule, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
+        fire_times, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
     )
 
 

@@ -19,6 +19,7 @@ class Patches:
         self._undo: list[Callable[[], None]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
+        assert hasattr(owner, name), f"{owner} has no {name!r}: this mistake would be planted nowhere"
         before = vars(owner).get(name, _MISSING)
         setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, before) if before is not _MISSING else delattr(owner, name))

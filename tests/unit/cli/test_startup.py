@@ -50,7 +50,7 @@ import os, sys
 from foliot.cli.server import Server
 
 async def serve(self, sockets=None):
-    print([name for name in {UNUSED!r} if name in sys.modules], flush=True)
+    print([name for name in {UNUSED!r} if name in sys.modules], file=sys.stderr, flush=True)
     os._exit(0)
 
 Server.serve = serve
@@ -64,4 +64,4 @@ def test_a_service_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     left = subprocess.run(
         [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
-    assert left.stdout.splitlines()[-1] == "[]", left
+    assert left.stderr.splitlines()[-1] == "[]", left
