@@ -1,9 +1,8 @@
-"""The door over real connections: Temporal's SDK and its command line, with TLS, keys, and too much of everything."""
+"""The door over real connections: with TLS, with keys, and with too much of everything."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,7 +21,6 @@ from foliot.store.sqlite.driver import SqliteStore
 from foliot.wiring import serve_temporal
 from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.kit import schedule
-from tests.servers.temporal import find_binary
 
 pytestmark = pytest.mark.server
 SECONDS = 60
@@ -69,36 +67,6 @@ def test_the_sdk_connects_and_manages_a_schedule() -> None:
         return found.schedule.state.note, listed, gone.value.status
 
     assert told(story) == ("over the wire", ["s"], RPCStatusCode.NOT_FOUND)
-
-
-def test_the_command_line_of_temporal() -> None:
-    async def story(address: str, desk: Desk) -> Any:
-        async def temporal(*argv: str) -> str:
-            process = await asyncio.create_subprocess_exec(
-                *(str(find_binary()), *argv, "--address", address, "--output", "json"),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={"TEMPORAL_VERSION_CHECK_DISABLED": "1", "HOME": "/nonexistent"},
-            )
-            out, err = await process.communicate()
-            assert process.returncode == 0, err.decode()
-            return out.decode()
-
-        of = ("--schedule-id", "s")
-        what = ("--workflow-id", "wf", "--type", "echo", "--task-queue", "q")
-        await temporal("schedule", "create", *of, *what, "--cron", "0 12 * * MON", "--input", '"x"')
-        await temporal("schedule", "toggle", *of, "--pause", "--reason", "by hand")
-        described = json.loads(await temporal("schedule", "describe", *of))
-        await temporal("schedule", "toggle", *of, "--unpause", "--reason", "again")
-        await temporal("schedule", "trigger", *of)
-        times = ("--start-time", "2026-01-05T00:00:00Z", "--end-time", "2026-01-06T00:00:00Z")
-        await temporal("schedule", "backfill", *of, *times, "--overlap-policy", "AllowAll")
-        await temporal("schedule", "update", *of, *what, "--interval", "1h")
-        listed = await temporal("schedule", "list")
-        await temporal("schedule", "delete", *of)
-        return described["schedule"]["state"]["notes"], '"s"' in listed
-
-    assert told(story) == ("by hand", True)
 
 
 def test_keys(tmp_path: Path) -> None:
