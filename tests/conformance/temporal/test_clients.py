@@ -195,7 +195,7 @@ def test_the_python_sdk(temporal_address: str, tmp_path: Path) -> None:
     """And what the last run has left, its result and then its failure, reaches the next."""
 
     async def story(home: Home, door: str) -> tuple[dict[str, Any], list[Run]]:
-        client, said = await Client.connect(door), {}
+        client, said = await Client.connect(door), dict[str, Any]()
         handle = await client.create_schedule("python", hourly("first"))
         said["states"] = [await state_of(handle)]
         await handle.unpause(note="go on")
