@@ -15,6 +15,7 @@ from foliot.launch.site import Site
 from foliot.launch.temporal import TemporalExecutor
 from foliot.wiring import serve_temporal
 from tests.conformance.executor.home import SECONDS, Home
+from tests.conformance.temporal.kit import HASTY
 from tests.servers.temporal import find_binary
 
 NODE_PROJECT = Path(__file__).parents[2] / "node"
@@ -25,7 +26,7 @@ async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> Asy
     """A Foliot whose workflows run on a cluster, and the address of its door."""
     mistakes: list[BaseException] = []
     executor, told = TemporalExecutor({"address": cluster}, Site()), load({}, {"temporal_address": "127.0.0.1:0"})
-    home = Home(store, {"temporal": executor})
+    home = Home(store, {"temporal": executor}, HASTY)
     door = serve_temporal(lambda: home.desk, told, mistakes=mistakes.append)
     async with asyncio.timeout(seconds), home, door as address:
         assert address is not None

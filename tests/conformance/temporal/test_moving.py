@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,13 +24,15 @@ from typer.testing import CliRunner
 
 from foliot import SyncFoliot
 from foliot.cli.main import app
+from foliot.wiring import open_store
+from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import schedule
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 
 async def made(address: str) -> None:
-    """Three schedules on the cluster; they start nothing while the test looks at them."""
+    """Four schedules on the cluster; they start nothing while the test looks at them."""
     client = await Client.connect(address)
     jittered = ScheduleSpec(
         cron_expressions=["0 */2 * * *"], jitter=timedelta(minutes=40), time_zone_name="America/New_York"
@@ -37,12 +42,13 @@ async def made(address: str) -> None:
     weekly = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(days=7), offset=timedelta(hours=5))])
     await client.create_schedule("move-paused", schedule(weekly, "x", state=ScheduleState(paused=True, note="old")))
     rome = ScheduleSpec(cron_expressions=["*/30 2 * * *"], time_zone_name="Europe/Rome")
-    await client.create_schedule("move-rome", schedule(rome, "x"))
+    short = SchedulePolicy(catchup_window=timedelta(seconds=20))
+    await client.create_schedule("move-rome", schedule(rome, "x", policy=short))
+    await client.create_schedule("move-never", schedule(ScheduleSpec(), "x"))
 
 
-def moved(address: str, store: str, *options: str) -> tuple[int, dict[str, Any]]:
-    argv = ["import", "temporal", "--address", address, "--store", store, "--json", *options]
-    done = CliRunner().invoke(app, argv)
+def moved(address: str, *options: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["import", "temporal", "--address", address, "--json", *options])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, {each["schedule_id"]: each for each in json.loads(done.stdout)}
 
@@ -53,14 +59,30 @@ def cluster(temporal_address: str) -> str:
     return temporal_address
 
 
-def test_schedules_are_copied_and_tick_the_same(cluster: str, tmp_path: Path) -> None:
+@pytest.fixture(params=["store", "service"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A store, and how to have schedules copied there: straight, or over a service that has it open."""
     store = f"sqlite:///{tmp_path}/foliot.db"
-    code, found = moved(cluster, store)
+    if request.param == "store":
+        yield store, ("--store", store)
+        return
+    with closing(open_store(store)) as opened, serving(desk_of(opened)) as url:
+        yield store, ("--url", url)
+
+
+def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+    store, options = target
+    code, found = moved(cluster, *options)
     assert code == 0
-    jittered, paused, rome = (found[f"move-{name}"] for name in ("jittered", "paused", "rome"))
-    assert (jittered["same_times"], jittered["differs"]) == (1_000, ["state: it is paused here"])
-    assert (paused["made"], paused["differs"]) == (True, [])
-    assert any("times: from" in each for each in rome["differs"])  # the server loses a repeated half hour
+    jittered, paused, rome, never = (found[f"move-{name}"] for name in ("jittered", "paused", "rome", "never"))
+    assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
+    assert jittered["differs"] == ["state: it is paused here"]
+    assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
+    [_, window, times] = rome["differs"]
+    assert "at most 30 s late" in window
+    assert re.match(r"times: the next here is \d{4}-10-\d\dT0[01]:", times)  # the server loses a repeated half hour
+    assert 0 < rome["same_times"] < rome["compared_times"]
+    assert (never["made"], never["compared_times"]) == (True, 0)
     with SyncFoliot(store, engine=False) as foliot:
         ours = foliot.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -69,16 +91,35 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, tmp_path: Path) ->
             {"m": 1},
         )
         assert foliot.get("move-paused").pause_note == "old"
-    again, found = moved(cluster, store)
+        assert foliot.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
+    again, found = moved(cluster, *options)
     assert again == 1
     assert all("exists already" in each["differs"][0] for each in found.values())
 
 
+def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+    store, options = target
+    code, found = moved(cluster, *options, "--dry-run")
+    assert code == 0
+    assert {each["made"] for each in found.values()} == {False}
+    assert found["move-jittered"]["same_times"] == 1_000
+    with SyncFoliot(store, engine=False) as foliot:
+        assert foliot.list_schedules().items == ()
+        assert foliot.list_workflows().items == ()
+
+
 def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/foliot.db"
-    _, found = moved(cluster, store, "--shadow", "--into", "moved")
+    _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
     with SyncFoliot(store, engine=False, namespace="moved") as foliot:
         for name, each in found.items():
             if each["made"]:
                 assert foliot.get(name).definition.policy.shadow
         assert foliot.get("move-jittered").state == "active"
+
+
+def test_what_people_read(cluster: str, tmp_path: Path) -> None:
+    argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/foliot.db", "--dry-run"]
+    said = CliRunner().invoke(app, argv).output
+    assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
+    assert "can be copied; nothing was" in said
