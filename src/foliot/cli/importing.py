@@ -36,7 +36,9 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
     api_key: Annotated[
         str | None, typer.Option("--api-key", metavar="KEY", envvar="TEMPORAL_API_KEY", help="To be let in there.")
     ] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="Connect with TLS.")] = False,
+    tls: Annotated[
+        bool | None, typer.Option("--tls/--no-tls", help="Connect with TLS (if there is an --api-key).")
+    ] = None,
     tls_ca: Annotated[str | None, typer.Option("--tls-ca", metavar=File, help="Whom to trust there, in PEM.")] = None,
     tls_cert: Annotated[
         str | None, typer.Option("--tls-cert", metavar=File, help="The certificate to show there, in PEM.")

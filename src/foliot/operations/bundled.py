@@ -102,7 +102,7 @@ def _granted(session: Session, schedule: Schedule, wishes: Wishes, request_id: s
 
 
 def _not_ahead(session: Session, end: When) -> When:
-    """The end of a backfill; one that means now by the clock of whoever asks, which may be a little ahead, means now."""
+    """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
     ahead_ms = epoch_ms("end", end) - session.now_ms
     return at_ms(session.now_ms) if 0 < ahead_ms <= session.settings.max_clock_skew_ms else end
 

@@ -138,6 +138,20 @@ async def backfilled(client: Client, name: str) -> str:
     return await until(handle, "3 started, paused")
 
 
+def backfilled_at_once(policy: ScheduleOverlapPolicy, here: str, there: str | None = None) -> Case:
+    """Three times of the past under the policy of the schedule; the first of them goes on."""
+
+    async def case(client: Client, name: str) -> str:
+        hourly = ScheduleSpec(cron_expressions=["0 * * * *"])
+        made = schedule(hourly, 0, workflow="hold", policy=SchedulePolicy(overlap=policy))
+        handle = await client.create_schedule(name, named(made, name))
+        day = datetime(2026, 1, 5, tzinfo=UTC)
+        await handle.backfill(ScheduleBackfill(day, day + timedelta(hours=2)))
+        return await until(handle, here if there is None or name.startswith(OURS) else there)
+
+    return case
+
+
 async def triggered(client: Client, name: str) -> str:
     made = schedule(NEVER, 0, state=ScheduleState(paused=True))
     handle = await client.create_schedule(name, named(made, name))
@@ -158,6 +172,10 @@ CASES: dict[str, Case] = {
     "pause on failure": failing,
     "backfill of 3 times, both ends included, while paused": backfilled,
     "trigger while paused": triggered,
+    "backfill of 3 times, `SKIP`": backfilled_at_once(P.SKIP, "1 started, 2 skipped"),
+    "backfill of 3 times, `BUFFER_ONE`": backfilled_at_once(P.BUFFER_ONE, "1 started, 1 waiting, 1 skipped"),
+    "backfill of 3 times, `BUFFER_ALL`": backfilled_at_once(P.BUFFER_ALL, "1 started", "1 started, 2 waiting"),
+    "backfill of 3 times, `CANCEL_OTHER`": backfilled_at_once(P.CANCEL_OTHER, "1 started, 2 skipped", "1 started"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,13 +14,14 @@ import trustme
 from temporalio.client import Client, ScheduleAlreadyRunningError, TLSConfig
 from temporalio.service import RPCError, RPCStatusCode
 
-from foliot.api.temporal.door import bound
+from foliot.api.temporal.door import bound, read_namespaces
 from foliot.configuration import Configuration, load
 from foliot.operations.desk import Desk
 from foliot.operations.keys import create_key
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.wiring import serve_temporal
 from tests.conformance.api.kit import desk_of
+from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
 
 pytestmark = pytest.mark.server
@@ -69,6 +71,25 @@ def test_the_sdk_connects_and_manages_a_schedule() -> None:
     assert told(story) == ("over the wire", ["s"], RPCStatusCode.NOT_FOUND)
 
 
+def test_the_operator_commands_of_the_command_line() -> None:
+    """They show what there is to know of a namespace, and register search attributes."""
+
+    async def story(address: str, desk: Desk) -> Any:
+        await temporal(address, "operator", "search-attribute", "create", "--name", "Team", "--type", "Keyword")
+        return (
+            json.loads(await temporal(address, "operator", "namespace", "describe", "-n", "default")),
+            json.loads(await temporal(address, "operator", "search-attribute", "list")),
+            await temporal(address, "operator", "cluster", "health"),
+            json.loads(await temporal(address, "operator", "cluster", "system")),
+        )
+
+    namespace, attributes, health, system = told(story)
+    assert namespace["namespaceInfo"]["id"] == read_namespaces(["default"])["default"]
+    assert attributes["customAttributes"] == {"Team": "INDEXED_VALUE_TYPE_KEYWORD"}
+    assert "SERVING" in health
+    assert system["capabilities"]["supportsSchedules"]
+
+
 def test_keys(tmp_path: Path) -> None:
     async def story(address: str, desk: Desk) -> Any:
         made = await asyncio.wrap_future(
@@ -83,39 +104,58 @@ def test_keys(tmp_path: Path) -> None:
     assert told(story, auth="required") == ["s"]
 
 
+class Papers:
+    """An authority, and the files of a server that asks everybody for a certificate of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = trustme.CA()
+        server, client = self.authority.issue_cert("127.0.0.1"), self.authority.issue_cert("ops.example.org")
+        self.ca = self._written(folder / "ca.pem", self.authority.cert_pem)
+        self.cert = self._written(folder / "client.pem", client.cert_chain_pems[0])
+        self.key = self._written(folder / "client.key", client.private_key_pem)
+        self.flags = {
+            "auth": "required",
+            "tls_cert": self._written(folder / "server.pem", server.cert_chain_pems[0]),
+            "tls_key": self._written(folder / "server.key", server.private_key_pem),
+            "tls_client_ca": self.ca,
+        }
+        self.config = folder / "foliot.toml"
+        self.config.write_text('[[certificate]]\ndns = "ops.example.org"\nroles = { default = "editor" }\n')
+        self.shown = TLSConfig(
+            server_root_ca_cert=self.authority.cert_pem.bytes(),
+            client_cert=client.cert_chain_pems[0].bytes(),
+            client_private_key=client.private_key_pem.bytes(),
+        )
+
+    def _written(self, path: Path, blob: trustme.Blob) -> str:
+        path.write_bytes(blob.bytes())
+        return str(path)
+
+
+@asynccontextmanager
+async def guarded(papers: Papers) -> AsyncIterator[str]:
+    """A door that demands certificates."""
+    store = SqliteStore()
+    try:
+        told = load({}, {**OPEN, **papers.flags}, str(papers.config))
+        async with serve_temporal(lambda: desk_of(store), told, mistakes=print) as address:
+            assert address is not None
+            yield address
+    finally:
+        store.close()
+
+
 def test_certificates(tmp_path: Path) -> None:
-    authority, mine = trustme.CA(), tmp_path / "server.pem"
-    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("ops.example.org")
-    mine.write_bytes(server.cert_chain_pems[0].bytes())
-    (tmp_path / "server.key").write_bytes(server.private_key_pem.bytes())
-    (tmp_path / "ca.pem").write_bytes(authority.cert_pem.bytes())
-    config = tmp_path / "foliot.toml"
-    config.write_text('[[certificate]]\ndns = "ops.example.org"\nroles = { default = "editor" }\n')
-    flags = {
-        "auth": "required",
-        "tls_cert": str(mine),
-        "tls_key": str(tmp_path / "server.key"),
-        "tls_client_ca": str(tmp_path / "ca.pem"),
-    }
+    papers = Papers(tmp_path)
 
     async def tell() -> Any:
-        store = SqliteStore()
-        try:
-            configured = load({}, {**OPEN, **flags}, str(config))
-            async with serve_temporal(lambda: desk_of(store), configured, mistakes=print) as address:
-                tls = TLSConfig(
-                    server_root_ca_cert=authority.cert_pem.bytes(),
-                    client_cert=client.cert_chain_pems[0].bytes(),
-                    client_private_key=client.private_key_pem.bytes(),
-                )
-                assert address is not None
-                connected = await Client.connect(address, tls=tls)
-                await connected.create_schedule("s", schedule())
-                with pytest.raises((RPCError, RuntimeError)):
-                    await Client.connect(address, tls=TLSConfig(server_root_ca_cert=authority.cert_pem.bytes()))
-                return [each.id async for each in await connected.list_schedules()]
-        finally:
-            store.close()
+        async with guarded(papers) as address:
+            connected = await Client.connect(address, tls=papers.shown)
+            await connected.create_schedule("s", schedule())
+            trusting = TLSConfig(server_root_ca_cert=papers.authority.cert_pem.bytes())
+            with pytest.raises((RPCError, RuntimeError)):
+                await Client.connect(address, tls=trusting)
+            return [each.id async for each in await connected.list_schedules()]
 
     assert asyncio.run(tell()) == ["s"]
 

@@ -27,6 +27,7 @@ from foliot.cli.main import app
 from foliot.wiring import open_store
 from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import schedule
+from tests.conformance.temporal.test_grpc import Papers, guarded
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
@@ -123,3 +124,34 @@ def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     said = CliRunner().invoke(app, argv).output
     assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
     assert "can be copied; nothing was" in said
+
+
+def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
+    """What stands there is a door of ours: to whoever copies, it is a cluster like any other."""
+    papers = Papers(tmp_path)
+    files = ("--tls-ca", papers.ca, "--tls-cert", papers.cert, "--tls-key", papers.key)
+
+    async def tell() -> tuple[int, dict[str, Any]]:
+        async with guarded(papers) as address:
+            client = await Client.connect(address, tls=papers.shown)
+            await client.create_schedule("guarded", schedule())
+            store = f"sqlite:///{tmp_path}/foliot.db"
+            return await asyncio.to_thread(moved, address, "--store", store, *files)
+
+    code, found = asyncio.run(tell())
+    assert code == 0
+    assert found["guarded"]["same_times"] == found["guarded"]["compared_times"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--tls-ca", "/no/such/file"), "cannot read /no/such/file"),
+        (("--tls-cert", __file__), "one needs the other"),
+        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
+    ],
+)
+def test_options_that_cannot_be(options: tuple[str, ...], problem: str) -> None:
+    done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
+    assert done.exit_code != 0
+    assert problem in str(done.exception)

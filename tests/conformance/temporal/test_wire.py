@@ -65,6 +65,7 @@ REQUESTS: dict[str, Any] = {
     "Check": HealthCheckRequest(service=WORKFLOW_SERVICE),
 }
 """A request of each call, that could be right."""
+SETTINGS, PING, GOODBYE = 4, 6, 7
 FAULTS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS}
 Call = Callable[..., Awaitable[bytes]]
 Story = Callable[[Call, str], Awaitable[Any]]
@@ -112,6 +113,11 @@ async def refused(call: Awaitable[bytes]) -> grpc.aio.AioRpcError:
 def details(error: grpc.aio.AioRpcError) -> GrpcStatus:
     [status] = [value for name, value in error.trailing_metadata() if name == "grpc-status-details-bin"]
     return GrpcStatus.FromString(status)
+
+
+def frame(kind: int, body: bytes) -> bytes:
+    """A frame of HTTP/2 that belongs to no call."""
+    return len(body).to_bytes(3, "big") + bytes([kind, 0]) + bytes(4) + body
 
 
 def mangled(rng: random.Random, whole: bytes) -> bytes:
@@ -245,6 +251,29 @@ def test_whoever_does_not_speak_the_protocol_is_sent_away() -> None:
         return heard
 
     assert len(connected(story)) == 4
+
+
+def test_an_idle_client_may_ask_whether_anybody_is_there() -> None:
+    """The SDKs send a ping every 30 s; a gRPC server that is not told so says goodbye after the third."""
+
+    async def story(call: Call, address: str) -> set[int]:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, b""))
+        kinds = set()
+        for number in range(100):
+            writer.write(frame(PING, number.to_bytes(8, "big")))
+            kind = None
+            while kind not in (PING, GOODBYE):
+                head = await reader.readexactly(9)
+                kind = head[3]
+                await reader.readexactly(int.from_bytes(head[:3], "big"))
+                kinds.add(kind)
+        writer.close()
+        await writer.wait_closed()
+        return kinds
+
+    assert GOODBYE not in connected(story)
 
 
 def test_callers_that_hang_up_lose_nothing_that_they_were_told() -> None:

@@ -37,12 +37,12 @@ GRACE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A cluster whose schedules are copied."""
+    """A cluster whose schedules are copied; if nothing is said of TLS, an API key means it."""
 
     address: str
     namespace: str
     api_key: str | None = None
-    tls: bool | TLSConfig = False
+    tls: bool | TLSConfig | None = None
 
 
 def source_of(said: Mapping[str, Any]) -> Source:
@@ -55,7 +55,7 @@ def source_of(said: Mapping[str, Any]) -> Source:
     if (read["cert"] is None) != (read["key"] is None):
         raise InvalidInput("--tls-cert and --tls-key: one needs the other")
     shown = TLSConfig(server_root_ca_cert=read["ca"], client_cert=read["cert"], client_private_key=read["key"])
-    tls = shown if any(named.values()) else bool(said.get("tls"))
+    tls = shown if any(named.values()) else said.get("tls")
     return Source(said["address"], said["namespace"], said.get("api_key"), tls)
 
 
