@@ -55,7 +55,7 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
 ) -> None:
     """Copy the schedules of a Temporal cluster to a store or a service, and compare when they would run next.
 
-    Nothing is changed there.  One that is here already stays as it is.  Exit code 1 says that not all were copied.
+    Nothing is changed there.  One that is here already stays as it is.  Exit code 1 says that one could not be copied.
 
     Example: foliot import temporal --address 127.0.0.1:7233 --shadow
     """
@@ -93,14 +93,15 @@ async def _gathered(home: Foliot, where: dict[str, Any], shadow: bool, dry_run: 
 def _show(found: list[Moved], dry_run: bool) -> None:
     for each in found:
         render.line(_line(each))
-    count = sum(each.possible for each in found)
     if dry_run:
-        render.note(f"{count} of {len(found)} can be copied; nothing was")
+        refused = sum(not each.possible for each in found)
+        render.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
     else:
-        render.note(f"{count} of {len(found)} copied; 'foliot schedules resume' lets one start")
+        copied = sum(each.made for each in found)
+        render.note(f"{copied} of {len(found)} copied; 'foliot schedules resume' lets one start")
 
 
 def _line(moved: Moved) -> str:
     same, compared = moved.same_times, moved.compared_times
-    times = f"{same} of {compared} times ahead are the same" if moved.possible else "not here"
-    return "  ".join([moved.schedule_id, times, *moved.differs])
+    times = [f"{same} of {compared} times ahead are the same"] if compared else []
+    return "  ".join([moved.schedule_id, *times, *moved.differs])

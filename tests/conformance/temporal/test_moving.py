@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 
 async def made(address: str) -> None:
-    """Four schedules on the cluster; they start nothing while the test looks at them."""
+    """Five schedules on the cluster; they start nothing while the test looks at them."""
     client = await Client.connect(address)
     jittered = ScheduleSpec(
         cron_expressions=["0 */2 * * *"], jitter=timedelta(minutes=40), time_zone_name="America/New_York"
@@ -46,6 +46,8 @@ async def made(address: str) -> None:
     short = SchedulePolicy(catchup_window=timedelta(seconds=20))
     await client.create_schedule("move-rome", schedule(rome, "x", policy=short))
     await client.create_schedule("move-never", schedule(ScheduleSpec(), "x"))
+    over = ScheduleSpec(cron_expressions=["0 12 * * *"], end_at=datetime(2026, 1, 1, tzinfo=UTC))
+    await client.create_schedule("move-over", schedule(over, "x"))
 
 
 def moved(address: str, *options: str) -> tuple[int, dict[str, Any]]:
@@ -75,7 +77,8 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     store, options = target
     code, found = moved(cluster, *options)
     assert code == 0
-    jittered, paused, rome, never = (found[f"move-{name}"] for name in ("jittered", "paused", "rome", "never"))
+    names = ("jittered", "paused", "rome", "never", "over")
+    jittered, paused, rome, never, over = (found[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
     assert jittered["differs"] == ["state: it is paused here"]
     assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
@@ -84,6 +87,7 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     assert re.match(r"times: the next here is \d{4}-10-\d\dT0[01]:", times)  # the server loses a repeated half hour
     assert 0 < rome["same_times"] < rome["compared_times"]
     assert (never["made"], never["compared_times"]) == (True, 0)
+    assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
     with SyncFoliot(store, engine=False) as foliot:
         ours = foliot.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -95,7 +99,8 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
         assert foliot.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
     again, found = moved(cluster, *options)
     assert again == 1
-    assert all("exists already" in each["differs"][0] for each in found.values())
+    for name in ("move-jittered", "move-paused", "move-rome", "move-never"):
+        assert "exists already" in found[name]["differs"][0]
 
 
 def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
@@ -123,7 +128,8 @@ def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/foliot.db", "--dry-run"]
     said = CliRunner().invoke(app, argv).output
     assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
-    assert "can be copied; nothing was" in said
+    assert "move-over  not copied: its last time is over" in said
+    assert "compared, nothing copied\n" in said
 
 
 def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:

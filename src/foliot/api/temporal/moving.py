@@ -97,11 +97,14 @@ class Mover:
         try:
             given, document = self._translated(schedule_id, known, namespace_id)
             await self._check_absent(schedule_id)
-            here = await self._times_here(schedule_id, given["spec"], now)
+            coming = await self._coming(schedule_id, given["spec"], now)
+            if not coming and given["spec"] != SpecDocument():
+                return Moved(schedule_id, False, True, 0, 0, ("not copied: its last time is over",))
             if not self.dry_run:
                 await self._create(schedule_id, given, document)
         except FoliotError as error:
             return Moved(schedule_id, False, False, 0, 0, (f"not copied: {error}",))
+        here = [moment for moment in coming if moment <= now + AHEAD]
         there = await self._times_there(service, schedule_id, now)
         same = _same(here, there)
         differs = [*_differences(known, shadow=self.shadow), *_other_times(here[same:], there[same:])]
@@ -131,11 +134,12 @@ class Mover:
         action = {"workflow_id": made.workflow_id, "workflow_version": made.version}
         await self.home.create(schedule_id, **given, **action)
 
-    async def _times_here(self, schedule_id: str, spec: SpecDocument, now: datetime) -> list[datetime]:
+    async def _coming(self, schedule_id: str, spec: SpecDocument, now: datetime) -> list[datetime]:
+        """Return the next times here, however far ahead."""
         if spec == SpecDocument():
             return []
         found = await self.home.preview(schedule_id, spec=spec, after=now, count=COMPARED)
-        return [tick.fire_at for tick in found.ticks if tick.fire_at <= now + AHEAD]
+        return [tick.fire_at for tick in found.ticks]
 
     async def _times_there(self, service: Any, schedule_id: str, now: datetime) -> list[datetime]:
         request = ListScheduleMatchingTimesRequest(namespace=self.source.namespace, schedule_id=schedule_id)
