@@ -31,6 +31,8 @@ HASTY = replace(QUICK, shutdown_grace_ms=100)
 """Workflows that go on are not waited for at the end."""
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
+HASTY = replace(QUICK, shutdown_grace_ms=100)
+"""What runs on a cluster goes on there: nobody has to wait for it at the end of a test."""
 SERVICES = {
     "workflow": WORKFLOW_SERVICE,
     "operator": OPERATOR_SERVICE,
