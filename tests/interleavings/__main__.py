@@ -16,7 +16,8 @@ from collections import Counter
 from contextlib import closing
 
 from tests.interleavings.cast import PAIRS, PARTS
-from tests.interleavings.search import Report, Worlds, explore
+from tests.interleavings.defects import MISTAKES, caught
+from tests.interleavings.search import TOLD, Report, Worlds, explore
 from tests.servers.postgres import PostgresServer
 
 AUTHORITATIVE = {"autovacuum": "off"}
@@ -26,7 +27,7 @@ SHOWN = 3
 def _search(pairs: list[tuple[str, str]], most: int, seed: int) -> int:
     print(f"seed {seed}, at most {most} orders of each pair")
     print(
-        f"{'pair':<22}{'orders':>8}{'all':>5}{'blocked':>9}{'deadlocks':>11}{'retried':>9}{'mixed':>7}{'anomalies':>11}"
+        f"{'pair':<22}{'orders':>8}{'all':>5}{'blocked':>9}{'deadlocks':>11}{'retried':>9}{'told':>6}{'mixed':>7}{'anomalies':>11}"
     )
     total: Counter[str] = Counter()
     with PostgresServer(AUTHORITATIVE) as server, closing(Worlds(server)) as worlds:
@@ -42,12 +43,13 @@ def _search(pairs: list[tuple[str, str]], most: int, seed: int) -> int:
 
 def _show(report: Report) -> Counter[str]:
     deadlocks = report.met["DeadlockDetected"]
-    retried = report.met.total() - deadlocks
+    told = report.met[TOLD]
+    retried = report.met.total() - deadlocks - told
     bad = len(report.anomalies)
     name = " × ".join(report.pair)
     complete = "yes" if report.complete else ""
     print(
-        f"{name:<22}{report.orders:>8}{complete:>5}{report.blocked:>9}{deadlocks:>11}{retried:>9}{report.mixed:>7}{bad:>11}",
+        f"{name:<22}{report.orders:>8}{complete:>5}{report.blocked:>9}{deadlocks:>11}{retried:>9}{told:>6}{report.mixed:>7}{bad:>11}",
         flush=True,
     )
     for text in report.anomalies[:SHOWN]:
@@ -61,6 +63,19 @@ def _show(report: Report) -> Counter[str]:
     )
 
 
+def _defects(seed: int) -> int:
+    missed = 0
+    with PostgresServer(AUTHORITATIVE) as server, closing(Worlds(server)) as worlds:
+        for chosen in MISTAKES:
+            report = caught(chosen, worlds, seed)
+            missed += report is None
+            found = "NOT CAUGHT" if report is None else f"{' × '.join(report.pair)}, the {report.orders}th order"
+            print(f"{chosen.name}: {found}", flush=True)
+            print("" if report is None else f"  {report.anomalies[0].splitlines()[0]}")
+    print(f"{len(MISTAKES) - missed} of {len(MISTAKES)} planted mistakes caught")
+    return 1 if missed else 0
+
+
 def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(
@@ -68,8 +83,11 @@ def main() -> int:
     )
     parser.add_argument("--most", type=int, default=200, help="orders of each pair (200)")
     parser.add_argument("--seed", type=int, default=1, help="which orders, where there are more (1)")
+    parser.add_argument("--defects", action="store_true", help="plant the known mistakes instead")
     parser.add_argument("--pair", nargs=2, choices=sorted(PARTS), help="one pair only")
     given = parser.parse_args()
+    if given.defects:
+        return _defects(given.seed)
     pairs = list(PAIRS) if given.pair is None else [(given.pair[0], given.pair[1])]
     return _search(pairs, given.most, given.seed)
 

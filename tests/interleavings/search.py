@@ -23,6 +23,8 @@ from tests.servers.postgres import PostgresServer
 
 SECONDS = 60
 MOST_REPEATS = 5
+TOLD = "told to try again"
+"""An answer that leaves to the caller what the store could have done itself."""
 Order = tuple[int, ...]
 
 
@@ -136,7 +138,9 @@ class Pair:
                 complaints += self._world.complaints() if self._looks_between else []
         stage.shut()
         met = stage.players[0].met + stage.players[1].met
-        answers = self._go_on([_answer(future) for future in futures])
+        first = [_answer(future) for future in futures]
+        met[TOLD] += sum(isinstance(answer, FoliotError) and answer.retryable for answer in first)
+        answers = self._go_on(first)
         complaints += self._world.complaints()
         left = self._world.left()
         complaints += self._proved(left) + _launched_twice(answers)
@@ -174,8 +178,11 @@ class Pair:
         return self._verified[left]
 
 
-def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int) -> Report:
-    """Go through the orders of a pair: all of them, or as many as are asked for, drawn from all over."""
+def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int, *, enough: bool = False) -> Report:
+    """Go through the orders of a pair: all of them, or as many as are asked for, drawn from all over.
+
+    With ``enough``, up to the first anomaly.
+    """
     report = Report(pair)
     random = Random(f"{seed}/{pair}")
     world = worlds.world(pair)
@@ -184,7 +191,7 @@ def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int) -> Repo
         for ending in serial:
             _judge(report, ending, serial)
         unseen, seen = list(serial[0].turnings), {ending.order for ending in serial}
-        while unseen and report.orders < most:
+        while unseen and report.orders < most and not (enough and report.anomalies):
             at = random.randrange(len(unseen))
             unseen[at], unseen[-1] = unseen[-1], unseen[at]
             ending = played.play(unseen.pop(), random)

@@ -28,7 +28,7 @@ DROP INDEX IF EXISTS dials_added;
 UPDATE foliot_schema SET version = 1 WHERE version <> 1;
 """
 UNCOUNTED = ("run_number", "audit_number", "added")
-_COUNTERS = """
+_COMPLAINTS = """
 SELECT 'schedule ' || d.schedule_key || ' counts ' || d.in_flight || ' in flight and ' || d.waiting
     || ' that wait, the ledger ' || coalesce(r.flying, 0) || ' and ' || coalesce(r.waiting, 0)
 FROM dials d LEFT JOIN (
@@ -43,7 +43,12 @@ WHERE d.cursor_s < s.cursor_s
 UNION ALL
 SELECT 'run ' || run_number || ' had ended and is ' || r.state FROM schedule_runs r
 JOIN saved.schedule_runs s USING (run_number)
-WHERE s.finished_ms IS NOT NULL AND (s.state, s.finished_ms, s.attempt) IS DISTINCT FROM (r.state, r.finished_ms, r.attempt)
+WHERE s.finished_ms IS NOT NULL
+  AND (s.state, s.finished_ms, s.attempt) IS DISTINCT FROM (r.state, r.finished_ms, r.attempt)
+UNION ALL
+SELECT 'run ' || run_number || ' is held by ' || owner || ', whose lease was taken away' FROM schedule_runs r
+JOIN instances i ON i.instance_id = r.owner
+WHERE r.state IN ('ENQUEUED', 'STARTED') AND r.due_ms IS NULL AND i.lease_until_ms IS NULL
 """
 
 
@@ -135,7 +140,7 @@ class World:
 
     def complaints(self) -> list[str]:
         """What must hold after every commit and does not."""
-        return [row[0] for row in self._connection.execute(_COUNTERS.encode(), prepare=True)]
+        return [row[0] for row in self._connection.execute(_COMPLAINTS.encode(), prepare=True)]
 
     def left(self) -> tuple[str, ...]:
         """Every row of every table, without the numbers that only say who came first to a sequence."""
@@ -157,8 +162,8 @@ class World:
 
     def _columns_of(self, table: str) -> str:
         found = self._connection.execute(
-            "SELECT string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) FROM information_schema.columns"
-            " WHERE table_schema = 'public' AND table_name = %s",
+            "SELECT string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position)"
+            " FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s",
             [table],
         ).fetchall()
         return str(found[0][0])
