@@ -25,6 +25,8 @@ from tests.servers.postgres import PostgresServer
 
 KINDS = ("stores", "doors", "reference")
 LENGTH = 60
+DOORS = alike(on_sqlite, over_rest)
+REFERENCE = by_heart(partial(on_sqlite, PLAIN_SETTINGS))
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def judging(kind: str) -> Iterator[Judge]:
             with closing(OnPostgres(url)) as postgres:
                 yield alike(on_sqlite, postgres)
     else:
-        yield alike(on_sqlite, over_rest) if kind == "doors" else by_heart(partial(on_sqlite, PLAIN_SETTINGS))
+        yield DOORS if kind == "doors" else REFERENCE
 
 
 def _search(kind: str, seed: int, seconds: float) -> bool:
@@ -67,7 +69,8 @@ def main() -> int:
     given = parser.parse_args()
     seed = SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
     print(f"seed {seed}", flush=True)
-    return 0 if all([_search(kind, seed, given.minutes * 60) for kind in KINDS if given.only in (None, kind)]) else 1
+    agreed = [_search(kind, seed, given.minutes * 60) for kind in KINDS if given.only in (None, kind)]
+    return 0 if all(agreed) else 1
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def by_heart(here: Opening) -> Judge:
                 answers = gist(teller.take(step)), reference.take(step)
                 if step.name not in ("advance", "tick", "settle") and answers[0] != answers[1]:
                     return Difference(number, f"{step}", *map(repr, answers))
-                told = history(teller, NAMES), reference.history()
+                told = history(teller, NAMES), _known(reference)
                 if told[0] != told[1]:
                     return Difference(number, f"ledger after {step}", *_first_row(*told))
         return None
@@ -81,6 +81,16 @@ def shortened(story: Story, judge: Judge) -> Story:
                 story = shorter
         size //= 2
     return story
+
+
+def _known(reference: Reference) -> dict[str, list[Any]]:
+    """What became of every tick, by heart."""
+    told = {}
+    for name, one in reference.all.items():
+        rows = [[run["nominal"], run["source"], run["state"], run["reason"]] for run in one["runs"]]
+        lost = [[reason, count] for reason, count in one["spans"].items() if count]
+        told[name] = [sorted(rows, key=repr), sorted(lost)]
+    return told
 
 
 def _first(here: str, there: str) -> tuple[str, str]:

@@ -67,6 +67,12 @@ def _identified(random: Random, step: Step, number: int) -> Step:
     return Step(step.name, {**step.arguments, "request_id": f"r{random.randrange(number + 1) if again else number}"})
 
 
+def interval_of(text: str) -> tuple[int, int]:
+    """The length and the offset of an interval, in seconds."""
+    every, offset = (int(part[:-1]) * {"s": 1, "m": 60}[part[-1]] for part in f"{text}/0s".split("/")[:2])
+    return every, offset
+
+
 def _step(random: Random, plain: bool) -> Step:
     chosen = random.random()
     if chosen < 0.22:

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.differential.drawing import Step
+from tests.differential.drawing import Step, interval_of
 
 GRACE_MS = 30_000
 MAX_BUFFER = 3
 CHUNK = 3
 RECHECK_MS = 1_000
-UNITS = {"s": 1, "m": 60}
+NEVER = 1 << 62
 KEPT = ("overlap_policy", "catchup_policy", "max_concurrent", "catchup_window", "on_resume", "buffer_keep")
 IN_FLIGHT = "ENQUEUED"
+
+
+Row = dict[str, Any]
 
 
 class Reference:
@@ -25,88 +28,71 @@ class Reference:
 
     def __init__(self, now_ms: int) -> None:
         self.now = now_ms
-        self.all: dict[str, dict[str, Any]] = {}
+        self.all: dict[str, Row] = {}
         self.requests: dict[str, tuple[Any, Any]] = {}
         self.numbers = 0
 
     def take(self, step: Step) -> Any:
         """Take a step; the gist of the answer."""
         given = dict(step.arguments)
-        request_id, name = given.pop("request_id", None), given.pop("schedule_id", None)
-        own = {"advance": self.advance, "tick": self.tick, "settle": self.settle}.get(step.name)
-        if own is not None:
-            return own(**given)
-        asked = (step.name, {**step.arguments, "now": self.now if _is_relative(given) else None})
+        request_id, name = given.pop("request_id", ""), given.pop("schedule_id", None)
+        if name is None:
+            return getattr(self, step.name)(**given)
+        is_relative = any(field.endswith(("_in", "_ago")) for field in given)
+        asked = (step.name, step.arguments, self.now if is_relative else None)
         if request_id in self.requests:
             before, answer = self.requests[request_id]
             return answer if before == asked else "RequestReused"
         known = self.all.get(name)
         if step.name != "upsert" and (known is None or (known["closed"] and step.name != "get")):
             return "NotFound" if known is None else "ScheduleClosed"
-        answer = getattr(self, step.name)(name if step.name == "upsert" else known, **given)
-        if request_id is not None and not isinstance(answer, str):
+        answer = getattr(self, step.name)(name if step.name == "upsert" else known, **given) or self._gist(name)
+        if request_id and not isinstance(answer, str):
             self.requests[request_id] = asked, answer
         return answer
 
-    def history(self) -> dict[str, list[Any]]:
-        """What became of every tick."""
-        told = {}
-        for name, one in self.all.items():
-            rows = [[run["nominal"], run["source"], run["state"], run["reason"]] for run in one["runs"]]
-            told[name] = [sorted(rows, key=repr), sorted([reason, count] for reason, count in one["spans"].items() if count)]
-        return told
-
     # --- people -------------------------------------------------------------------------------------------------------
 
-    def upsert(self, name: str, **given: Any) -> Any:
-        every, offset = _interval(given["intervals"][0])
-        if name not in self.all:
-            self.all[name] = {
-                "id": name, "paused": False, "until": None, "closed": False, "cursor": self._before(), "skips": set(),
-                "carry": None, "carry_until": 0, "runs": [], "spans": Counter(), "backfills": [], "every": every,
-                "offset": offset,
-            }  # fmt: skip
-        one = self.all[name]
+    def upsert(self, name: str, **given: Any) -> None:
+        every, offset = interval_of(given["intervals"][0])
+        new = {"paused": False, "until": None, "closed": False, "cursor": self._before(), "carry": None, "runs": []}
+        new |= {"skips": set(), "spans": Counter(), "backfills": [], "every": every, "offset": offset}
+        one = self.all.setdefault(name, new)
         one |= {key: given[key] for key in KEPT}
         if one["closed"]:
             one |= {"closed": False, "cursor": max(one["cursor"], self._before()), "every": every, "offset": offset}
         self._retime(one, every, offset)
-        return self.get(one)
 
-    def patch(self, one: dict[str, Any], **given: Any) -> Any:
+    def patch(self, one: Row, **given: Any) -> None:
         if "intervals" in given:
-            self._retime(one, *_interval(given.pop("intervals")[0]))
+            self._retime(one, *interval_of(given.pop("intervals")[0]))
         one |= given
-        return self.get(one)
 
-    def pause(self, one: dict[str, Any], until_in: float | None = None, note: str | None = None) -> Any:
+    def pause(self, one: Row, until_in: float | None = None, note: str | None = None) -> None:
         one |= {"paused": True, "until": None if until_in is None else self.now + int(until_in * 1000)}
-        return self.get(one)
 
-    def resume(self, one: dict[str, Any], on_resume: str | None = None) -> Any:
+    def resume(self, one: Row, on_resume: str | None = None) -> None:
         self._resume(one, on_resume or one["on_resume"])
-        return self.get(one)
 
-    def trigger(self, one: dict[str, Any], overlap: str = "allow") -> Any:
+    def trigger(self, one: Row, overlap: str = "allow") -> Any:
         run = self._run(one, self.now // 1000, "trigger", overlap=overlap)
         self._admit(one, run, [])
         return [run["state"], run["reason"]]
 
-    def skip(self, one: dict[str, Any]) -> Any:
+    def skip(self, one: Row) -> None:
         one["skips"].add(self._unskipped(one, max(one["cursor"], self.now // 1000)))
-        return self.get(one)
 
-    def backfill(self, one: dict[str, Any], start_ago: float, end_ago: float, overlap: str, only: str) -> Any:
+    def backfill(self, one: Row, start_ago: float, end_ago: float, overlap: str, only: str) -> Any:
         first, last = -(-(self.now - int(start_ago * 1000)) // 1000), (self.now - int(end_ago * 1000)) // 1000
         if last < first:
             return "InvalidField"
         self.numbers += 1
-        ticks = _ticks(one, first - 1, last)
-        backfill = {"number": self.numbers, "left": ticks, "overlap": overlap, "next": self.now, "running": True}
-        one["backfills"].append(backfill)
-        return [len(ticks)]
+        left = _ticks(one, first - 1, last)
+        total = len(left)
+        one["backfills"].append({"number": self.numbers, "left": left, "overlap": overlap, "next": self.now})
+        return [total]
 
-    def delete(self, one: dict[str, Any]) -> Any:
+    def delete(self, one: Row) -> None:
         self._pass_over(one, "deleted")
         for run in one["runs"]:
             if run["state"] == "BUFFERED":
@@ -114,9 +100,12 @@ class Reference:
             elif run["state"] == IN_FLIGHT and not run["launched"]:
                 run |= {"state": "CANCELLED", "reason": "deleted"}
         one |= {"closed": True, "backfills": [], "skips": set(), "carry": None}
-        return self.get(one)
 
-    def get(self, one: dict[str, Any]) -> Any:
+    def get(self, one: Row) -> None:
+        """Look, and change nothing."""
+
+    def _gist(self, name: str) -> list[Any]:
+        one = self.all[name]
         state = "closed" if one["closed"] else "paused" if one["paused"] else "active"
         after = max(one["cursor"], self.now // 1000) if one["paused"] else one["cursor"]
         coming = None if one["closed"] else self._unskipped(one, after)
@@ -128,10 +117,8 @@ class Reference:
         self.now += int(seconds * 1000)
 
     def tick(self) -> None:
-        for one in self.all.values():
-            if one["closed"]:
-                continue
-            if one["paused"] and one["until"] is not None and one["until"] <= self.now:
+        for one in (one for one in self.all.values() if not one["closed"]):
+            if one["paused"] and (one["until"] or NEVER) <= self.now:
                 self._resume(one, one["on_resume"])
             self._release(one)
             if not one["paused"]:
@@ -139,32 +126,28 @@ class Reference:
         for one in self.all.values():
             for run in _in(one, IN_FLIGHT):
                 run["launched"] = True
-            while due := [each for each in one["backfills"] if each["running"] and each["next"] <= self.now]:
+            while due := [each for each in one["backfills"] if each["next"] <= self.now]:
                 self._hand_out(one, min(due, key=lambda each: (each["next"], each["number"])))
 
     def settle(self, state: str) -> None:
         held = [(name, run) for name, one in self.all.items() for run in _in(one, IN_FLIGHT) if run["launched"]]
-        if not held:
-            return
-        name, run = min(held, key=lambda each: (each[0], each[1]["nominal"], each[1]["number"]))
-        one = self.all[name]
-        run["state"] = state
-        if run["number"]:
-            one["backfills"] = [{**each, "next": min(each["next"], self.now)} for each in one["backfills"]]
-        self._release(one)
+        for name, run in sorted(held, key=lambda each: (each[0], each[1]["nominal"], each[1]["number"]))[:1]:
+            run["state"] = state
+            for each in self.all[name]["backfills"] if run["number"] else ():
+                each["next"] = min(each["next"], self.now) if each["left"] else NEVER
+            self._release(self.all[name])
 
-    # --- what happens to ticks ------------------------------------------------------------------------------------------
+    # --- what becomes of ticks ----------------------------------------------------------------------------------------
 
-    def _decide(self, one: dict[str, Any]) -> None:
+    def _decide(self, one: Row) -> None:
         """Every tick whose time has come: carried from a pause, missed, or on time."""
         due = _ticks(one, one["cursor"], self.now // 1000)
         carried = [tick for tick in due if one["carry"] and tick <= one["carry_until"]]
         rest = due[len(carried) :]
         missed = [tick for tick in rest if tick * 1000 < self.now - GRACE_MS]
         made: list[Any] = []
-        window = one["catchup_window"]
-        outside = [tick for tick in missed if window is not None and self.now - tick * 1000 >= window * 1000]
-        outside = missed if window == 0 else outside
+        oldest = {None: 0, 0: NEVER}.get(one["catchup_window"], self.now - (one["catchup_window"] or 0) * 1000)
+        outside = [tick for tick in missed if tick * 1000 <= oldest]
         self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", made)
         one["spans"]["outside_window"] += len(outside)
         policy, kept = one["catchup_policy"], missed[len(outside) :]
@@ -175,19 +158,15 @@ class Reference:
         one["cursor"] = due[-1] if due else one["cursor"]
         one["skips"] = {tick for tick in one["skips"] if tick > one["cursor"]}
 
-    def _some(self, one: dict[str, Any], ticks: list[int], policy: str, reason: str, made: list[Any]) -> None:
+    def _some(self, one: Row, ticks: list[int], policy: str, reason: str, made: list[Any]) -> None:
         """Ticks that are late together: all of them, the latest, or none."""
         wanted = [tick for tick in ticks if tick not in one["skips"]]
-        if policy == "none":
-            one["spans"][reason] += len(ticks)
-        elif policy == "coalesce":
-            latest = wanted[-1] if wanted else 0
-            one["spans"][reason] += sum(tick < latest for tick in ticks)
-        for tick in ticks:
-            if policy == "fire_immediately" or (policy == "coalesce" and tick >= latest):
-                self._one_tick(one, tick, reason, made)
+        first = {"none": NEVER, "fire_immediately": 0}.get(policy, wanted[-1] if wanted else 0)
+        one["spans"][reason] += sum(tick < first for tick in ticks)
+        for tick in (tick for tick in ticks if tick >= first):
+            self._one_tick(one, tick, reason, made)
 
-    def _one_tick(self, one: dict[str, Any], tick: int, reason: str | None, made: list[Any]) -> None:
+    def _one_tick(self, one: Row, tick: int, reason: str | None, made: list[Any]) -> None:
         run = self._run(one, tick, "schedule", reason=reason)
         if tick in one["skips"]:
             run |= {"state": "SKIPPED", "reason": "skip_requested"}
@@ -195,13 +174,13 @@ class Reference:
             self._admit(one, run, made)
             made.append(run)
 
-    def _admit(self, one: dict[str, Any], run: dict[str, Any], made: list[Any]) -> None:
+    def _admit(self, one: Row, run: Row, made: list[Any]) -> None:
         """Start, wait or be skipped, by the schedule's overlap policy or the request's own."""
         chosen, waiting = run["overlap"] or one["overlap_policy"], _in(one, "BUFFERED")
         if chosen == "terminate_other" and self._is_full(one):
             for other in _in(one, IN_FLIGHT):
                 other |= {"state": "SKIPPED" if other in made else "TERMINATED", "reason": "superseded"}
-            self._supersede([] if run["overlap"] else waiting, run)
+            _supersede([] if run["overlap"] else waiting, run)
         if chosen == "allow" or not self._is_full(one):
             run["state"] = IN_FLIGHT
         elif chosen == "skip":
@@ -211,15 +190,10 @@ class Reference:
         elif chosen == "buffer_one" and waiting and one["buffer_keep"] == "first":
             run |= {"state": "SKIPPED", "reason": "superseded"}
         else:
-            self._supersede(waiting if chosen == "buffer_one" else [], run)
+            _supersede(waiting if chosen == "buffer_one" else [], run)
             run |= {"state": "BUFFERED", "queued": self.now}
 
-    def _supersede(self, waiting: list[dict[str, Any]], run: dict[str, Any]) -> None:
-        for other in waiting:
-            if other["overlap"] == run["overlap"]:
-                other |= {"state": "SKIPPED", "reason": "superseded"}
-
-    def _release(self, one: dict[str, Any]) -> None:
+    def _release(self, one: Row) -> None:
         """Start what waits while slots are free; a pause holds ticks, and nothing that somebody asked for."""
         order = ("backfill", "queued", "nominal", "number")
         for run in sorted(_in(one, "BUFFERED"), key=lambda run: [run[name] for name in order]):
@@ -227,7 +201,7 @@ class Reference:
             if free and not (one["paused"] and run["source"] == "schedule"):
                 run |= {"state": IN_FLIGHT, "launched": True}
 
-    def _hand_out(self, one: dict[str, Any], backfill: dict[str, Any]) -> None:
+    def _hand_out(self, one: Row, backfill: Row) -> None:
         """The next few ticks of a backfill: under ``queue`` only while a slot is free and nobody else waits for it."""
 
         def has_room() -> bool:
@@ -236,13 +210,13 @@ class Reference:
 
         for _ in range(CHUNK):
             if backfill["left"] and has_room():
-                number, overlap = backfill["number"], backfill["overlap"]
-                run = self._run(one, backfill["left"].pop(0), "backfill", overlap=overlap, number=number)
+                given = {"overlap": backfill["overlap"], "number": backfill["number"]}
+                run = self._run(one, backfill["left"].pop(0), "backfill", **given)
                 self._admit(one, run, [])
                 run["launched"] = True
-        backfill |= {"running": bool(backfill["left"]), "next": self.now + (0 if has_room() else RECHECK_MS)}
+        backfill["next"] = self.now + (0 if has_room() else RECHECK_MS) if backfill["left"] else NEVER
 
-    def _run(self, one: dict[str, Any], nominal: int, source: str, **given: Any) -> dict[str, Any]:
+    def _run(self, one: Row, nominal: int, source: str, **given: Any) -> Row:
         if source == "trigger":
             self.numbers += 1
             given["number"] = self.numbers
@@ -251,49 +225,41 @@ class Reference:
         one["runs"].append(run)
         return run
 
-    def _resume(self, one: dict[str, Any], how: str) -> None:
+    def _resume(self, one: Row, how: str) -> None:
         if one["paused"] and how != "policy":
             one |= {"carry": how, "carry_until": self.now // 1000}
         one |= {"paused": False, "until": None}
 
-    def _retime(self, one: dict[str, Any], every: int, offset: int) -> None:
+    def _retime(self, one: Row, every: int, offset: int) -> None:
         """Other ticks: those before the change are not replayed."""
         if (every, offset) != (one["every"], one["offset"]):
             self._pass_over(one, "edited")
             one |= {"every": every, "offset": offset, "carry": None}
 
-    def _pass_over(self, one: dict[str, Any], reason: str) -> None:
+    def _pass_over(self, one: Row, reason: str) -> None:
         one["spans"][reason] += len(_ticks(one, one["cursor"], self._before()))
         one["cursor"] = max(one["cursor"], self._before())
 
     def _before(self) -> int:
         return (self.now - 1) // 1000
 
-    def _unskipped(self, one: dict[str, Any], after: int) -> int:
+    def _unskipped(self, one: Row, after: int) -> int:
         return next(tick for tick in _ticks(one, after, after + 1_000_000) if tick not in one["skips"])
 
-    def _is_full(self, one: dict[str, Any]) -> bool:
+    def _is_full(self, one: Row) -> bool:
         return len(_in(one, IN_FLIGHT)) >= int(one["max_concurrent"])
 
 
-def _in(one: dict[str, Any], state: str) -> list[dict[str, Any]]:
+def _supersede(waiting: list[Row], run: Row) -> None:
+    for other in (other for other in waiting if other["overlap"] == run["overlap"]):
+        other |= {"state": "SKIPPED", "reason": "superseded"}
+
+
+def _in(one: Row, state: str) -> list[Row]:
     return [run for run in one["runs"] if run["state"] == state]
 
 
-def _ticks(one: dict[str, Any], after: int, until: int) -> list[int]:
+def _ticks(one: Row, after: int, until: int) -> list[int]:
     """Ticks are anchored on the epoch, never on when somebody made the schedule."""
     every, offset = one["every"], one["offset"]
     return list(range((after - offset) // every * every + every + offset, until + 1, every))
-
-
-def _interval(text: str) -> tuple[int, int]:
-    every, _, offset = text.partition("/")
-    return _seconds(every), _seconds(offset or "0s")
-
-
-def _seconds(text: str) -> int:
-    return int(text[:-1]) * UNITS[text[-1]]
-
-
-def _is_relative(given: dict[str, Any]) -> bool:
-    return any(name.endswith(("_in", "_ago")) for name in given)

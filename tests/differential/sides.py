@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -164,8 +164,6 @@ def history(teller: Teller, names: Iterator[str] | tuple[str, ...]) -> dict[str,
             lost[span.reason] += span.ticks
         told[name] = [sorted(rows, key=repr), sorted(map(list, lost.items()))]
     return told
-
-
 
 
 def _launch_of(row: RunRow, rule: Rule) -> list[Any]:
