@@ -55,8 +55,8 @@ class Reference:
 
     def upsert(self, name: str, **given: Any) -> None:
         every, offset = interval_of(given["intervals"][0])
-        new = {"paused": False, "until": None, "closed": False, "cursor": self._before(), "carry": None, "runs": []}
-        new |= {"skips": set(), "spans": Counter(), "backfills": [], "every": every, "offset": offset}
+        new: Row = {"paused": False, "until": None, "closed": False, "cursor": self._before(), "carry": None}
+        new |= {"runs": [], "skips": set(), "spans": Counter(), "backfills": [], "every": every, "offset": offset}
         one = self.all.setdefault(name, new)
         one |= {key: given[key] for key in KEPT}
         if one["closed"]:

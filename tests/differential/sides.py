@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -53,7 +53,12 @@ class Teller:
 
     def take(self, step: Step) -> Any:
         """Take a step; what was answered, or raised."""
-        own = {"advance": self._advance, "tick": self._tick, "settle": self._settle}.get(step.name)
+        steps: dict[str, Callable[..., Any]] = {
+            "advance": self._advance,
+            "tick": self._tick,
+            "settle": self._settle,
+        }
+        own = steps.get(step.name)
         try:
             return self._ask(step) if own is None else own(**step.arguments)
         except FoliotError as error:

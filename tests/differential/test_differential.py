@@ -92,7 +92,7 @@ def test_the_reference_fits_on_a_few_pages() -> None:
 
 
 def _but(other: dict[str, int]) -> Settings:
-    return replace(PLAIN_SETTINGS, **other)  # type: ignore[arg-type]
+    return replace(PLAIN_SETTINGS, **other)
 
 
 def _story(case: dict[str, object]) -> Story:

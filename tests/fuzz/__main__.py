@@ -57,7 +57,8 @@ def converse_and_say(seed: int, seconds: float) -> int:
 
 def report(tally: Tally, passed: float) -> None:
     """Say how many texts there were, and how long the slowest of each door really takes, measured anew."""
-    say(f"{tally.cases:,} texts in {passed:.0f} s, {tally.cases / passed:,.0f} per second; nothing came out that should not")
+    speed = f"{tally.cases:,} texts in {passed:.0f} s, {tally.cases / passed:,.0f} per second"
+    say(f"{speed}; nothing came out that should not")
     say(f"{'door':<22}{'accepted':>10}{'refused':>10}{'slowest':>12}")
     for name in sorted(tally.accepted.keys() | tally.refused.keys()):
         _taken, text, after = tally.slowest[name]

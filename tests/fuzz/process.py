@@ -85,18 +85,62 @@ REFUSALS: dict[Callable[[str], None], type[Exception]] = {
 """What may come out of each, besides an answer."""
 
 
-# --- where the text comes from -----------------------------------------------------------------------------------------
+# --- where the text comes from ----------------------------------------------------------------------------------------
 
-FILE_SEEDS = (
-    'store = "sqlite:///foliot.db"\nport = 8640\nqueues = ["default", "bulk"]\nengine = true\n',
-    '[limits]\ntick_ms = 1000\nlock_ttl_ms = 120000\nheartbeat_ms = 30000\nmax_buffer = 1000\n',
-    'auth = "required"\nhosts = ["*.example.org", "foliot"]\n\n[[issuer]]\niss = "https://hmac.example"\n'
-    'audience = ["foliot"]\nalgorithms = ["RS256"]\njwks_url = "https://hmac.example/jwks.json"\nleeway_s = 30\n',
-    'auth = "required"\ntls_client_ca = "/ca.pem"\n[[certificate]]\nsubject = "CN=ann"\nroles = { default = "editor" }\n',
-    '[[schedule]]\nid = "report"\ncron = "0 9 * * MON-FRI"\nfunction = "tasks:report"\n[schedule.payload]\nn = 1.5\n',
-    '[[notification]]\nname = "ops"\nurl = "https://hooks.example/x"\non = ["failed", "missed"]\nmax_per_minute = 5\n',
-    "[executors.http]\nmax_active = 100\nallow = ['10.0.0.0/8']\n[executors.command]\ncommands = { x = ['/bin/true'] }\n",
-    'when = 2026-03-29T02:30:00+01:00\nday = 1979-05-27\nhex = 0xDEAD_BEEF\nnan = nan\ntext = """\na\\u00e9"""\n',
+FILE_SEEDS = tuple(
+    """\
+store = "sqlite:///foliot.db"
+port = 8640
+queues = ["default", "bulk"]
+engine = true
+----
+[limits]
+tick_ms = 1000
+lock_ttl_ms = 120000
+heartbeat_ms = 30000
+max_buffer = 1000
+----
+auth = "required"
+hosts = ["*.example.org", "foliot"]
+
+[[issuer]]
+iss = "https://hmac.example"
+audience = ["foliot"]
+algorithms = ["RS256"]
+jwks_url = "https://hmac.example/jwks.json"
+leeway_s = 30
+----
+auth = "required"
+tls_client_ca = "/ca.pem"
+[[certificate]]
+subject = "CN=ann"
+roles = { default = "editor" }
+----
+[[schedule]]
+id = "report"
+cron = "0 9 * * MON-FRI"
+function = "tasks:report"
+[schedule.payload]
+n = 1.5
+----
+[[notification]]
+name = "ops"
+url = "https://hooks.example/x"
+on = ["failed", "missed"]
+max_per_minute = 5
+----
+[executors.http]
+max_active = 100
+allow = ['10.0.0.0/8']
+[executors.command]
+commands = { x = ['/bin/true'] }
+----
+when = 2026-03-29T02:30:00+01:00
+day = 1979-05-27
+hex = 0xDEAD_BEEF
+nan = nan
+text = "a\\u00e9"
+""".split("----\n")
 )
 VARIABLE_SEEDS = (
     "FOLIOT_PORT=8640\nFOLIOT_ENGINE=yes\nFOLIOT_QUEUES=default,bulk\nTICK_MS=500",
@@ -123,10 +167,9 @@ HEADER_SEEDS = tuple(
 def key_seeds() -> tuple[str, ...]:
     """Keys that were given out, the same in every process: a case must be the same again."""
     given = [Parts("0123456789ab", "c0ffee" * 8), Parts("ba9876543210", "5ec2e7" * 8)]
-    rows = [KeyRow(each.key_id, "default", "reader", "ann", hash_of(each.secret), "", NOW, None, None) for each in given]
-    store = _desk().store
-    for row in rows:
-        store.write(partial(_insert, row)).result()
+    for each in given:
+        row = KeyRow(each.key_id, "default", "reader", "ann", hash_of(each.secret), "", NOW, None, None)
+        _desk().store.write(partial(_insert, row)).result()
     return tuple(map(key_written, given))
 
 

@@ -14,7 +14,7 @@ from schemathesis.core.failures import FailureGroup
 
 from foliot import InvalidSpec, Spec
 from tests.fuzz import __main__ as command
-from tests.fuzz import conversing
+from tests.fuzz import conversing, process
 from tests.fuzz import hunt as hunting
 from tests.fuzz.conversing import converse
 from tests.fuzz.doors import DOORS, Broken, Door, check_error
@@ -129,6 +129,8 @@ FOUND = [
     ("token claims", "[" * 3000),
     ("token claims", '{"iss": "https://hmac.example", "exp": 1e400}'),
     ("token claims", '{"iss": ["https://hmac.example"]}'),
+    # an instant that no float can hold, signed by somebody who is believed
+    ("token claims", process.CLAIM_SEEDS[0].replace('"exp": 1', '"exp": 1' + "1" * 400)),
     ("token header", '{"alg": ["HS256"]}'),
     ("token header", '{"alg": "HS256", "alg": "none"}'),
 ]  # fmt: skip
@@ -152,9 +154,9 @@ def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
 
 def test_conversations_with_the_service_go_as_described() -> None:
     """Requests that go on from an earlier answer reach what a request that stands alone does not."""
-    said = converse(seed=1, seconds=60, most=4)
-    assert said["linked"] > 5
-    assert said["status 200"] > 5
+    said = converse(seed=1, seconds=60, most=2)
+    assert said["linked"] > 2
+    assert said["status 200"] > 2
 
 
 def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +166,7 @@ def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest
             for status in ("400", "404"):
                 operation["responses"].pop(status, None)
     monkeypatch.setattr(conversing, "DOCUMENT", described)
-    with pytest.raises(FailureGroup, match="Undocumented HTTP status code"):
+    with pytest.raises(FailureGroup, match="Undocumented status code"):
         converse(seed=1, seconds=60, most=4)
 
 

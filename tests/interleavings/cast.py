@@ -14,7 +14,7 @@ from foliot.engine.membership import Membership
 from foliot.engine.probe import Probe
 from foliot.engine.rescuing import Rescuing
 from foliot.engine.settling import Settling
-from foliot.engine.step import Settled, StepT
+from foliot.engine.step import CarryOut, Settled, StepT
 from foliot.errors import FoliotError
 from foliot.model.run import RunState
 from foliot.operations import adaptive, control, schedules
@@ -69,11 +69,14 @@ class Actor:
 
     def led(self, instance: Instance, work: Work[Any]) -> Work[Any]:
         """Work as an engine does it: with its lease in force, or not at all."""
-        return Membership(self.store, instance, self.name, "", int, _nothing_more).leading(work)
+        return Membership(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
 
 
-def _nothing_more(_transaction: Transaction, step: StepT) -> StepT:
-    return step
+class CarryNothing(CarryOut):
+    """No run is part of the transaction that takes it."""
+
+    def __call__(self, transaction: Transaction, step: StepT) -> StepT:
+        return step
 
 
 class Part(NamedTuple):
@@ -117,7 +120,7 @@ def _chunk(actor: Actor) -> Future[Any]:
 
 
 def _outcomes(actor: Actor) -> list[Outcome]:
-    return [Outcome(*held[:4], RunState.SUCCESS, failures=held[4], result='"done"') for held in actor.cast.held]
+    return [Outcome(*held, RunState.SUCCESS, result='"done"') for held in actor.cast.held]
 
 
 def _settle(actor: Actor) -> Future[Any]:
@@ -146,7 +149,7 @@ def _update(actor: Actor) -> Future[Any]:
     """Somebody changes what he has read: every other minute, and what runs."""
 
     def update(transaction: Transaction) -> Any:
-        given = {"cron": ["*/2 * * * *"], "description": actor.name, "payload": [actor.name]}
+        given: dict[str, Any] = {"cron": ["*/2 * * * *"], "description": actor.name, "payload": [actor.name]}
         return schedules.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
 
     return actor.write(update)

@@ -149,7 +149,7 @@ class Stage:
 @contextmanager
 def cursors_of(stage: Stage) -> Iterator[None]:
     """Give every connection whose URL names a player that player's cursors."""
-    original = driver.connect
+    original: Callable[..., Connection] = vars(driver)["connect"]
 
     def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
         connection = original(url, watchdog)

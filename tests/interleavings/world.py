@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from foliot.model.rows import HeldRun
 from foliot.operations import schedules
 from foliot.settings import Settings
 from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -71,7 +72,7 @@ class Cast(NamedTuple):
     lapsed: int
     first: int
     second: int
-    held: tuple[Any, ...]
+    held: tuple[HeldRun, ...]
     token: int
 
 
@@ -111,9 +112,9 @@ def _played(bench: Bench, kind: Kind) -> Cast:
     if kind.paused:
         bench.pause(note="to be resumed")
     first, second = bench.worker(), bench.worker()
-    held = tuple(sorted((*held_of(row), row.failures) for row, _ in lapsed.launched))
-    numbers = (each.instance.number for each in (lapsed, first, second))
-    return Cast(*numbers, held, bench.get().token)
+    held = tuple(sorted(held_of(row) for row, _ in lapsed.launched))
+    numbers = [each.instance.number for each in (lapsed, first, second)]
+    return Cast(numbers[0], numbers[1], numbers[2], held, bench.get().token)
 
 
 class World:
