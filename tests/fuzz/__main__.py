@@ -50,7 +50,8 @@ def converse_and_say(seed: int, seconds: float) -> int:
     said = converse(seed, seconds)
     answers = ", ".join(f"{name} {count}" for name, count in sorted(said.items()) if name.startswith("status"))
     asked = sum(1 for name in said if name[0].isupper())
-    say(f"{said['alone'] + said['linked']:,} requests, {said['linked']:,} of them by a link; {asked} operations")
+    requests = f"{said['alone'] + said['linked']:,} requests, {said['linked']:,} of them by a link"
+    say(f"{said['conversations']:,} conversations, {requests}; {asked} operations")
     say(f"{answers}; every answer is as described")
     return 0
 

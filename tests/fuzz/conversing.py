@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
+from hypothesis.errors import FlakyStrategyDefinition
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation.stateful.state_machine import APIStateMachine
 from schemathesis.specs.openapi.checks import (
@@ -40,24 +42,19 @@ CHECKS = (
 )
 STEPS = 12
 AT_A_TIME = 25
-"""After so many conversations a store is thrown away: much of what is asked for is then no longer new."""
 
 
 def converse(seed: int, seconds: float, most: int | None = None) -> Counter[str]:
     """Hold conversations for a while, or so many; what was asked, and how often it went on from an earlier answer."""
     said: Counter[str] = Counter()
-    where: list[str] = []
-    machine = _machine(where, said)
+    machine = _machine(said)
     until, number = time.monotonic() + seconds, 0
     at_a_time = min(AT_A_TIME, most or AT_A_TIME)
     while time.monotonic() < until and (most is None or number * at_a_time < most):
-        store = SqliteStore(clock=ManualClock(BEGIN))
         try:
-            with serving(desk_of(store)) as url:
-                where[:] = [url]
-                seeded(f"{seed}/{number}")(machine).run(settings=_settings(at_a_time))
-        finally:
-            store.close()
+            seeded(f"{seed}/{number}")(machine).run(settings=_settings(at_a_time))
+        except FlakyStrategyDefinition:  # an answer held something random, such as a key, which a request repeated
+            said["unrepeatable"] += 1
         number += 1
     return said
 
@@ -73,11 +70,22 @@ def _settings(conversations: int) -> settings:
     )
 
 
-def _machine(where: list[str], said: Counter[str]) -> type[APIStateMachine]:
+def _machine(said: Counter[str]) -> type[APIStateMachine]:
     base = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=ENDLESS).as_state_machine()
 
-    class Conversation(base):  # type: ignore[misc, valid-type]
-        """One conversation."""
+    class Conversation(base):  # type: ignore[misc, valid-type]  # a class that the description makes
+        """One conversation, with a service of its own."""
+
+        def setup(self) -> None:
+            self.open = ExitStack()
+            store = SqliteStore(clock=ManualClock(BEGIN))
+            self.open.callback(store.close)
+            self.url = self.open.enter_context(serving(desk_of(store)))
+            said["conversations"] += 1
+
+        def teardown(self) -> None:
+            super().teardown()
+            self.open.close()
 
         def before_call(self, case: Any) -> None:
             case.headers.pop("Idempotency-Key", None)  # one that was used would be all that is looked at
@@ -85,7 +93,7 @@ def _machine(where: list[str], said: Counter[str]) -> type[APIStateMachine]:
                 case.body["wait_ms"] = min(case.body["wait_ms"], 1)
 
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-            return {"base_url": where[0]}
+            return {"base_url": self.url}
 
         def step(self, input: Any) -> Any:  # noqa: A002 - as schemathesis calls it
             said["linked" if input.transition is not None else "alone"] += 1
