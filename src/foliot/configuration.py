@@ -162,7 +162,7 @@ def _read(path: str) -> dict[str, Any]:
             return tomllib.load(file)
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a number of five thousand digits, or brackets in brackets, too
         raise InvalidInput(f"{path}: this is no TOML: {error}") from None
 
 

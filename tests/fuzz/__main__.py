@@ -1,4 +1,11 @@
-"""Arbitrary text into every parser: ``python -m tests.fuzz --seconds 60 [--seed N] [--case N]``."""
+"""Arbitrary text into every parser, and requests to a service.
+
+::
+
+    python -m tests.fuzz --seconds 60 [--seed N] [--case N]     every door
+    python -m tests.fuzz --minutes 60 --only token              some of them
+    python -m tests.fuzz --minutes 60 --only rest               conversations with the service
+"""
 
 from __future__ import annotations
 
@@ -9,18 +16,26 @@ import time
 from tests.fuzz.doors import DOORS
 from tests.fuzz.hunt import Misbehaved, Tally, best_time, hunt, new_seed
 
+REST = "rest"
+"""No door, but conversations with a whole service."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long to go on (default: 60)")
+    parser.add_argument("--minutes", type=float, default=None, help="the same in minutes")
+    parser.add_argument("--only", default="", help=f"the doors whose names begin so (config, token, …), or {REST}")
     parser.add_argument("--seed", type=int, default=None, help="default: a new one, which is printed")
     parser.add_argument("--case", type=int, default=None, help="run only this case of the seed")
     options = parser.parse_args()
     seed = new_seed() if options.seed is None else options.seed
     say(f"seed {seed}")
     began = time.monotonic()
+    seconds = options.seconds if options.minutes is None else options.minutes * 60
+    if options.only == REST:
+        return converse_and_say(seed, seconds)
     try:
-        tally = hunt(seed, options.seconds, None if options.case is None else [options.case])
+        tally = hunt(seed, seconds, None if options.case is None else [options.case], options.only)
     except Misbehaved as found:
         say(str(found))
         return 1
@@ -28,9 +43,23 @@ def main() -> int:
     return 0
 
 
+def converse_and_say(seed: int, seconds: float) -> int:
+    """Hold conversations with a service; a check that fails ends with the requests that led there."""
+    from tests.fuzz.conversing import converse  # here, because it takes seconds to read the description of the API
+
+    said = converse(seed, seconds)
+    answers = ", ".join(f"{name} {count}" for name, count in sorted(said.items()) if name.startswith("status"))
+    asked = sum(1 for name in said if name[0].isupper())
+    requests = f"{said['alone'] + said['linked']:,} requests, {said['linked']:,} of them by a link"
+    say(f"{said['conversations']:,} conversations, {requests}; {asked} operations")
+    say(f"{answers}; every answer is as described")
+    return 0
+
+
 def report(tally: Tally, passed: float) -> None:
     """Say how many texts there were, and how long the slowest of each door really takes, measured anew."""
-    say(f"{tally.cases:,} texts in {passed:.0f} s, {tally.cases / passed:,.0f} per second; only InvalidSpec came out")
+    speed = f"{tally.cases:,} texts in {passed:.0f} s, {tally.cases / passed:,.0f} per second"
+    say(f"{speed}; nothing came out that should not")
     say(f"{'door':<22}{'accepted':>10}{'refused':>10}{'slowest':>12}")
     for name in sorted(tally.accepted.keys() | tally.refused.keys()):
         _taken, text, after = tally.slowest[name]

@@ -12,7 +12,7 @@ from foliot.model.spec import CALENDAR_FIELDS, Dialect
 from foliot.spec.days import HORIZON
 from foliot.spec.duration import parse_duration
 from foliot.spec.zone import load_zone
-from tests.fuzz import texts
+from tests.fuzz import process, texts
 
 QUICK_S = 0.005
 """No cron string and no field may take longer to parse, compile and ask once."""
@@ -27,12 +27,13 @@ class Broken(AssertionError):
 
 @dataclass(frozen=True)
 class Door:
-    """A place that reads text: ``enter`` raises ``InvalidSpec`` for bad text, and returns what it made of good text."""
+    """A place that reads text: ``enter`` raises what refuses bad text, and returns what it made of good text."""
 
     name: str
     enter: Callable[[str], Spec | None]
     make: texts.Make
     limit_s: float = PATIENT_S
+    refuses: type[Exception] = InvalidSpec
 
 
 def _cron(dialect: Dialect) -> Callable[[str], Spec]:
@@ -97,6 +98,17 @@ DOORS = {
         Door("zone", _zone, texts.blended(texts.ZONE_SEEDS)),
         Door("json", Spec.from_json, texts.blended(texts.JSON_SEEDS, texts.spec_json)),
         Door("icalendar", _file, texts.blended(texts.ICALENDAR_SEEDS, texts.icalendar)),
+        *(
+            Door(name, enter, make, refuses=process.REFUSALS[enter])
+            for name, enter, make in (
+                ("config file", process.from_file, texts.blended(process.FILE_SEEDS)),
+                ("config variables", process.from_environment, texts.blended(process.VARIABLE_SEEDS)),
+                ("key", process.with_key, process.key_text),
+                ("token", process.with_token, process.token_text),
+                ("token claims", process.with_claims, texts.blended(process.CLAIM_SEEDS)),
+                ("token header", process.with_header, texts.blended(process.HEADER_SEEDS)),
+            )
+        ),
     )
 }
 
@@ -107,7 +119,7 @@ def pass_through(door: Door, text: str, after: int) -> bool:
         spec = door.enter(text)
         if spec is not None:
             ask(spec, after)
-    except InvalidSpec as error:
+    except door.refuses as error:
         check_error(error)
         return False
     return True
@@ -120,10 +132,12 @@ def ask(spec: Spec, after: int) -> None:
         raise Broken(f"next({after}) is {tick}")
 
 
-def check_error(error: InvalidSpec) -> None:
-    """An error is one line that shows a place inside the text."""
+def check_error(error: Exception) -> None:
+    """An error is one line; that of a spec shows a place inside the text."""
     if "\n" in str(error) or not str(error):
         raise Broken(f"the message is not one line: {str(error)!r}")
+    if not isinstance(error, InvalidSpec):
+        return
     if error.position is not None and error.text is not None and not 0 <= error.position <= len(error.text):
         raise Broken(f"position {error.position} is not inside {error.text!r}")
 

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 
 import pytest
+from schemathesis.core.failures import FailureGroup
 
 from foliot import InvalidSpec, Spec
 from tests.fuzz import __main__ as command
+from tests.fuzz import conversing, process
 from tests.fuzz import hunt as hunting
+from tests.fuzz.conversing import converse
 from tests.fuzz.doors import DOORS, Broken, Door, check_error
 from tests.fuzz.hunt import Misbehaved, Tally, hunt, judge, new_seed, run_case
 
@@ -106,6 +110,29 @@ FOUND = [
     ("rrule", "DTSTART:00010101T000000\nRRULE:FREQ=DAILY"),
     ("rrule", "DTSTART:99991231T235959\nRRULE:FREQ=SECONDLY"),
     ("rrule", "=;" * 4000),
+    # TOML that its parser gives up on without saying so in its own way
+    ("config file", "[limits]\ntick_ms = " + "9" * 5000),
+    ("config file", "queues = " + "[" * 5000),
+    ("config file", "a" + ".a" * 5000 + " = 1"),
+    ("config file", "port = nan"),
+    ("config file", "limits = 1"),
+    ("config file", "issuer = [1]"),
+    ("config variables", "FOLIOT_PORT=" + "9" * 5000),
+    ("config variables", "FOLIOT_PUBLIC_URL=http://["),
+    ("config variables", "FOLIOT_HOSTS=\ud800"),
+    # credentials that are nearly right, or nothing at all
+    ("key", "flt_0123456789ab_"),
+    ("key", "flt_" + "_" * 61),
+    ("key", "flt_0123456789ab_" + "ß" * 48),
+    ("token", "a.b.c"),
+    ("token", "=.=.="),
+    ("token claims", "[" * 3000),
+    ("token claims", '{"iss": "https://hmac.example", "exp": 1e400}'),
+    ("token claims", '{"iss": ["https://hmac.example"]}'),
+    # an instant that no float can hold, signed by somebody who is believed
+    ("token claims", process.CLAIM_SEEDS[0].replace('"exp": 1', '"exp": 1' + "1" * 400)),
+    ("token header", '{"alg": ["HS256"]}'),
+    ("token header", '{"alg": "HS256", "alg": "none"}'),
 ]  # fmt: skip
 
 
@@ -120,6 +147,27 @@ def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
     """Just below the depth at which the decoder gives up, describing the value was too deep: a RecursionError."""
     with pytest.raises(InvalidSpec):
         Spec.from_json('{"cron": ' + "[" * depth + "]" * depth + "}")
+
+
+# ---------------------------------------------------------------- conversations
+
+
+def test_conversations_with_the_service_go_as_described() -> None:
+    """Requests that go on from an earlier answer reach what a request that stands alone does not."""
+    said = converse(seed=1, seconds=60, most=2)
+    assert said["linked"] > 2
+    assert said["status 200"] > 2
+
+
+def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = json.loads(json.dumps(conversing.DOCUMENT))
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            for status in ("400", "404"):
+                operation["responses"].pop(status, None)
+    monkeypatch.setattr(conversing, "DOCUMENT", described)
+    with pytest.raises(FailureGroup, match="Undocumented status code"):
+        converse(seed=1, seconds=60, most=4)
 
 
 # ---------------------------------------------------------------- the fuzzer itself can fail

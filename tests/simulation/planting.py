@@ -31,6 +31,10 @@ class Patches:
         queries[name] = before.replace(old, new)
         self._undo.append(lambda: queries.__setitem__(name, before))
 
+    def later(self, step: Callable[[], None]) -> None:
+        """Undo something else too."""
+        self._undo.append(step)
+
     def undo(self) -> None:
         for step in reversed(self._undo):
             step()

@@ -38,7 +38,7 @@ class Served:
         problems: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         told = told or load({})
-        self._listening = socket.socket()
+        self._listening = socket.socket(proto=socket.IPPROTO_TCP)  # else small answers wait for an acknowledgement
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
         config = server_config(build_service(desk, told, clock=clock, problems=problems), told)

@@ -235,18 +235,25 @@ class PostgresMigrator(Migrator):
             raise translated(error) from error
 
     def apply(self, number: int, script: str) -> bool:
-        try:
-            with closing(connect(self._url)) as connection, connection.transaction():
-                # An index on a large ledger takes its time, and so does another migrator.
-                connection.execute("SET LOCAL statement_timeout = 0")
-                connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
-                if _version(connection) >= number:
-                    return False
-                connection.execute(script.encode(), prepare=False)
-                connection.execute(self.stamp(number).encode(), prepare=False)
-                return True
-        except psycopg.Error as error:
-            raise translated(error) from error
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return self._apply(number, script)
+            except psycopg.Error as error:
+                # Those who are at work lock tables in another order than a script does: the server may end either.
+                if not (left and isinstance(error, psycopg.errors.DeadlockDetected)):
+                    raise translated(error) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _apply(self, number: int, script: str) -> bool:
+        with closing(connect(self._url)) as connection, connection.transaction():
+            # An index on a large ledger takes its time, and so does another migrator.
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+            if _version(connection) >= number:
+                return False
+            connection.execute(script.encode(), prepare=False)
+            connection.execute(self.stamp(number).encode(), prepare=False)
+            return True
 
     def stamp(self, number: int) -> str:
         return f"UPDATE foliot_schema SET version = {number};"  # noqa: S608 - the number of one of our own files

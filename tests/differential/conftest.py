@@ -1,0 +1,20 @@
+"""A migrated database that is emptied for each story."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from foliot.store.postgres.driver import PostgresMigrator
+from tests.servers.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def migrated_for_stories(postgres_server: PostgresServer) -> Iterator[str]:
+    name = f"stories_{uuid.uuid4().hex}"
+    url = postgres_server.create_database(name)
+    PostgresMigrator(url).up()
+    yield url
+    postgres_server.drop_database(name)

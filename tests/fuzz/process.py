@@ -1,0 +1,230 @@
+"""Text that a process is configured with, and text that callers show it: files, variables, keys and tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Callable, Coroutine
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from foliot import securing, wiring
+from foliot.api.rest.gate import Keys
+from foliot.api.rest.issuers import read_issuers
+from foliot.api.rest.tokens import Tokens
+from foliot.configuration import OPTIONS, Configuration, load
+from foliot.errors import InvalidInput, Unauthenticated
+from foliot.model.key import Parts, hash_of
+from foliot.model.key import key_text as key_written
+from foliot.model.rows import KeyRow
+from foliot.operations.desk import Desk
+from foliot.store.base import Transaction
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
+from tests.conformance.api.kit import desk_of
+from tests.fuzz import texts
+
+ISSUER = {"iss": HMAC.iss, "audience": "foliot", "algorithms": ["HS256"], "secret_env": VARIABLE}
+
+
+def from_file(text: str) -> None:
+    """A configuration file, and everything that a service makes of it before it opens anything."""
+    path = _scratch() / "foliot.toml"
+    path.write_bytes(text.encode(errors="surrogateescape" if text.isascii() else "replace"))
+    _obeyed(load({}, None, str(path)))
+
+
+def from_environment(text: str) -> None:
+    """Variables, one in each line."""
+    pairs = (line.partition("=") for line in text.split("\n"))
+    _obeyed(load({name: value for name, _, value in pairs}))
+
+
+def _obeyed(told: Configuration) -> None:
+    securing.refuse_open_doors(told)
+    wiring.build_outside(told.notifications, {}, told.settings)
+    if any(told.get(name) is None for name in OPTIONS):
+        raise AssertionError("an option without a value")
+
+
+def with_key(text: str) -> None:
+    """An API key: only one that was given out opens anything."""
+    _awaited(_keys().caller_with(text))
+    if text not in key_seeds():
+        raise AssertionError("a key that nobody was given")
+
+
+def with_token(text: str) -> None:
+    """A token as it is shown."""
+    _awaited(_tokens().caller(text))
+    if text not in token_seeds():
+        raise AssertionError("a token that nobody has issued")
+
+
+def with_claims(text: str) -> None:
+    """What a token claims, rightly signed."""
+    _awaited(_tokens().caller(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
+
+
+def with_header(text: str) -> None:
+    """How a token says that it is signed, and is."""
+    _awaited(_tokens().caller(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
+
+
+REFUSALS: dict[Callable[[str], None], type[Exception]] = {
+    from_file: InvalidInput,
+    from_environment: InvalidInput,
+    with_key: Unauthenticated,
+    with_token: Unauthenticated,
+    with_claims: Unauthenticated,
+    with_header: Unauthenticated,
+}
+"""What may come out of each, besides an answer."""
+
+
+# --- where the text comes from ----------------------------------------------------------------------------------------
+
+FILE_SEEDS = tuple(
+    """\
+store = "sqlite:///foliot.db"
+port = 8640
+queues = ["default", "bulk"]
+engine = true
+----
+[limits]
+tick_ms = 1000
+lock_ttl_ms = 120000
+heartbeat_ms = 30000
+max_buffer = 1000
+----
+auth = "required"
+hosts = ["*.example.org", "foliot"]
+
+[[issuer]]
+iss = "https://hmac.example"
+audience = ["foliot"]
+algorithms = ["RS256"]
+jwks_url = "https://hmac.example/jwks.json"
+leeway_s = 30
+----
+auth = "required"
+tls_client_ca = "/ca.pem"
+[[certificate]]
+subject = "CN=ann"
+roles = { default = "editor" }
+----
+[[schedule]]
+id = "report"
+cron = "0 9 * * MON-FRI"
+function = "tasks:report"
+[schedule.payload]
+n = 1.5
+----
+[[notification]]
+name = "ops"
+url = "https://hooks.example/x"
+on = ["failed", "missed"]
+max_per_minute = 5
+----
+[executors.http]
+max_active = 100
+allow = ['10.0.0.0/8']
+[executors.command]
+commands = { x = ['/bin/true'] }
+----
+when = 2026-03-29T02:30:00+01:00
+day = 1979-05-27
+hex = 0xDEAD_BEEF
+nan = nan
+text = "a\\u00e9"
+""".split("----\n")
+)
+VARIABLE_SEEDS = (
+    "FOLIOT_PORT=8640\nFOLIOT_ENGINE=yes\nFOLIOT_QUEUES=default,bulk\nTICK_MS=500",
+    "FOLIOT_AUTH=required\nFOLIOT_HOSTS=*.example.org\nFOLIOT_PUBLIC_URL=https://foliot.example:8443/x",
+    "FOLIOT_TEMPORAL_ADDRESS=127.0.0.1:7233\nFOLIOT_MAX_BODY_BYTES=1\nFOLIOT_LOCK_TTL_MS=60000",
+    "FOLIOT_LOG_LEVEL=debug\nFOLIOT_HEARTBEAT_MS=0\nMAX_BUFFER=-1\nFOLIOT_HOST=[::1]",
+)
+CLAIM_SEEDS = tuple(
+    json.dumps(claims)
+    for claims in (
+        HMAC.claims(),
+        HMAC.claims(aud=["foliot", "x"], nbf=NOW - 5, jti="1"),
+        HMAC.claims(foliot={"*": "reader", "a": "admin"}),
+        HMAC.claims(exp=NOW + 1e9, iat=1.5, sub=None),
+    )
+)
+HEADER_SEEDS = tuple(
+    json.dumps(header)
+    for header in (HMAC.header(), HMAC.header(kid="a"), HMAC.header(alg="none"), HMAC.header(typ="at+jwt", crit=["x"]))
+)
+
+
+@cache
+def key_seeds() -> tuple[str, ...]:
+    """Keys that were given out, the same in every process: a case must be the same again."""
+    given = [Parts("0123456789ab", "c0ffee" * 8), Parts("ba9876543210", "5ec2e7" * 8)]
+    for each in given:
+        row = KeyRow(each.key_id, "default", "reader", "ann", hash_of(each.secret), "", NOW, None, None)
+        _desk().store.write(partial(_insert, row)).result()
+    return tuple(map(key_written, given))
+
+
+def _insert(row: KeyRow, transaction: Transaction) -> None:
+    transaction.insert_key(row)
+
+
+@cache
+def token_seeds() -> tuple[str, ...]:
+    """Tokens that were issued."""
+    return tuple(put_together(HMAC.header(), json.loads(claims), HMAC.sign) for claims in CLAIM_SEEDS)
+
+
+def key_text(draw: texts.Draw) -> str:
+    """A key, or what is left of one."""
+    return texts.blended(key_seeds())(draw)
+
+
+def token_text(draw: texts.Draw) -> str:
+    """A token, or what is left of one."""
+    return texts.blended(token_seeds())(draw)
+
+
+# --- what it is shown to ---------------------------------------------------------------------------------------------
+
+
+@cache
+def _scratch() -> Path:
+    made = tempfile.TemporaryDirectory(prefix="foliot-fuzz-")
+    _kept.append(made)
+    return Path(made.name)
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@cache
+def _desk() -> Desk:
+    return desk_of(SqliteStore(clock=ManualClock(NOW), inline=True))
+
+
+@cache
+def _keys() -> Keys:
+    return Keys(_desk())
+
+
+@cache
+def _tokens() -> Tokens:
+    return Tokens(read_issuers((ISSUER,), "foliot.toml", {VARIABLE: SECRET}, lambda: 0.0), lambda: float(NOW))
+
+
+@cache
+def _runner() -> asyncio.Runner:
+    return asyncio.Runner()
+
+
+def _awaited(asked: Coroutine[Any, Any, object]) -> object:
+    return _runner().run(asked)

@@ -1,0 +1,217 @@
+"""The transactions: the work that engines and people really send, and what each says to whoever sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
+
+from foliot.engine.backfilling import Backfilling
+from foliot.engine.firing import Fired, Firing
+from foliot.engine.instance import Instance
+from foliot.engine.membership import Membership
+from foliot.engine.probe import Probe
+from foliot.engine.rescuing import Rescuing
+from foliot.engine.settling import Settling
+from foliot.engine.step import CarryOut, Settled, StepT
+from foliot.errors import FoliotError
+from foliot.model.run import RunState
+from foliot.operations import adaptive, control, schedules
+from foliot.operations.session import Session
+from foliot.plan.settle import Outcome
+from foliot.store.base import Transaction, Work
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.threads import Threads
+from tests.conformance.operations.kit import SECONDS, when
+from tests.interleavings.world import SETTINGS, Cast, Kind
+
+LIMIT = 100
+SCRIPT = """
+ALTER TABLE schedule_runs ADD COLUMN added bigint;
+ALTER TABLE dials ADD COLUMN added bigint;
+CREATE INDEX dials_added ON dials (added) WHERE added IS NOT NULL;
+"""
+"""As a later release would: a column in both of the tables that every fire writes, and an index."""
+
+Launched = tuple[tuple[Any, ...], ...]
+
+
+class Nobody(Probe):
+    """What an engine warns of is in its answers."""
+
+    def warn(self, text: str) -> None:
+        self.count("warnings")
+
+
+class Actor:
+    """One of the two: a store of its own, an instance of its own, and what it is known by."""
+
+    def __init__(self, store: PostgresStore, url: str, name: str, number: int, cast: Cast) -> None:
+        self.store = store
+        self.url = url
+        self.name = name
+        self.number = number
+        self.cast = cast
+        self.threads = Threads(1, f"interleaving-{name}")
+
+    def instance(self, number: int) -> Instance:
+        """A fresh instance: it remembers no rule, so that it reads definitions inside its transaction."""
+        made = Instance(SETTINGS, Nobody())
+        made.number = number
+        return made
+
+    def session(self, transaction: Transaction) -> Session:
+        return Session(transaction, SETTINGS, actor=self.name)
+
+    def write(self, work: Work[Any]) -> Future[Any]:
+        return self.store.write(work)
+
+    def led(self, instance: Instance, work: Work[Any]) -> Work[Any]:
+        """Work as an engine does it: with its lease in force, or not at all."""
+        return Membership(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
+
+
+class CarryNothing(CarryOut):
+    """No run is part of the transaction that takes it."""
+
+    def __call__(self, transaction: Transaction, step: StepT) -> StepT:
+        return step
+
+
+class Part(NamedTuple):
+    """One kind of transaction: what it sends, and what is sent after both have ended, as a loop would."""
+
+    send: Callable[[Actor], Future[Any]]
+    again: Callable[[Actor], Future[Any]] | None = None
+    paused: bool = False
+    adaptive: bool = False
+    divides: bool = False
+    """It takes runs one by one, and passes over what somebody holds: each may come before or after the other's work."""
+
+
+# --- engines ---------------------------------------------------------------------------------------------------------
+
+
+def _fire(actor: Actor) -> Future[Any]:
+    """The first is the instance whose lease is over, and which nobody has told so yet."""
+    return _fired(actor, actor.cast.lapsed if actor.name == "first" else actor.number)
+
+
+def _fire_again(actor: Actor) -> Future[Any]:
+    """Fire as before, or, if the lease was taken away, as an instance that has joined anew."""
+    future = _fire(actor)
+    return future if future.result(SECONDS) is not None else _fired(actor, actor.number)
+
+
+def _fired(actor: Actor, number: int) -> Future[Any]:
+    instance = actor.instance(number)
+    return actor.write(actor.led(instance, lambda t: Firing(instance).on_time(t, LIMIT)))
+
+
+def _rescue(actor: Actor) -> Future[Any]:
+    instance = actor.instance(actor.number)
+    return actor.write(actor.led(instance, lambda t: Rescuing(instance).claim(t, LIMIT)))
+
+
+def _chunk(actor: Actor) -> Future[Any]:
+    instance = actor.instance(actor.number)
+    return actor.write(actor.led(instance, lambda t: Backfilling(instance).due(t, LIMIT)))
+
+
+def _outcomes(actor: Actor) -> list[Outcome]:
+    return [Outcome(*held, RunState.SUCCESS, result='"done"') for held in actor.cast.held]
+
+
+def _settle(actor: Actor) -> Future[Any]:
+    """The worker whose lease is over says how its runs have ended."""
+    instance = actor.instance(actor.cast.lapsed)
+    return actor.write(actor.led(instance, lambda t: Settling(instance).settle(t, _outcomes(actor))))
+
+
+def _settle_late(actor: Actor) -> Future[Any]:
+    """The same once it has joined anew: only its fences are left of what it held."""
+    return actor.write(lambda t: Settling(actor.instance(actor.number)).settle(t, _outcomes(actor)))
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+def _person(operation: Callable[..., Any], **given: Any) -> Callable[[Actor], Future[Any]]:
+    def send(actor: Actor) -> Future[Any]:
+        request_id = f"{actor.name}-{operation.__name__}"
+        return actor.write(lambda t: operation(actor.session(t), "report", request_id=request_id, **given))
+
+    return send
+
+
+def _update(actor: Actor) -> Future[Any]:
+    """Somebody changes what he has read: every other minute, and what runs."""
+
+    def update(transaction: Transaction) -> Any:
+        given: dict[str, Any] = {"cron": ["*/2 * * * *"], "description": actor.name, "payload": [actor.name]}
+        return schedules.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
+
+    return actor.write(update)
+
+
+def _migrate(actor: Actor) -> Future[Any]:
+    return actor.threads.submit(lambda: PostgresMigrator(actor.url).apply(2, SCRIPT))
+
+
+PARTS: dict[str, Part] = {
+    "fire": Part(_fire, _fire_again),
+    "settle": Part(_settle, _settle_late),
+    "rescue": Part(_rescue, _rescue, divides=True),
+    "pause": Part(_person(control.pause, note="stop")),
+    "resume": Part(_person(control.resume, on_resume="fire_once"), paused=True),
+    "update": Part(_update),
+    "delete": Part(_person(schedules.delete)),
+    "trigger": Part(_person(control.trigger, overlap="queue")),
+    "backfill": Part(_chunk),
+    "skip": Part(_person(control.skip, at=[when("08:02")])),
+    "hint": Part(_person(adaptive.hint, interval_ms=90_000), adaptive=True),
+    "migrate": Part(_migrate, _migrate),
+}
+PAIRS: tuple[tuple[str, str], ...] = tuple(combinations_with_replacement(PARTS, 2))
+
+
+def kind_of(pair: tuple[str, str]) -> Kind:
+    """The world in which both have something to do."""
+    parts = [PARTS[name] for name in pair]
+    is_adaptive = any(part.adaptive for part in parts)
+    idle = is_adaptive and not {"settle", "rescue"} & set(pair)
+    return Kind(any(part.paused for part in parts), is_adaptive, idle)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def is_left_out(answers: list[Any]) -> bool:
+    """Whether its loop comes again: it passed over what the other held, has lost its lease, or is to try again."""
+    last = answers[-1]
+    if isinstance(last, FoliotError):
+        return last.retryable
+    return last is None or (isinstance(last, Fired) and (last.claimed > 0 or len(answers) == 1))
+
+
+def launched(answers: list[Any]) -> Launched:
+    """The launches that answers ask for."""
+    steps = [answer for answer in answers if isinstance(answer, Fired | Settled)]
+    return tuple(sorted((*row.id, row.attempt, row.version) for step in steps for row, _ in step.launches))
+
+
+def shown(answers: list[Any]) -> tuple[str, ...]:
+    """What a caller was told, in all: however many transactions that took."""
+    told: list[Any] = [("launch", run) for run in launched(answers)]
+    for answer in answers:
+        if isinstance(answer, Fired):
+            told += [("end", row.id) for row in answer.to_end]
+            told += [("forsake", row.id) for row, _ in answer.forsaken]
+        elif isinstance(answer, Settled):
+            told.append(("settled", sorted(answer.accepted), sorted(answer.retried), answer.stale))
+        elif not isinstance(answer, FoliotError):
+            told += [] if answer is None else [answer]
+        elif not answer.retryable:
+            told.append(f"{type(answer).__name__}: {answer}")
+    return tuple(sorted(map(repr, told)))

@@ -1,0 +1,143 @@
+"""Mistakes that no serial order shows: each must be caught by an order of one of its pairs.
+
+The serial orders are played with the mistake in place too, so whatever is caught is caught by an interleaving alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from foliot.model.backfill import BackfillRow
+from foliot.model.rows import ScheduleRow
+from foliot.operations import editing
+from foliot.operations.session import Session
+from foliot.store.postgres.driver import PostgresTransaction
+from foliot.store.postgres.statements import load_statements
+from tests.interleavings.search import Report, Worlds, explore
+from tests.simulation.planting import Patches
+
+MOST = 150
+"""So many orders of each pair are tried before a mistake counts as missed."""
+
+
+class Mistake(NamedTuple):
+    """A mistake, how to make it, and the pairs that give it away."""
+
+    name: str
+    plant: Callable[[Patches], None]
+    pairs: tuple[tuple[str, str], ...]
+
+
+MISTAKES: list[Mistake] = []
+
+
+def mistake(*pairs: tuple[str, str]) -> Callable[[Callable[[Patches], None]], Callable[[Patches], None]]:
+    """Put a mistake on the list."""
+
+    def put(plant: Callable[[Patches], None]) -> Callable[[Patches], None]:
+        MISTAKES.append(Mistake(plant.__name__, plant, pairs))
+        return plant
+
+    return put
+
+
+@mistake(("fire", "pause"), ("fire", "fire"))
+def a_claim_locks_nothing(patches: Patches) -> None:
+    """What is due is read, and fired as it was read, whoever has paused or fired it since."""
+    _without(patches, "claim_due", b"FOR UPDATE SKIP LOCKED")
+
+
+@mistake(("pause", "trigger"), ("settle", "trigger"))
+def a_dial_is_read_without_a_lock(patches: Patches) -> None:
+    """Two change the same dial, and the later write undoes the earlier."""
+    _without(patches, "lock_dials", b"FOR UPDATE")
+
+
+@mistake(("pause", "skip"), ("settle", "update"))
+def a_dial_is_read_before_its_lock(patches: Patches) -> None:
+    """The lock is taken, but what is worked with was read before it was."""
+    rows = PostgresTransaction.rows
+
+    def early(self: PostgresTransaction, name: str, params: Any) -> list[tuple[Any, ...]]:
+        if name != "lock_dials":
+            return rows(self, name, params)
+        found = rows(self, "read_dials", params)
+        rows(self, "lock_dials", params)
+        return found
+
+    patches.set(PostgresTransaction, "rows", early)
+
+
+@mistake(("update", "pause"))
+def a_token_is_compared_before_the_lock(patches: Patches) -> None:
+    """A schedule's row is read once, before its dial is locked: two people change what both have read."""
+    find = editing.find
+    known: dict[int, tuple[Session, ScheduleRow]] = {}
+
+    def once(session: Session, schedule_id: str) -> ScheduleRow:
+        return known.setdefault(id(session), (session, find(session, schedule_id)))[1]
+
+    patches.set(editing, "find", once)
+
+
+@mistake(("backfill", "backfill"), ("delete", "backfill"))
+def a_backfill_is_not_read_again(patches: Patches) -> None:
+    """What a backfill has still to do was read before its schedule was locked: two instances do it."""
+    due = PostgresTransaction.due_backfills
+
+    def remembering(self: PostgresTransaction, now_ms: int, limit: int) -> list[BackfillRow]:
+        found = due(self, now_ms, limit)
+        vars(self)["seen"] = {row.backfill_id: row for row in found}
+        return found
+
+    patches.set(PostgresTransaction, "due_backfills", remembering)
+    patches.set(PostgresTransaction, "backfill_by_id", lambda self, backfill_id: vars(self)["seen"].get(backfill_id))
+
+
+@mistake(("rescue", "rescue"))
+def a_run_is_picked_without_a_lock(patches: Patches) -> None:
+    """Two instances find the same run that nobody holds, and take it one after the other."""
+    _without(patches, "claim_runs", b"FOR UPDATE OF r SKIP LOCKED")
+    _without(
+        patches, "claim_runs", b"AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')\nRETURNING", b"RETURNING"
+    )
+
+
+@mistake(("fire", "rescue"))
+def a_lease_is_taken_from_somebody_at_work(patches: Patches) -> None:
+    """An instance that fires does not keep others from ending its lease: what it starts is held by nobody."""
+    statement = load_statements()["share_lease"]
+    _become(patches, "share_lease", statement.text.replace(b"pg_advisory_xact_lock_shared", b"int8pl"))
+
+
+def _without(patches: Patches, name: str, old: bytes, new: bytes = b"") -> None:
+    text = load_statements()[name].text
+    assert old in text, f"{name} has no {old!r}"
+    _become(patches, name, text.replace(old, new))
+
+
+def _become(patches: Patches, name: str, text: bytes) -> None:
+    statements = load_statements()
+    before = statements[name]
+    patches.later(lambda: statements.__setitem__(name, before))
+    statements[name] = before._replace(text=text)
+
+
+@contextmanager
+def made(chosen: Mistake) -> Iterator[None]:
+    """Make a mistake for a while."""
+    patches = Patches()
+    try:
+        chosen.plant(patches)
+        yield
+    finally:
+        patches.undo()
+
+
+def caught(chosen: Mistake, worlds: Worlds, seed: int = 1) -> Report | None:
+    """The first pair whose orders give a mistake away."""
+    with made(chosen):
+        reports = (explore(pair, worlds, MOST, seed, enough=True) for pair in chosen.pairs)
+        return next((report for report in reports if report.anomalies), None)
