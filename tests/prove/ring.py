@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from random import SystemRandom
 from typing import NamedTuple
 
+STORIES = r"(\d+) stories"
+PAIRS = 78
+ORDERS_PER_SECOND = 15
 LONG_MODELS_S = 600
 """From here on there is time for the large configurations of the models."""
 
@@ -29,16 +33,30 @@ def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
     return lambda seconds: [module, "--seconds", f"{max(seconds, 1):.0f}", *more]
 
 
+def _twice(kind: str) -> Callable[[float], list[str]]:
+    return lambda seconds: ["tests.differential", "--only", kind, "--minutes", f"{seconds / 60:.2f}"]
+
+
+def _interleavings(seconds: float) -> list[str]:
+    most = max(1, int(seconds * ORDERS_PER_SECOND / PAIRS))
+    return ["tests.interleavings", "--most", str(most), "--seed", str(SystemRandom().randrange(1 << 32))]
+
+
 def _models(seconds: float) -> list[str]:
     return ["models", *(["--long"] if seconds > LONG_MODELS_S else [])]
 
 
 RING = (
-    Search("oracle", "T1, T4", 6, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
-    Search("parsers", "T8, T9", 6, _seconds("tests.fuzz"), r"^([\d,]+) texts in", "texts"),
-    Search("simulation", "G1–G10, G16, G17", 46, _seconds("tests.simulation"), r"^(\d+) stories", "stories"),
-    Search("models", "G1, G3–G6, G8, G10", 14, _models, r"configurations, ([\d,]+) distinct states", "states"),
-    Search("chaos", "G1, G4–G6", 28, _seconds("tests.chaos"), r"^faults +(\d+)", "faults"),
+    Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
+    Search("texts", "T8, T9", 5, _seconds("tests.fuzz"), r"^([\d,]+) texts in", "texts"),
+    Search("conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests"),
+    Search("simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories", "stories"),
+    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states"),
+    Search("interleavings", "G1, G3–G5", 10, _interleavings, r"pairs, (\d+) orders", "orders"),
+    Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories"),
+    Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories"),
+    Search("the reference", "G1, G3, G4, G7, G8", 4, _twice("reference"), STORIES, "stories"),
+    Search("chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults"),
 )
 
 
