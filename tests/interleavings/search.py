@@ -68,20 +68,15 @@ class Worlds:
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
         self._mark = uuid.uuid4().hex[:8]
-        self._built: dict[tuple[Kind, int], World] = {}
-        self._migrating = 0
+        self._built: dict[Kind, World] = {}
 
-    def world(self, pair: tuple[str, str]) -> World:
-        """The world of a pair: shared by all that need the same, but columns that come and go are used up."""
-        kind, serial = kind_of(pair), 0
-        if "migrate" in pair:
-            self._migrating += 1
-            serial = self._migrating
-        if (kind, serial) not in self._built:
-            name = f"{kind.name}_{serial}_{self._mark}"
+    def world(self, kind: Kind) -> World:
+        """The world of a kind, the same for all pairs that need it."""
+        if kind not in self._built:
+            name = f"{kind.name}_{self._mark}"
             cast = build(self._server, kind, name)
-            self._built[kind, serial] = World(self._server.url_of(name), cast)
-        return self._built[kind, serial]
+            self._built[kind] = World(self._server.url_of(name), cast)
+        return self._built[kind]
 
     def close(self) -> None:
         for world in self._built.values():
@@ -94,7 +89,7 @@ class Pair:
 
     def __init__(self, pair: tuple[str, str], world: World, stage: Stage) -> None:
         self.parts = [PARTS[name] for name in pair]
-        self._looks_between = "migrate" not in pair  # which keeps everybody from looking until it has ended
+        self._migrates = "migrate" in pair  # which keeps everybody from looking until it has ended
         self._world = world
         self._stage = stage
         self._lengths = [1, 1]
@@ -119,7 +114,7 @@ class Pair:
 
     def play(self, order: Order, random: Random, always: int | None = None) -> Ending:
         """Follow an order as far as it goes; then draw, so that each merge is equally likely, or prefer one of them."""
-        self._world.reset()
+        self._world.reset(schema=self._migrates)
         stage = self._stage
         futures = stage.open([partial(part.send, actor) for part, actor in zip(self.parts, self._actors, strict=True)])
         taken: list[int] = []
@@ -135,7 +130,7 @@ class Pair:
             blocked += any(player.waits for player in stage.players)
             if (done := sum(future.done() for future in futures)) > ended:
                 ended = done
-                complaints += self._world.complaints() if self._looks_between else []
+                complaints += [] if self._migrates else self._world.complaints()
         stage.shut()
         met = stage.players[0].met + stage.players[1].met
         first = [_answer(future) for future in futures]
@@ -185,7 +180,8 @@ def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int, *, enou
     """
     report = Report(pair)
     random = Random(f"{seed}/{pair}")
-    world = worlds.world(pair)
+    world = worlds.world(kind_of(pair))
+    world.reset()
     with closing(Stage(world.url)) as stage, cursors_of(stage), closing(Pair(pair, world, stage)) as played:
         serial = [played.serial(0), played.serial(1)]
         for ending in serial:

@@ -16,7 +16,7 @@ from tests.interleavings.defects import MISTAKES, Mistake, caught
 from tests.interleavings.search import TOLD, Worlds, explore
 from tests.servers.postgres import PostgresServer
 
-ORDERS = 4
+ORDERS = 3
 SEED = 1
 
 

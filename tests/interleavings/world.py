@@ -23,12 +23,12 @@ NOW = at("08:02:05")
 NUMBERS_FROM = 7_700_000
 """Where the numbers of requests begin in every order; no other number looks like one of them."""
 UNDONE = """
-ALTER TABLE dials DROP COLUMN IF EXISTS added;
-ALTER TABLE schedule_runs DROP COLUMN IF EXISTS added;
+ALTER TABLE dials DROP CONSTRAINT IF EXISTS added;
+ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
 DROP INDEX IF EXISTS dials_added;
 UPDATE foliot_schema SET version = 1 WHERE version <> 1;
 """
-UNCOUNTED = ("run_number", "audit_number", "added")
+UNCOUNTED = ("run_number", "audit_number")
 _COMPLAINTS = """
 SELECT 'schedule ' || d.schedule_key || ' counts ' || d.in_flight || ' in flight and ' || d.waiting
     || ' that wait, the ledger ' || coalesce(r.flying, 0) || ' and ' || coalesce(r.waiting, 0)
@@ -135,9 +135,9 @@ class World:
     def close(self) -> None:
         self._connection.close()
 
-    def reset(self) -> None:
-        """Put every row back."""
-        self._connection.execute(self._put_back.encode(), prepare=False)
+    def reset(self, *, schema: bool = True) -> None:
+        """Put every row back, and what a migration has changed."""
+        self._connection.execute((UNDONE if schema else "") + self._put_back, prepare=False)
 
     def complaints(self) -> list[str]:
         """What must hold after every commit and does not."""
@@ -174,7 +174,7 @@ class World:
             f"DELETE FROM {table}; INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE SELECT * FROM saved.{table};"
             for table, columns in self._columns.items()
         ]
-        return "".join((UNDONE, *moved, f"SELECT setval('origin_numbers', {NUMBERS_FROM});"))
+        return "".join((*moved, f"SELECT setval('origin_numbers', {NUMBERS_FROM});"))
 
 
 def _tables(connection: psycopg.Connection[Any]) -> list[str]:
