@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import tests.prove.__main__ as proving
+from tests.interleavings.defects import MISTAKES
 from tests.prove.ring import RING, Found, Search, read, table
+from tests.simulation.defects import DEFECTS
 
-GUARANTEES = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+GUARANTEES = (DOCS / "guarantees.md").read_text()
 SEARCH = Search("some", "G1", 1, lambda _: ["platform"], r"(\d[\d,]*) tries", "tries")
 
 
@@ -43,3 +46,9 @@ def test_what_is_proved_is_promised() -> None:
     for each in RING:
         for number in re.findall(r"[TGEH]\d+", each.proves):
             assert f"| {number} |" in GUARANTEES, (each.name, number)
+
+
+def test_every_planted_mistake_is_on_its_page() -> None:
+    page = (DOCS / "explanation" / "planted-mistakes.md").read_text()
+    planted = [each.name for each in (*DEFECTS, *MISTAKES)]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == planted
