@@ -1,12 +1,13 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 
 import { allComingQuery, forecastQuery, statsQuery } from '../../api/queries'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { Attention } from './Attention'
 import { Figures } from './Figures'
+import { cut } from './cut'
 import { HeatMap } from './HeatMap'
 import { Herds } from './Herds'
 import { Instances } from './Instances'
@@ -25,9 +26,10 @@ export function Overview() {
   const [span, setSpan] = useState<keyof typeof SPANS>('hour')
   const { seconds, stretches, name } = SPANS[span]
   const stats = useQuery(statsQuery(seconds, stretches))
-  const forecast = useQuery(forecastQuery(seconds, stretches))
-  const day = useQuery(forecastQuery(86_400, 1_440))
   const coming = useQuery(allComingQuery(seconds, 400))
+  // It is the dearest of all questions: nothing waits for it, and it waits for what is seen first.
+  const day = useQuery({ ...forecastQuery(), enabled: !stats.isPending && !coming.isPending })
+  const ahead = useMemo(() => day.data && cut(day.data.stretches, seconds, stretches), [day.data, seconds, stretches])
   return (
     <>
       <PageHead title="Overview">
@@ -43,13 +45,13 @@ export function Overview() {
         />
       </PageHead>
       {stats.isError && <Wrong error={stats.error} onRetry={() => void stats.refetch()} />}
-      <Figures stats={stats.data} forecast={forecast.data} name={name} />
+      <Figures stats={stats.data} ahead={ahead} name={name} />
       <div className={classes.grid}>
         <section className={`panel ${classes.wide}`} aria-label="Timeline">
           <h2>
             The last {name}, and the next
           </h2>
-          {stats.data && forecast.data ? <Timeline stats={stats.data} forecast={forecast.data} seconds={seconds} /> : <Waiting lines={4} />}
+          {stats.data ? <Timeline stats={stats.data} ahead={ahead} seconds={seconds} /> : <Waiting lines={4} />}
           {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
         </section>
         <section className={`panel ${classes.side}`} aria-label="What needs attention">
@@ -58,11 +60,11 @@ export function Overview() {
         </section>
         <section className={`panel ${classes.wide}`} aria-label="Fires per minute">
           <h2>Fires per minute, the next 24 hours</h2>
-          {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} /> : <Waiting lines={6} />}
+          {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} onRetry={() => void day.refetch()} /> : <Waiting lines={6} />}
         </section>
         <section className={`panel ${classes.side}`} aria-label="Herds">
           <h2>Herds</h2>
-          {day.data ? <Herds forecast={day.data} /> : <Waiting lines={3} />}
+          {day.data ? <Herds forecast={day.data} /> : day.isError ? <p className={classes.calm}>Not known.</p> : <Waiting lines={3} />}
         </section>
         <section className={`panel ${classes.wide}`} aria-label="Lateness">
           <h2>How late runs started, the last {name}</h2>
