@@ -44,7 +44,7 @@ OVERVIEW_SHOWN = (
 )
 OVERVIEW_ALL = f"{OVERVIEW_SHOWN} && !document.querySelector('main [aria-busy=true]')"
 LIST_SHOWN = f"{FILLED}.length > 5 && {FILLED}.every(row => !row.ariaBusy)"
-ONE_SHOWN = "document.querySelector('h1')?.textContent.includes('/report-') && document.querySelector('[role=grid], table')"
+ONE_SHOWN = "document.querySelector('h1')?.textContent.includes('/report-') && document.querySelector('[aria-label=Calendar]')"
 
 
 class Scale(NamedTuple):

@@ -24,7 +24,7 @@ LIMIT %(limit)s;
 -- Index schedules_state, no further than the bound, then dials by key.
 SELECT (greatest(d.next_fire_ms, %(since_ms)s) - %(since_ms)s) / %(length_ms)s AS stretch, count(*) FROM (
     SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
-) s JOIN dials d USING (schedule_key)
+) a JOIN dials d USING (schedule_key)
 WHERE d.next_fire_ms < %(until_ms)s AND NOT d.paused
 GROUP BY stretch;
 

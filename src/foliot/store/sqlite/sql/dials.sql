@@ -24,7 +24,7 @@ LIMIT :limit;
 SELECT (max(d.next_fire_ms, :since_ms) - :since_ms) / :length_ms AS stretch, count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
     WHERE namespace = :namespace AND state = 'active' LIMIT :most
-) s CROSS JOIN dials d USING (schedule_key)
+) a CROSS JOIN dials d USING (schedule_key)
 WHERE d.next_fire_ms < :until_ms AND d.paused = 0
 GROUP BY stretch;
 

@@ -13,20 +13,16 @@ import { Herds } from './Herds'
 import { Instances } from './Instances'
 import { Lanes } from './Lanes'
 import { Lateness } from './Lateness'
+import { COMING, SPANS } from './spans'
 import { Timeline } from './Timeline'
 import classes from './Overview.module.css'
-
-const SPANS = {
-  hour: { seconds: 3_600, stretches: 60, name: 'hour' },
-  day: { seconds: 86_400, stretches: 96, name: 'day' },
-} as const
 
 /** Where everything stands: what was, what is to come, and what somebody should look at. */
 export function Overview() {
   const [span, setSpan] = useState<keyof typeof SPANS>('hour')
   const { seconds, stretches, name } = SPANS[span]
   const stats = useQuery(statsQuery(seconds, stretches))
-  const coming = useQuery(allComingQuery(seconds, 400))
+  const coming = useQuery(allComingQuery(seconds, COMING))
   // It is the dearest of all questions: nothing waits for it, and it waits for what is seen first.
   const day = useQuery({ ...forecastQuery(), enabled: !stats.isPending && !coming.isPending })
   const ahead = useMemo(() => day.data && cut(day.data.stretches, seconds, stretches), [day.data, seconds, stretches])
