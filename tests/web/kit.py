@@ -26,6 +26,9 @@ def work(**given):
 def hostile(**given):
     return HOSTILE
 
+def refused(**given):
+    raise ConnectionError("warehouse.example.org refused the connection")
+
 def fails(**given):
     raise ValueError(HOSTILE)
 '''

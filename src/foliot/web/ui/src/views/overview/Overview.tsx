@@ -43,33 +43,35 @@ export function Overview() {
       {stats.isError && <Wrong error={stats.error} onRetry={() => void stats.refetch()} />}
       <Figures stats={stats.data} ahead={ahead} name={name} />
       <div className={classes.grid}>
-        <section className={`panel ${classes.wide}`} aria-label="Timeline">
-          <h2>
-            The last {name}, and the next
-          </h2>
-          {stats.data ? <Timeline stats={stats.data} ahead={ahead} seconds={seconds} /> : <Waiting lines={4} />}
-          {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="What needs attention">
-          <h2>What needs attention</h2>
-          <Attention />
-        </section>
-        <section className={`panel ${classes.wide}`} aria-label="Fires per minute">
-          <h2>Fires per minute, the next 24 hours</h2>
-          {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} onRetry={() => void day.refetch()} /> : <Waiting lines={6} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="Herds">
-          <h2>Herds</h2>
-          {day.data ? <Herds forecast={day.data} /> : day.isError ? <p className={classes.calm}>Not known.</p> : <Waiting lines={3} />}
-        </section>
-        <section className={`panel ${classes.wide}`} aria-label="Lateness">
-          <h2>How late runs started, the last {name}</h2>
-          {stats.data ? <Lateness stats={stats.data} /> : <Waiting lines={3} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="Instances">
-          <h2>Instances</h2>
-          <Instances />
-        </section>
+        <div className={classes.column}>
+          <section className="panel" aria-label="Timeline">
+            <h2>The last {name}, and the next</h2>
+            {stats.data ? <Timeline stats={stats.data} ahead={ahead} seconds={seconds} /> : <Waiting lines={4} />}
+            {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
+          </section>
+          <section className="panel" aria-label="Fires per minute">
+            <h2>Fires per minute, the next 24 hours</h2>
+            {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} onRetry={() => void day.refetch()} /> : <Waiting lines={9} />}
+          </section>
+          <section className="panel" aria-label="Lateness">
+            <h2>How late runs started, the last {name}</h2>
+            {stats.data ? <Lateness stats={stats.data} /> : <Waiting lines={3} />}
+          </section>
+        </div>
+        <div className={classes.column}>
+          <section className="panel" aria-label="What needs attention">
+            <h2>What needs attention</h2>
+            <Attention />
+          </section>
+          <section className="panel" aria-label="Herds">
+            <h2>Herds</h2>
+            {day.data ? <Herds forecast={day.data} /> : day.isError ? <p className={classes.calm}>Not known.</p> : <Waiting lines={3} />}
+          </section>
+          <section className="panel" aria-label="Instances">
+            <h2>Instances</h2>
+            <Instances />
+          </section>
+        </div>
       </div>
     </>
   )
