@@ -44,7 +44,9 @@ OVERVIEW_SHOWN = (
 )
 OVERVIEW_ALL = f"{OVERVIEW_SHOWN} && !document.querySelector('main [aria-busy=true]')"
 LIST_SHOWN = f"{FILLED}.length > 5 && {FILLED}.every(row => !row.ariaBusy)"
-ONE_SHOWN = "document.querySelector('h1')?.textContent.includes('/report-') && document.querySelector('[aria-label=Calendar]')"
+ONE_SHOWN = (
+    "document.querySelector('h1')?.textContent.includes('/report-') && document.querySelector('[aria-label=Calendar]')"
+)
 
 
 class Scale(NamedTuple):
@@ -100,8 +102,8 @@ def _bundle() -> Section:
 
 def _looked(browser: Browser, address: str, name: str, scale: Scale) -> list[Section]:
     views = [
-        _opened(browser, f"{address}/", "overview", scale.rounds, OVERVIEW_SHOWN, OVERVIEW_ALL),
-        _opened(browser, f"{address}/schedules", "schedules", scale.rounds, LIST_SHOWN, LIST_SHOWN),
+        _opened(browser, f"{address}/", View("overview", OVERVIEW_SHOWN, OVERVIEW_ALL), scale.rounds),
+        _opened(browser, f"{address}/schedules", View("schedules", LIST_SHOWN, LIST_SHOWN), scale.rounds),
     ]
     acts = _acted(browser, f"{address}/schedules", scale)
     note = f"median of {scale.rounds} rounds, each in a browser that has seen nothing yet"
@@ -111,15 +113,23 @@ def _looked(browser: Browser, address: str, name: str, scale: Scale) -> list[Sec
     ]
 
 
-def _opened(browser: Browser, url: str, label: str, rounds: int, shown: str, everything: str) -> Row:
+class View(NamedTuple):
+    """A view, and the expressions that say when something of it is there to be worked with, and when all of it is."""
+
+    label: str
+    shown: str
+    all: str
+
+
+def _opened(browser: Browser, url: str, view: View, rounds: int) -> Row:
     figures: list[tuple[float, float, float]] = []
     for _ in range(rounds + 1):
         with _window(browser) as page:
-            watch(page, shown=shown, all=everything)
+            watch(page, shown=view.shown, all=view.all)
             page.goto(url)
             figures.append((viewed(page, "shown"), viewed(page, "all"), first_paint(page)))
     seen, all_of_it, painted = (median(each) for each in zip(*figures[1:], strict=True))
-    return Row(label, {PAINTED: painted, SHOWN: seen, ALL: all_of_it}, FIRST_VIEW)
+    return Row(view.label, {PAINTED: painted, SHOWN: seen, ALL: all_of_it}, FIRST_VIEW)
 
 
 def _acted(browser: Browser, url: str, scale: Scale) -> list[Row]:
@@ -177,7 +187,12 @@ def _search(page: Page, wanted: str) -> Interaction:
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page).not_to_have_url(re.compile("state="))
     typed = page.get_by_role("textbox", name="Search")
-    return timed(page, "input", lambda: typed.fill(wanted), f"{FILLED}.length === 1 && {FILLED}[0].textContent.includes({wanted!r})")
+    return timed(
+        page,
+        "input",
+        lambda: typed.fill(wanted),
+        f"{FILLED}.length === 1 && {FILLED}[0].textContent.includes({wanted!r})",
+    )
 
 
 def _open(page: Page, wanted: str) -> Interaction:
@@ -216,7 +231,14 @@ def _live(browser: Browser, scale: Scale) -> Section:
             counters = session.send("Memory.getDOMCounters")
             metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
             heap = metrics["JSHeapUsedSize"] / MIB
-            weights.append({EVENTS: told, HEAP: heap, NODES: counters["nodes"], LISTENERS: counters["jsEventListeners"]})
+            weights.append(
+                {EVENTS: told, HEAP: heap, NODES: counters["nodes"], LISTENERS: counters["jsEventListeners"]}
+            )
     labels = {1: "after the second burst", len(weights) // 2: "half way", -1: "at the end"}
     note = f"of one page that stays open, after collecting garbage; bursts of {BURST} runs by another client"
-    return Section("Live updates", (EVENTS, HEAP, NODES, LISTENERS), [Row(name, weights[at]) for at, name in labels.items()], [note])
+    return Section(
+        "Live updates",
+        (EVENTS, HEAP, NODES, LISTENERS),
+        [Row(name, weights[at]) for at, name in labels.items()],
+        [note],
+    )

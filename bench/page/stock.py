@@ -25,7 +25,9 @@ def stock(url: str, count: int) -> None:
         keys: defaultdict[str, list[int]] = defaultdict(list)
         for key, spec in connection.execute("SELECT schedule_key, spec FROM schedule_versions"):
             keys[spec].append(key)
-        rows = [(tick, tick * 1000, key) for spec, found in keys.items() for tick in _next(spec, now_s) for key in found]
+        rows = [
+            (tick, tick * 1000, key) for spec, found in keys.items() for tick in _next(spec, now_s) for key in found
+        ]
         connection.cursor().executemany(
             f"UPDATE dials SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
             rows,

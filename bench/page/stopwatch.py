@@ -23,7 +23,8 @@ window.stopwatch = {
   views: {},
   start(kind, what) {
     this.slowest = 0
-    const begun = new Promise(done => addEventListener(kind, event => done(event.timeStamp), { capture: true, once: true }))
+    const hear = done => event => done(event.timeStamp)
+    const begun = new Promise(done => addEventListener(kind, hear(done), { capture: true, once: true }))
     const answered = begun.then(begin => new Promise(painted).then(end => end - begin))
     const shown = begun.then(begin => when(what).then(end => end - begin))
     this.found = null
@@ -31,13 +32,13 @@ window.stopwatch = {
   },
 }
 new PerformanceObserver(list => {
-  for (const each of list.getEntries()) window.stopwatch.slowest = Math.max(window.stopwatch.slowest ?? 0, each.duration)
+  for (const { duration } of list.getEntries()) stopwatch.slowest = Math.max(stopwatch.slowest ?? 0, duration)
 }).observe({ type: 'event', durationThreshold: 16 })
 """
 
 
 class Interaction(NamedTuple):
-    """How long, in milliseconds, it took until the page had answered an event with a picture, and shown what was asked."""
+    """How many milliseconds after an event the page had answered it with a picture, and shown what was asked."""
 
     answered: float
     shown: float

@@ -74,7 +74,8 @@ def _remember(service: Service, other: Client) -> None:
     random = Random(7)
     with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
         rows = connection.execute(
-            "SELECT run_number, nominal_s, r.state, schedule_id FROM schedule_runs r JOIN schedules USING (schedule_key)"
+            "SELECT run_number, nominal_s, r.state, schedule_id "
+            "FROM schedule_runs r JOIN schedules USING (schedule_key)"
         ).fetchall()
         for number, nominal_s, state, name in rows:
             late = int(random.expovariate(1 / 18)) + 4 + (900 if random.random() < 0.01 else 0)
@@ -100,14 +101,15 @@ def _vary(connection: sqlite3.Connection) -> None:
     mine = [
         number
         for (number,) in connection.execute(
-            f"SELECT run_number FROM schedule_runs WHERE {of} ORDER BY nominal_s DESC", ("data/daily-report",)  # noqa: S608 - our own words
+            f"SELECT run_number FROM schedule_runs WHERE {of} ORDER BY nominal_s DESC",
+            ("data/daily-report",),
         )
     ]
     ended = "UPDATE schedule_runs SET state = ?, reason = ?, error = ?, result = NULL WHERE run_number = ?"
     connection.execute(ended, ("FAILED", None, "OperationalError: the database is starting up", mine[3]))
     connection.execute(ended, ("SKIPPED", "overlap", None, mine[8]))
     connection.execute(ended, ("TIMED_OUT", "deadline", "it took longer than 60 seconds", mine[12]))
-    connection.execute(f"UPDATE dials SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))  # noqa: S608 - our own words
+    connection.execute(f"UPDATE dials SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))
     (now_s,) = connection.execute("SELECT max(nominal_s) FROM schedule_runs").fetchone()
     connection.execute(
         "INSERT INTO tick_spans SELECT schedule_key, ?, ?, 6, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",

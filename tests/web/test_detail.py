@@ -1,4 +1,4 @@
-"""What an operator reads off the page: the overview, the calendar, timelines, backfills, hints, and where things stand."""
+"""What an operator reads off the page: the overview, the calendar, timelines, backfills, hints, badges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def test_the_overview_is_there_before_the_forecast(page: Page, service: Service)
 
 
 def test_a_forecast_that_fails_leaves_the_rest_of_the_overview(page: Page, service: Service) -> None:
-    page.route("**/api/v1/forecast*", lambda route: route.fulfill(status=422, json={"title": "no", "detail": "too far"}))
+    page.route(
+        "**/api/v1/forecast*", lambda route: route.fulfill(status=422, json={"title": "no", "detail": "too far"})
+    )
     page.goto(service.url)
     expect(page.get_by_label("Fires per minute").get_by_role("button", name="Try again")).to_be_visible()
     expect(page.get_by_label("What needs attention")).to_contain_text("Nothing.")
@@ -76,7 +78,7 @@ def test_every_kind_of_trouble_is_named(page: Page, service: Service) -> None:
     panel = page.get_by_label("What needs attention")
     for text in (
         "3 runs failed in a row", "paused by ann for 9 days, without an end", "1 run in flight, and none has started",
-        "12 runs waiting for the one before", "4 ticks missed within a day", "its time zone is not in the installed data",
+        "12 runs waiting for the one before", "4 ticks missed within a day", "its time zone is not in the installed",
     ):  # fmt: skip
         expect(panel).to_contain_text(text)
 
