@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-ver
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench prove fmt lock clean environment node
+.PHONY: help serve test check bench prove fmt lock clean environment node browser
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -20,7 +20,7 @@ help: ## show this list
 serve: environment ## run the service, its page and an engine on ./foliot.db
 	@$(BIN)/foliot serve $(ARGS)
 
-test: environment node ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
+test: environment node browser ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 check: environment ## lint, formatting and types
@@ -28,7 +28,7 @@ check: environment ## lint, formatting and types
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
 
-bench: environment ## run the benchmark of the time engine (PART=engine, launch or rest for the others)
+bench: environment ## run the benchmark of the time engine (PART=engine, launch, rest or page for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
 
 prove: environment ## run every search for MINUTES (10) in all, and print what was tried and found
@@ -56,6 +56,9 @@ environment:
 		echo "Foliot needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
 	@$(PYTHON) requirements/install.py python
 	@$(PYTHON) requirements/install.py page
+
+browser:
+	@$(PYTHON) requirements/browser.py
 
 node: environment
 	@$(BIN)/python requirements/install.py node

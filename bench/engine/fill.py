@@ -69,7 +69,7 @@ def aim(url: str, **spec: Any) -> None:
     pattern = pattern_of(url, **spec)
     dial, mark = pattern.dial, "?" if url.startswith("sqlite") else "%s"
     aimed = (dial.cursor_s, dial.next_nominal_s, dial.next_fire_ms)
-    with closing(_connected(url)) as connection:
+    with closing(connected(url)) as connection:
         connection.execute(f"UPDATE schedule_versions SET spec = {mark}", (pattern.version.spec,))  # noqa: S608 - our own names
         connection.execute(
             f"UPDATE dials SET cursor_s = {mark}, next_nominal_s = {mark}, next_fire_ms = {mark}",  # noqa: S608 - our own names
@@ -79,7 +79,8 @@ def aim(url: str, **spec: Any) -> None:
     tidy(url)
 
 
-def _connected(url: str) -> Any:
+def connected(url: str) -> Any:
+    """Open a connection that is no store's."""
     return sqlite3.connect(path_of(url)) if url.startswith("sqlite") else psycopg.connect(url)
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 from foliot.web.app import BUILT
-from tests.web.kit import Service, browser_path, serving
+from tests.web.kit import NO_BROWSER, Service, browser_path, serving
 
 MS = 15_000
 HARMLESS = ("Failed to load resource: the server responded with a status of 4",)
@@ -19,7 +19,7 @@ HARMLESS = ("Failed to load resource: the server responded with a status of 4",)
 def browser() -> Iterator[Browser]:
     found = browser_path()
     if found is None:
-        pytest.skip("no browser is installed: apt-get install chromium, or name one by FOLIOT_BROWSER")
+        pytest.skip(NO_BROWSER)
     assert BUILT.joinpath("index.html").is_file(), "the page has not been built: python hatch_build.py"
     expect.set_options(timeout=MS)
     with sync_playwright() as playwright:

@@ -20,17 +20,24 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "crm/sync": {"cron": "*/2 * * * *", "labels": {"team": "sales"}, "catchup_policy": "coalesce"},
     "crm/scores": {"intervals": "10m", "labels": {"team": "sales"}},
     "data/daily-report": {"cron": "30 2 * * *", "timezone": BERLIN, "labels": {"team": "data"}},
-    "data/export": {"cron": "*/4 * * * *", "function": "tasks:fails", "labels": {"team": "data"}},
+    "data/export": {"cron": "*/4 * * * *", "function": "tasks:refused", "labels": {"team": "data"}},
     "data/warehouse": {"cron": "0 * * * *", "timezone": "America/New_York", "labels": {"team": "data"}},
     "ops/backup": {"cron": "15 3 * * *", "timezone": "UTC", "labels": {"team": "ops"}},
     "ops/certificates": {"rrules": "FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0", "timezone": BERLIN},
     "ops/health": {"cron": "* * * * *", "labels": {"team": "ops"}},
     "ops/rotate-logs": {"cron": "0 0 * * *", "exclude": {"named": ["bank-holidays"]}},
     "web/sitemap": {"cron": "H 4 * * *", "jitter_ms": 600_000},
-    "web/warm-cache": {"cron": "*/3 * * * *"},
+    "web/thumbnails": {"cron": "*/3 * * * *", "overlap_policy": "allow", "labels": {"team": "web"}},
+    "web/warm-cache": {"cron": "*/3 * * * *", "labels": {"team": "web"}},
 }
 HERD = 14
-BACKFILLED = ("billing/payouts", "crm/sync", "crm/scores", "data/export", "ops/health", "web/warm-cache")
+BACKFILLED = (
+    "billing/payouts", "crm/sync", "crm/scores", "data/export", "ops/health", "web/thumbnails", "web/warm-cache",
+)  # fmt: skip
+DAYS = 24
+"""How long a daily report has been written for."""
+SLOW_MS = 400_000
+"""How long a run of what overlaps takes."""
 
 
 def furnish(service: Service) -> None:
@@ -48,6 +55,9 @@ def furnish(service: Service) -> None:
     other.patch("billing/reminders", cron="45 8 * * MON-FRI", description="Reminds of invoices that are due")
     other.pause("ops/certificates", paused_by="ann", note="waits for the new provider")
     other.pause("data/warehouse", paused_by="bob", note="migration", until=datetime.now(UTC) + timedelta(hours=9))
+    other.pause_target(workflow_id="nightly", note="the cluster is being moved")
+    other.create("data/nightly", cron="0 1 * * *", timezone=BERLIN, workflow_id="nightly", labels={"team": "data"})
+    other.create("data/new-export", cron="*/15 * * * *", shadow=True, labels={"team": "data"}, **WORK)
     other.skip("data/daily-report")
     other.hint("poll/orders", interval_ms=120_000, ttl_ms=3_600_000, reason="a quiet night")
     _remember(service, other)
@@ -56,24 +66,52 @@ def furnish(service: Service) -> None:
 def _remember(service: Service, other: Client) -> None:
     """Run the last hour again, and let it have been then."""
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    for name in BACKFILLED:
-        (made,) = other.backfill(name, now - timedelta(hours=1), now - timedelta(minutes=1), overlap="allow")
+    since = dict.fromkeys(BACKFILLED, now - timedelta(hours=1)) | {"data/daily-report": now - timedelta(days=DAYS)}
+    for name, begin in since.items():
+        (made,) = other.backfill(name, begin, now - timedelta(minutes=1), overlap="allow")
         while other.get_backfill(made.backfill_id).state == "RUNNING" or other.get(name).in_flight:
             pass  # each look is a request: it waits by itself
     random = Random(7)
     with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
-        rows = connection.execute("SELECT run_number, nominal_s, state FROM schedule_runs").fetchall()
-        for number, nominal_s, state in rows:
+        rows = connection.execute(
+            "SELECT run_number, nominal_s, r.state, schedule_id "
+            "FROM schedule_runs r JOIN schedules USING (schedule_key)"
+        ).fetchall()
+        for number, nominal_s, state, name in rows:
             late = int(random.expovariate(1 / 18)) + 4 + (900 if random.random() < 0.01 else 0)
             started = nominal_s * 1000 + late
-            took = int(random.gammavariate(2, 900)) + 40
+            took = int(random.gammavariate(2, 900)) + 40 + (SLOW_MS if name == "web/thumbnails" else 0)
+            took = min(took, int(now.timestamp() * 1000) - started)
             connection.execute(
                 "UPDATE schedule_runs SET fire_ms = nominal_s * 1000, decided_ms = ?, started_ms = ?, finished_ms = ?, "
                 "source = 'schedule' "
                 "WHERE run_number = ?",
                 (started - 2, started, started + took if state in ("SUCCESS", "FAILED") else None, number),
             )
+        _vary(connection)
         connection.execute(
             "UPDATE schedules SET paused_ms = paused_ms - ? WHERE schedule_id = 'ops/certificates'", (19 * 86_400_000,)
         )
         connection.commit()
+
+
+def _vary(connection: sqlite3.Connection) -> None:
+    """Let not everything have gone well: a daily report failed and was skipped, ticks were missed, runs wait."""
+    of = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
+    mine = [
+        number
+        for (number,) in connection.execute(
+            f"SELECT run_number FROM schedule_runs WHERE {of} ORDER BY nominal_s DESC",
+            ("data/daily-report",),
+        )
+    ]
+    ended = "UPDATE schedule_runs SET state = ?, reason = ?, error = ?, result = NULL WHERE run_number = ?"
+    connection.execute(ended, ("FAILED", None, "OperationalError: the database is starting up", mine[3]))
+    connection.execute(ended, ("SKIPPED", "overlap", None, mine[8]))
+    connection.execute(ended, ("TIMED_OUT", "deadline", "it took longer than 60 seconds", mine[12]))
+    connection.execute(f"UPDATE dials SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))
+    (now_s,) = connection.execute("SELECT max(nominal_s) FROM schedule_runs").fetchone()
+    connection.execute(
+        "INSERT INTO tick_spans SELECT schedule_key, ?, ?, 6, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
+        (now_s - 7_200, now_s - 3_700, (now_s - 3_600) * 1_000, "crm/scores"),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ from pathlib import Path
 from foliot.client import Client
 
 UI = Path(__file__).parents[2] / "src" / "foliot" / "web" / "ui"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+INSTALLING = runpy.run_path(str(Path(__file__).parents[2] / "requirements" / "browser.py"), run_name="browser")
+NO_BROWSER: str = INSTALLING["WANTED"]
 TASKS = '''
 """What the schedules of these tests run."""
 
@@ -26,6 +27,9 @@ def work(**given):
 def hostile(**given):
     return HOSTILE
 
+def refused(**given):
+    raise ConnectionError("warehouse.example.org refused the connection")
+
 def fails(**given):
     raise ValueError(HOSTILE)
 '''
@@ -33,8 +37,8 @@ def fails(**given):
 
 def browser_path() -> str | None:
     """The browser of this machine; ``FOLIOT_BROWSER`` names another."""
-    named = os.environ.get("FOLIOT_BROWSER")
-    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    found: str | None = INSTALLING["found"]()
+    return found
 
 
 class Service:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.web.demo import furnish
 from tests.web.kit import UI, Service, serving
-from tests.web.screenshots import VIEWS, settle
+from tests.web.screenshots import VIEWS, address, settle
 
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 BAD = ("serious", "critical")
@@ -49,8 +49,8 @@ def test_axe_finds_no_serious_problem_on_any_view(browser: Browser, furnished: S
     assert AXE.is_file(), "axe-core comes with the sources of the page: python hatch_build.py"
     page = opened(browser, scheme)
     found = {}
-    for name, path in VIEWS.items():
-        page.goto(f"{furnished.url}{path}")
+    for name in VIEWS:
+        page.goto(address(furnished, name))
         settle(page)
         found[name] = problems(page)
     page.context.close()
@@ -60,8 +60,8 @@ def test_axe_finds_no_serious_problem_on_any_view(browser: Browser, furnished: S
 def test_nothing_sticks_out_of_a_telephone_or_is_lost_on_a_wall(browser: Browser, furnished: Service) -> None:
     for width in (400, 3_840):
         page = opened(browser, "light", width)
-        for name, path in VIEWS.items():
-            page.goto(f"{furnished.url}{path}")
+        for name in VIEWS:
+            page.goto(address(furnished, name))
             settle(page)
             wide = page.evaluate("() => document.documentElement.scrollWidth")
             assert wide <= width, f"{name} is {wide} pixels wide"

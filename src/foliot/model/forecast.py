@@ -42,12 +42,14 @@ class Herd:
 class Forecast:
     """How many fires are to come in equal stretches of time.
 
-    Of so many schedules as were ``looked_at`` every fire is counted, of the ``others`` only the next one; ``capped``
-    says that there are more than were counted at all.
+    Of so many schedules as were ``looked_at`` every fire is counted, of the ``others`` only the next one.  Those that
+    were looked at stand for others if ``one_in`` is more than one: of so many schedules the spec of one was read.
+    ``capped`` says that there are more than were counted at all.
     """
 
     stretches: tuple[Load, ...]
     herds: tuple[Herd, ...]
     looked_at: int
     others: int
+    one_in: int
     capped: bool

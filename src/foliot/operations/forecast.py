@@ -2,7 +2,8 @@
 
 Very many schedules share few specs, so the ticks of a spec are computed once and counted as often as there are
 schedules with it.  What depends on the schedule itself (``H``, jitter) is looked at one by one.  Both are bounded: of
-the schedules beyond the bounds the next fire is known all the same, because the store has it.
+the schedules beyond the bounds the next fire is known all the same, because the store has it.  Where there are too many
+to read all their specs, those of every so many-th are read and counted so many times, and the answer says so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from foliot.spec.explain import explain
 
 LONGEST_S = 7 * 86_400
 MOST_STRETCHES = 2_000
-MOST_SCHEDULES = 100_000
+MOST_SCHEDULES = 200_000
+MOST_READ = 25_000
+"""How many schedules are looked at for their spec; of more, every second, every third, and so on."""
 MOST_KINDS = 300
 MOST_TICKS = 30_000
 """How many ticks are computed for one answer."""
@@ -47,12 +50,14 @@ def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> 
     until_ms = since_ms + stretches * length_ms
     fires: Counter[int] = Counter()
     scheduled = 0
+    active = session.transaction.count_active(session.namespace, MOST_SCHEDULES + 1)
     for number, count in session.transaction.next_fires(
         session.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
     ):
         fires[number] += count
         scheduled += count
-    kinds = _kinds(session, until_ms)
+    step = max(1, -(-min(active, MOST_SCHEDULES) // MOST_READ))
+    kinds = _kinds(session, until_ms, step)
     sharers: defaultdict[int, Counter[int]] = defaultdict(Counter)
     looked_at, budget = 0, MOST_TICKS
     for index, (row, rule) in enumerate(kinds):
@@ -71,13 +76,15 @@ def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> 
         _herd(loads[number], [(count, *kinds[index]) for index, count in sharers[number].most_common(KIN)])
         for number in _heavy(fires, stretches)
     )
-    return Forecast(loads, herds, looked_at, max(0, scheduled - looked_at), scheduled >= MOST_SCHEDULES)
+    looked_at = min(looked_at, scheduled)
+    return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MOST_SCHEDULES)
 
 
-def _kinds(session: Session, until_ms: int) -> list[tuple[KindRow, Rule]]:
-    """The specs that fire, the most frequent first; what cannot be read is left out."""
+def _kinds(session: Session, until_ms: int, step: int) -> list[tuple[KindRow, Rule]]:
+    """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
     found = []
-    for row in session.transaction.kinds_of_fires(session.namespace, until_ms, MOST_SCHEDULES, MOST_KINDS):
+    rows = session.transaction.kinds_of_fires(session.namespace, until_ms, MOST_SCHEDULES, step, MOST_KINDS)
+    for row in (each._replace(schedules=each.schedules * step) for each in rows):
         version = DefinitionRow(0, 0, session.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
         try:
             calendars = tuple(map(calendar_of, session.transaction.calendars_of(version)))

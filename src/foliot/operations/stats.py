@@ -72,14 +72,14 @@ def _decided(session: Session, since_ms: int) -> tuple[list[tuple[int, str, int,
 
 def _tally(session: Session) -> Tally:
     rows = session.transaction.tally_schedules(session.namespace, MOST_SCHEDULES + 1)
-    counts = Counter({state: number for state, number, _, _, _ in rows})
+    counts = Counter({state: number for state, number, _, _ in rows})
     return Tally(
         active=counts["active"],
         paused=counts["paused"],
         closed=counts["closed"],
-        degraded=sum(degraded for _, _, degraded, _, _ in rows),
-        in_flight=sum(in_flight for _, _, _, in_flight, _ in rows),
-        waiting=sum(waiting for _, _, _, _, waiting in rows),
+        degraded=session.transaction.count_degraded(session.namespace),
+        in_flight=sum(in_flight for _, _, in_flight, _ in rows),
+        waiting=sum(waiting for _, _, _, waiting in rows),
         capped=counts.total() > MOST_SCHEDULES,
     )
 

@@ -38,9 +38,12 @@ class LedgerStatements(Sending):
         params = {"namespace": namespace, "since_ms": since_ms, "until_ms": until_ms, "length_ms": length_ms}
         return [(int(row[0]), int(row[1])) for row in self.rows("next_fires", {**params, "most": most})]
 
-    def kinds_of_fires(self, namespace: str, until_ms: int, most: int, limit: int) -> list[KindRow]:
-        """Return the specs of schedules that fire next, the most frequent first; those of fixed delays are none."""
-        params = {"namespace": namespace, "until_ms": until_ms, "most": most, "limit": limit}
+    def kinds_of_fires(self, namespace: str, until_ms: int, most: int, step: int, limit: int) -> list[KindRow]:
+        """Return the specs of schedules that fire next, the most frequent first; those of fixed delays are none.
+
+        Only every so many-th schedule is looked at, by its key.
+        """
+        params = {"namespace": namespace, "until_ms": until_ms, "most": most, "step": step, "limit": limit}
         return [KindRow._make(row) for row in self.rows("kinds_of_fires", params)]
 
     def lock_dials(self, keys: Iterable[int]) -> dict[int, Dial]:

@@ -7,6 +7,7 @@ is told which were.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -30,6 +31,8 @@ from foliot.store.outbox import OutboxStatements
 
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
+_SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
+"""What means something else in a pattern of LIKE, and how it means itself."""
 
 
 class Statements(LedgerStatements, OutboxStatements):
@@ -58,13 +61,22 @@ class Statements(LedgerStatements, OutboxStatements):
 
     def schedules_page(self, namespace: str, after_id: str, limit: int, wanted: ScheduleFilter) -> list[ScheduleRow]:
         """Return schedules of a namespace in the order of their ids."""
-        params = {"namespace": namespace, "after_id": after_id, "limit": limit, **wanted._asdict()}
+        pattern = None if wanted.text is None else f"%{_SPECIAL.sub(_ESCAPED, wanted.text)}%"
+        params = {"namespace": namespace, "after_id": after_id, "limit": limit, "pattern": pattern, **wanted._asdict()}
         return [ScheduleRow._make(row) for row in self.rows("schedules_page", params)]
 
-    def tally_schedules(self, namespace: str, most: int) -> list[tuple[str, int, int, int, int]]:
-        """Return how many schedules of a namespace are in each state, degraded, and how many of their runs are open."""
+    def tally_schedules(self, namespace: str, most: int) -> list[tuple[str, int, int, int]]:
+        """Return how many schedules of a namespace are in each state, and how many of their runs are open and wait."""
         rows = self.rows("tally_schedules", {"namespace": namespace, "most": most})
-        return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0), int(row[4] or 0)) for row in rows]
+        return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0)) for row in rows]
+
+    def count_degraded(self, namespace: str) -> int:
+        """Return how many schedules of a namespace have a zone that is not known any more."""
+        return int(self.rows("count_degraded", {"namespace": namespace})[0][0])
+
+    def count_active(self, namespace: str, most: int) -> int:
+        """Return how many schedules of a namespace are active, but no more than so many."""
+        return int(self.rows("count_active", {"namespace": namespace, "most": most})[0][0])
 
     def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
         """Return the schedules that fail, wait, run or rest for longer than they should."""

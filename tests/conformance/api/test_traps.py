@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -305,3 +306,29 @@ def test_transactions_of_the_store_are_still_there(store: Store) -> None:
         return 1
 
     assert [store.write(twice).result(SECONDS) for _ in range(2)] == [1, 1]
+
+
+def test_whoever_stops_listening_leaves_nothing_behind() -> None:
+    """Each window that was closed left a task that waited for ever, and was complained of at the end."""
+
+    async def test() -> set[asyncio.Task[Any]]:
+        live = looking_on.Live(desk_of(SqliteStore()))
+
+        async def listen() -> None:
+            async for _ in await live.events("default", "ann", may_still):
+                heard.set()
+
+        async def may_still() -> None:
+            return None
+
+        heard = asyncio.Event()
+        listening = asyncio.create_task(listen())
+        await heard.wait()
+        await asyncio.sleep(0)
+        listening.cancel()
+        await asyncio.wait([listening])
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(test()) == set()

@@ -62,6 +62,30 @@ def test_days_that_a_calendar_excludes_have_no_fires(bench: Bench) -> None:
     assert [each.fires for each in found.stretches] == [15, 0, 24]
 
 
+def test_of_very_many_the_specs_of_some_are_read_and_stand_for_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The specs of 100,000 schedules took a second to read, whoever looked."""
+    for number in range(60):
+        bench.create(f"often-{number:02}", cron="*/20 * * * *")
+    exact = bench.ask(forecast.forecast)
+    monkeypatch.setattr(forecast, "MOST_READ", 20)
+    found = bench.ask(forecast.forecast)
+    assert (exact.one_in, found.one_in) == (1, 3)
+    assert (found.looked_at, found.others, found.capped) == (60, 0, False)
+    assert [each.fires for each in found.stretches] == [each.fires for each in exact.stretches]
+    assert [(herd.fires, herd.kin[0].schedules) for herd in found.herds] == [(60, 60)] * 2
+
+
+def test_more_than_can_be_counted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "MOST_SCHEDULES", 3)
+    for number in range(4):
+        bench.create(f"hourly-{number}", cron="30 * * * *")
+    found = bench.ask(forecast.forecast)
+    assert found.capped
+    assert sum(each.fires for each in found.stretches) == 3
+
+
 @pytest.mark.parametrize("given", [{"seconds": 0}, {"stretches": 0}, {"seconds": 10, "stretches": 11}])
 def test_what_cannot_be_cut_is_refused(bench: Bench, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidField):

@@ -83,7 +83,11 @@ def test_schedules_are_found_by_what_they_say(write: Write) -> None:
     assert page(write, text="report É") == []
     assert page(write, text="report é") == ["b"]
     assert page(write, text="A") == ["a"]
-    assert page(write, text="50%") == []
+    for text in ("50%", "_", "a_b", "\\"):
+        assert page(write, text=text) == [], "they mean themselves"
+    add(write, schedule("c", description="50% of a_b\\c"))
+    for text in ("50%", "_", "A_b", "\\c"):
+        assert page(write, text=text) == ["c"]
 
 
 def test_versions_are_kept_and_ended(write: Write) -> None:

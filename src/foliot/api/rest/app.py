@@ -26,6 +26,7 @@ from foliot.api.rest.live import Live
 from foliot.api.rest.longpoll import until_found
 from foliot.api.rest.openapi import describe
 from foliot.api.rest.origins import Origins
+from foliot.api.rest.sharing import Sharing
 from foliot.api.rest.slashes import Slashes
 from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
@@ -69,6 +70,11 @@ class Service:
     def live(self) -> Live:
         """Return who tells of changes as they happen."""
         return Live(self.desk)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """Return who waits for answers that others wait for as well."""
+        return Sharing()
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -134,6 +140,8 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         wait_ms = given.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
             found = await until_found(service.desk, ask, wait_ms, gone)
+        elif route.shared:
+            found = await service.sharing.answer((route.name, namespace, repr(sorted(given.items()))), ask)
         else:
             found = await ask()
         if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from foliot.api.rest.longpoll import wake
 from foliot.clock import pause
@@ -17,6 +17,7 @@ from foliot.operations.desk import Desk
 from foliot.operations.live import Looked, Seen, look
 from foliot.wire import encode
 
+T = TypeVar("T")
 EVERY_S = 1.0
 """How long the store is left alone at most; not every change is announced."""
 REST_S = 0.2
@@ -81,10 +82,8 @@ class Live:
         try:
             yield HELLO
             while True:
-                getting = asyncio.ensure_future(waiting.get())
-                await asyncio.wait([getting], timeout=ALIVE_S)
+                getting = await _tried(waiting.get(), ALIVE_S)
                 if not getting.done():
-                    getting.cancel()
                     yield ALIVE
                     continue
                 event = getting.result()
@@ -116,9 +115,7 @@ class Live:
                 if looked is not None:
                     seen = looked.seen
                     self._tell(looked)
-                waiting = asyncio.ensure_future(changed.wait())
-                await asyncio.wait([waiting], timeout=EVERY_S)
-                waiting.cancel()
+                await _tried(changed.wait(), EVERY_S)
                 await pause(REST_S)
         finally:
             unsubscribe()
@@ -143,6 +140,16 @@ class Live:
                     _begin_anew(waiting)
                     break
                 waiting.put_nowait(event)
+
+
+async def _tried(awaited: Coroutine[Any, Any, T], seconds: float) -> asyncio.Task[T]:
+    """Wait for something, no longer than so; whoever stops waiting leaves nothing behind."""
+    task = asyncio.ensure_future(awaited)
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    finally:
+        task.cancel()
+    return task
 
 
 def _begin_anew(waiting: asyncio.Queue[bytes | None]) -> None:

@@ -26,6 +26,9 @@ CREATE TABLE schedules (
 -- Which zone tables schedules were planned with: an upgrade looks here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
+-- All of a namespace in the order of their keys, in which their dials lie: whoever counts them looks here.
+CREATE INDEX schedules_state ON schedules (namespace, state, schedule_key);
+
 -- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
 CREATE INDEX schedules_paused ON schedules (schedule_key) WHERE state = 'paused';
 CREATE INDEX schedules_degraded ON schedules (schedule_key) WHERE right(zones, 5) = ':gone';

@@ -21,28 +21,30 @@ ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT %(limit)s;
 
 -- name: next_fires
--- Index dials_due, no further than the bound.
-SELECT (greatest(next_fire_ms, %(since_ms)s) - %(since_ms)s) / %(length_ms)s AS stretch, count(*) FROM (
-    SELECT schedule_key, next_fire_ms FROM dials
-    WHERE next_fire_ms < %(until_ms)s AND NOT paused ORDER BY next_fire_ms LIMIT %(most)s
-) d JOIN schedules s USING (schedule_key)
-WHERE s.namespace = %(namespace)s
+-- Index schedules_state, no further than the bound, then dials by key.
+SELECT (greatest(d.next_fire_ms, %(since_ms)s) - %(since_ms)s) / %(length_ms)s AS stretch, count(*) FROM (
+    SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+) a JOIN dials d USING (schedule_key)
+WHERE d.next_fire_ms < %(until_ms)s AND NOT d.paused
 GROUP BY stretch;
 
 -- name: kinds_of_fires
--- Index dials_due, no further than the bound, then primary keys.  What depends on the id stands by itself.
-SELECT v.spec, v.calendars, min(s.schedule_id), count(*) AS schedules, min(d.next_nominal_s), min(d.next_fire_ms) FROM (
-    SELECT schedule_key, version, next_nominal_s, next_fire_ms FROM dials
-    WHERE next_fire_ms < %(until_ms)s AND NOT paused AND next_nominal_s IS NOT NULL
-    ORDER BY next_fire_ms LIMIT %(most)s
-) d JOIN schedules s USING (schedule_key)
-JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
-WHERE s.namespace = %(namespace)s
-  AND strpos(v.policy, '"adaptive"') = 0 AND strpos(v.spec, 'completion') = 0
-GROUP BY v.spec, v.calendars,
-    CASE WHEN strpos(v.spec, 'H') > 0 OR strpos(v.spec, '"jitter_ms"') > 0 THEN s.schedule_id ELSE '' END
-ORDER BY schedules DESC, min(s.schedule_id)
-LIMIT %(limit)s;
+-- Index schedules_state, no further than the bound and only every so many-th, then primary keys.
+-- What depends on the id stands by itself.
+SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next_fire_ms FROM (
+    SELECT v.spec, v.calendars, min(d.schedule_key) AS example, count(*) AS schedules,
+        min(d.next_nominal_s) AS next_nominal_s, min(d.next_fire_ms) AS next_fire_ms
+    FROM (
+        SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+    ) a JOIN dials d USING (schedule_key)
+    JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
+    WHERE mod(a.schedule_key, %(step)s::bigint) = 0 AND d.next_fire_ms < %(until_ms)s AND NOT d.paused
+      AND d.next_nominal_s IS NOT NULL AND strpos(v.policy, '"adaptive"') = 0 AND strpos(v.spec, 'completion') = 0
+    GROUP BY v.spec, v.calendars,
+        CASE WHEN strpos(v.spec, 'H') > 0 OR strpos(v.spec, '"jitter_ms"') > 0 THEN d.schedule_key ELSE 0 END
+    ORDER BY schedules DESC, example LIMIT %(limit)s
+) k JOIN schedules s ON s.schedule_key = k.example
+ORDER BY k.schedules DESC, k.example;
 
 -- name: lock_dials
 -- In the order of the keys, so that two who lock several cannot wait for each other.

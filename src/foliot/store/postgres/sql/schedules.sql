@@ -37,31 +37,42 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
   AND (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
-  AND (%(label)s::text IS NULL OR s.labels::json ->> %(label)s::text = %(label_value)s)
-  AND (%(text)s::text IS NULL
-    OR strpos(lower((s.schedule_id || ' ' || s.description) COLLATE "C"), lower(%(text)s::text COLLATE "C")) > 0)
+  AND (%(label)s::text IS NULL OR (s.labels <> '{}' AND s.labels::json ->> %(label)s::text = %(label_value)s))
+  AND (%(pattern)s::text IS NULL OR lower(s.schedule_id COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\'
+    OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
 -- name: tally_schedules
--- The unique index on (namespace, schedule_id), no further than the bound.
-SELECT state, count(*), sum(degraded), sum(in_flight), sum(waiting) FROM (
-    SELECT s.state, d.in_flight, d.waiting, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded
-    FROM schedules s LEFT JOIN dials d USING (schedule_key) WHERE s.namespace = %(namespace)s LIMIT %(most)s
+-- Index schedules_state, no further than the bound, then dials by key.
+SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
+    SELECT s.state, d.in_flight, d.waiting FROM schedules s LEFT JOIN dials d USING (schedule_key)
+    WHERE s.namespace = %(namespace)s LIMIT %(most)s
 ) AS found
 GROUP BY state;
 
+-- name: count_degraded
+-- Index schedules_degraded.
+SELECT count(*) FROM schedules
+WHERE right(zones, 5) = ':gone' AND namespace = %(namespace)s AND state <> 'closed';
+
+-- name: count_active
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+) found;
+
 -- name: troubled
--- The unique index on (namespace, schedule_id), no further than the bound.
-SELECT schedule_id, degraded, paused_by, paused_ms, pause_until_ms, failures, waiting, in_flight, last_start_ms, last_end_ms
+-- Index schedules_state, no further than the bound, then primary keys.
+SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
+    d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
-    SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
-        s.state, d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
-    FROM schedules s JOIN dials d USING (schedule_key) WHERE s.namespace = %(namespace)s LIMIT %(most)s
-) found
-WHERE state <> 'closed' AND (failures > 0 OR degraded = 1 OR waiting >= %(growing)s
-    OR (in_flight > 0 AND last_start_ms < %(stuck_ms)s)
-    OR (state = 'paused' AND paused_ms < %(forgotten_ms)s AND pause_until_ms IS NULL))
-ORDER BY failures DESC, degraded DESC, schedule_id LIMIT %(limit)s;
+    SELECT schedule_key FROM schedules
+    WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
+) found JOIN dials d USING (schedule_key) JOIN schedules s USING (schedule_key)
+WHERE d.failures > 0 OR d.waiting >= %(growing)s OR (d.in_flight > 0 AND d.last_start_ms < %(stuck_ms)s)
+  OR right(s.zones, 5) = ':gone'
+  OR (s.state = 'paused' AND s.paused_ms < %(forgotten_ms)s AND d.pause_until_ms IS NULL)
+ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT %(limit)s;
 
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)

@@ -20,28 +20,32 @@ ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT :limit;
 
 -- name: next_fires
--- Index dials_due, no further than the bound.
-SELECT (max(next_fire_ms, :since_ms) - :since_ms) / :length_ms AS stretch, count(*) FROM (
-    SELECT schedule_key, next_fire_ms FROM dials
-    WHERE next_fire_ms < :until_ms AND paused = 0 ORDER BY next_fire_ms LIMIT :most
-) d JOIN schedules s USING (schedule_key)
-WHERE s.namespace = :namespace
+-- Index schedules_state, no further than the bound, then primary keys, one after the other.
+SELECT (max(d.next_fire_ms, :since_ms) - :since_ms) / :length_ms AS stretch, count(*) FROM (
+    SELECT schedule_key FROM schedules INDEXED BY schedules_state
+    WHERE namespace = :namespace AND state = 'active' LIMIT :most
+) a CROSS JOIN dials d USING (schedule_key)
+WHERE d.next_fire_ms < :until_ms AND d.paused = 0
 GROUP BY stretch;
 
 -- name: kinds_of_fires
--- Index dials_due, no further than the bound, then primary keys.  What depends on the id stands by itself.
-SELECT v.spec, v.calendars, min(s.schedule_id), count(*) AS schedules, min(d.next_nominal_s), min(d.next_fire_ms) FROM (
-    SELECT schedule_key, version, next_nominal_s, next_fire_ms FROM dials
-    WHERE next_fire_ms < :until_ms AND paused = 0 AND next_nominal_s IS NOT NULL
-    ORDER BY next_fire_ms LIMIT :most
-) d JOIN schedules s USING (schedule_key)
-JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
-WHERE s.namespace = :namespace
-  AND instr(v.policy, '"adaptive"') = 0 AND instr(v.spec, 'completion') = 0
-GROUP BY v.spec, v.calendars,
-    CASE WHEN instr(v.spec, 'H') > 0 OR instr(v.spec, '"jitter_ms"') > 0 THEN s.schedule_id ELSE '' END
-ORDER BY schedules DESC, min(s.schedule_id)
-LIMIT :limit;
+-- Index schedules_state, no further than the bound and only every so many-th, then primary keys, one after the other.
+-- What depends on the id stands by itself.
+SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next_fire_ms FROM (
+    SELECT v.spec, v.calendars, min(d.schedule_key) AS example, count(*) AS schedules,
+        min(d.next_nominal_s) AS next_nominal_s, min(d.next_fire_ms) AS next_fire_ms
+    FROM (
+        SELECT schedule_key FROM schedules INDEXED BY schedules_state
+        WHERE namespace = :namespace AND state = 'active' LIMIT :most
+    ) a CROSS JOIN dials d USING (schedule_key)
+    CROSS JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
+    WHERE a.schedule_key % :step = 0 AND d.next_fire_ms < :until_ms AND d.paused = 0 AND d.next_nominal_s IS NOT NULL
+      AND instr(v.policy, '"adaptive"') = 0 AND instr(v.spec, 'completion') = 0
+    GROUP BY v.spec, v.calendars,
+        CASE WHEN instr(v.spec, 'H') > 0 OR instr(v.spec, '"jitter_ms"') > 0 THEN d.schedule_key ELSE 0 END
+    ORDER BY schedules DESC, example LIMIT :limit
+) k JOIN schedules s ON s.schedule_key = k.example
+ORDER BY k.schedules DESC, k.example;
 
 -- name: lock_dials
 SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;

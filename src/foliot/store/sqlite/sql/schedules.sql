@@ -26,41 +26,51 @@ DELETE FROM schedules WHERE schedule_key = :key;
 
 -- name: schedules_page
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
--- What is planned keeps a schedule active: index schedule_runs_queued.
+-- What is planned keeps a schedule active: index schedule_runs_queued.  What needs no dial is asked first.
 SELECT s.* FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
-  AND (s.state = :state OR (:state IS NULL AND s.state <> 'closed')
-    OR (:state = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0
-      AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL)))
-  AND (:state IS NOT 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
-    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
+  AND CASE coalesce(:state, 'open') WHEN 'open' THEN s.state <> 'closed' WHEN 'exhausted' THEN s.state = 'active'
+    ELSE s.state = :state END
   AND (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:user_id IS NULL OR s.user_id = :user_id)
-  AND (:label IS NULL
-    OR EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value))
-  AND (:text IS NULL OR instr(lower(s.schedule_id || ' ' || s.description), lower(:text)) > 0)
+  AND (:label IS NULL OR (s.labels <> '{}'
+    AND EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value)))
+  AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\')
+  AND (:state IS NOT 'exhausted' OR (d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0
+    AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL)))
+  AND (:state IS NOT 'active' OR d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
+    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
 ORDER BY s.schedule_id LIMIT :limit;
 
 -- name: tally_schedules
--- The unique index on (namespace, schedule_id), no further than the bound.
-SELECT state, count(*), sum(degraded), sum(in_flight), sum(waiting) FROM (
-    SELECT s.state, d.in_flight, d.waiting, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded
-    FROM schedules s LEFT JOIN dials d USING (schedule_key) WHERE s.namespace = :namespace LIMIT :most
+-- Index schedules_state, no further than the bound, then primary keys, one after the other.
+SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
+    SELECT s.state, d.in_flight, d.waiting FROM schedules s INDEXED BY schedules_state LEFT JOIN dials d USING (schedule_key)
+    WHERE s.namespace = :namespace LIMIT :most
 ) AS found
 GROUP BY state;
 
+-- name: count_degraded
+-- Index schedules_degraded.
+SELECT count(*) FROM schedules INDEXED BY schedules_degraded
+WHERE substr(zones, -5) = ':gone' AND namespace = :namespace AND state <> 'closed';
+
+-- name: count_active
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = 'active' LIMIT :most) found;
+
 -- name: troubled
--- The unique index on (namespace, schedule_id), no further than the bound.
-SELECT schedule_id, degraded, paused_by, paused_ms, pause_until_ms, failures, waiting, in_flight, last_start_ms, last_end_ms
+-- Index schedules_state, no further than the bound, then primary keys, one after the other.
+SELECT s.schedule_id, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
+    d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
-    SELECT s.schedule_id, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
-        s.state, d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
-    FROM schedules s JOIN dials d USING (schedule_key) WHERE s.namespace = :namespace LIMIT :most
-) found
-WHERE state <> 'closed' AND (failures > 0 OR degraded = 1 OR waiting >= :growing
-    OR (in_flight > 0 AND last_start_ms < :stuck_ms)
-    OR (state = 'paused' AND paused_ms < :forgotten_ms AND pause_until_ms IS NULL))
-ORDER BY failures DESC, degraded DESC, schedule_id LIMIT :limit;
+    SELECT schedule_key FROM schedules INDEXED BY schedules_state
+    WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
+) found CROSS JOIN dials d USING (schedule_key) CROSS JOIN schedules s USING (schedule_key)
+WHERE d.failures > 0 OR d.waiting >= :growing OR (d.in_flight > 0 AND d.last_start_ms < :stuck_ms)
+  OR substr(s.zones, -5) = ':gone'
+  OR (s.state = 'paused' AND s.paused_ms < :forgotten_ms AND d.pause_until_ms IS NULL)
+ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT :limit;
 
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)

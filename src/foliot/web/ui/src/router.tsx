@@ -8,9 +8,11 @@ import {
 } from '@tanstack/react-router'
 
 import { setNamespace } from './api/client'
+import { allComingQuery, attentionQuery, instancesQuery, schedulesQuery, statsQuery } from './api/queries'
 import { visitQuery } from './api/visit'
 import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
+import { COMING, SPANS } from './views/overview/spans'
 
 interface Everywhere {
   namespace?: string
@@ -37,9 +39,21 @@ export interface ListSearch {
   user_id?: string
 }
 
+/** Ask for what a view shows first while the view itself is still on its way; whoever has to sign in first, does. */
+function early(queries: QueryClient, ask: () => void): void {
+  queries.ensureQueryData(visitQuery).then((visit) => visit.actor && ask(), () => undefined)
+}
+
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
+  loader: ({ context: { queries } }) =>
+    early(queries, () => {
+      void queries.prefetchQuery(statsQuery(SPANS.hour.seconds, SPANS.hour.stretches))
+      void queries.prefetchQuery(allComingQuery(SPANS.hour.seconds, COMING))
+      void queries.prefetchQuery(attentionQuery())
+      void queries.prefetchQuery(instancesQuery())
+    }),
   component: lazyRouteComponent(() => import('./views/overview/Overview'), 'Overview'),
 })
 
@@ -53,6 +67,8 @@ const schedules = createRoute({
     label: text(search.label),
     user_id: text(search.user_id),
   }),
+  loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({ text, state, workflow_id, label, user_id }),
+  loader: ({ context: { queries }, deps }) => early(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
   component: lazyRouteComponent(() => import('./views/schedules/Schedules'), 'Schedules'),
 })
 

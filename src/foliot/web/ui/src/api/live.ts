@@ -4,10 +4,13 @@ import { useEffect, useSyncExternalStore } from 'react'
 export type LiveState = 'connecting' | 'live' | 'away'
 
 const FLUSH_MS = 700
+const REST = 3
+const FIGURES_MS = 5_000
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
-const LISTS = new Set(['audit', 'schedules', 'glances', 'recent-runs', 'stats', 'coming', 'attention', 'instances', 'queues'])
-
+const LISTS = new Set(['audit', 'schedules', 'glances', 'recent-runs'])
+/** What is counted over everything: it costs the service most, and changes with every run. */
+const FIGURES = new Set(['stats', 'coming', 'attention', 'instances', 'queues'])
 const OTHERS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
 
 let state: LiveState = 'connecting'
@@ -29,12 +32,49 @@ export function useLiveState(): LiveState {
   )
 }
 
-/** Gathers what has changed, and reads it again at most so often. */
+/** Does something soon after it is wanted, and no more often than it takes: it rests for longer than it works. */
+class Pace {
+  private timer: number | undefined
+  private again = false
+  private stopped = false
+  private earliest = 0
+  private readonly work: () => Promise<unknown>
+  private readonly leastMs: number
+
+  constructor(work: () => Promise<unknown>, leastMs: number) {
+    this.work = work
+    this.leastMs = leastMs
+  }
+
+  want(): void {
+    this.again = true
+    if (this.stopped) return
+    this.timer ??= window.setTimeout(() => void this.run(), Math.max(FLUSH_MS, this.earliest - performance.now()))
+  }
+
+  stop(): void {
+    this.stopped = true
+    window.clearTimeout(this.timer)
+  }
+
+  private async run(): Promise<void> {
+    this.again = false
+    const begin = performance.now()
+    await this.work()
+    const end = performance.now()
+    this.earliest = end + Math.max(this.leastMs, REST * (end - begin))
+    this.timer = undefined
+    if (this.again) this.want()
+  }
+}
+
+/** Gathers what has changed, and reads it again. */
 class Changes {
   private schedules = new Set<string>()
   private runs = new Set<string>()
   private others = false
-  private timer: number | undefined
+  private readonly lists = new Pace(() => this.readLists(), FLUSH_MS)
+  private readonly figures = new Pace(() => this.read((kind) => FIGURES.has(kind)), FIGURES_MS)
   private readonly queries: QueryClient
   private readonly namespace: string
 
@@ -48,26 +88,30 @@ class Changes {
     if (told.schedule_id) this.schedules.add(told.schedule_id)
     else this.others = true
     if (told.run_id) this.runs.add(told.run_id)
-    this.timer ??= window.setTimeout(() => this.flush(), FLUSH_MS)
+    this.lists.want()
+    this.figures.want()
   }
 
   stop(): void {
-    window.clearTimeout(this.timer)
+    this.lists.stop()
+    this.figures.stop()
   }
 
-  private flush(): void {
-    this.timer = undefined
+  private readLists(): Promise<void> {
     const { schedules, runs, others } = this
     this.others = false
     this.schedules = new Set()
     this.runs = new Set()
-    const concerns = ({ queryKey: [namespace, kind, name] }: Query) =>
-      namespace === this.namespace &&
-      (LISTS.has(String(kind)) ||
-        (others && OTHERS.has(String(kind))) ||
-        (kind === 'schedule' && schedules.has(String(name))) ||
-        (kind === 'run' && runs.has(String(name))))
-    void this.queries.invalidateQueries({ predicate: concerns })
+    return this.read(
+      (kind, name) =>
+        LISTS.has(kind) || (others && OTHERS.has(kind)) || (kind === 'schedule' && schedules.has(name)) || (kind === 'run' && runs.has(name)),
+    )
+  }
+
+  private read(concerned: (kind: string, name: string) => boolean): Promise<void> {
+    const predicate = ({ queryKey: [namespace, kind, name] }: Query) =>
+      namespace === this.namespace && concerned(String(kind), String(name))
+    return this.queries.invalidateQueries({ predicate })
   }
 }
 

@@ -116,10 +116,11 @@ export const statsQuery = (seconds: number, stretches: number) =>
     placeholderData: keepPreviousData,
   })
 
-export const forecastQuery = (seconds: number, stretches: number) =>
+/** The next day by the minute: the hour is the first of its stretches, so it is asked for once. */
+export const forecastQuery = () =>
   queryOptions({
-    queryKey: key('forecast', seconds, stretches),
-    queryFn: () => answer(api.GET('/api/v1/forecast', { params: { query: { seconds, stretches } } })),
+    queryKey: key('forecast'),
+    queryFn: () => answer(api.GET('/api/v1/forecast', { params: { query: { seconds: 86_400, stretches: 1_440 } } })),
     staleTime: 60_000,
     refetchInterval: 60_000,
     placeholderData: keepPreviousData,

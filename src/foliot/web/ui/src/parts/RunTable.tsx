@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Run } from '../api/types'
-import { durationText } from './format'
+import { durationText, firstLine } from './format'
 import { Moment } from './Moment'
 import { movedText, reasonText, StateMark } from './outcomes'
 
@@ -40,7 +40,7 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
                 <StateMark state={run.state} reason={run.reason} />
               </td>
               <td>
-                {[run.error ?? '', reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ').slice(0, 160)}
+                {[firstLine(run.error), reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ')}
               </td>
               <td className="nowrap">{lateness(run)}</td>
               <td className="nowrap">{took(run)}</td>

@@ -26,7 +26,7 @@ export function useScheduleActions(id: string) {
   const settled = (text: string) => ({
     onSuccess: () => say(text),
     onError: complain,
-    onSettled: () => refresh(id),
+    onSettled: () => void refresh(id),
   })
   return {
     pause: useMutation({

@@ -86,3 +86,11 @@ export function relativeText(at: string | number, now: number): string {
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-GB')} ${count === 1 ? one : many}`
 }
+
+const LONGEST_LINE = 140
+
+/** What an error says first; all of it stands in the run itself. */
+export function firstLine(error: string | null | undefined): string {
+  const line = error?.split('\n', 1)[0] ?? ''
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line
+}

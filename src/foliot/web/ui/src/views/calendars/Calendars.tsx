@@ -8,10 +8,20 @@ import { useMay } from '../../api/visit'
 import { now } from '../../parts/clock'
 import { countText, dayText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
+import { Listing, type Column } from '../../parts/Listing'
 import { More } from '../../parts/More'
-import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { PutCalendar } from './PutCalendar'
+
+const COLUMNS: Column<NamedCalendar>[] = [
+  { name: 'Calendar', cell: (each) => each.name },
+  { name: 'Days', cell: (each) => countText(each.dates.length, 'day') },
+  { name: 'Windows', cell: (each) => each.windows.length },
+  { name: 'Next days off', cell: (each) => next(each) },
+  { name: 'Time zone', cell: (each) => each.timezone ?? "each schedule's own" },
+  { name: 'Version', cell: (each) => each.version },
+]
 
 /** Lists of days that many schedules leave out. */
 export function Calendars() {
@@ -28,56 +38,31 @@ export function Calendars() {
           </Button>
         )}
       </PageHead>
-      {query.isPending ? (
-        <Waiting />
-      ) : query.isError ? (
-        <Wrong error={query.error} onRetry={() => void query.refetch()} />
-      ) : items.length === 0 ? (
-        <Empty title="There are no calendars yet">
-          <p>
-            A calendar is a list of days and windows, such as bank holidays, that schedules exclude by its name. When it
-            changes, every schedule that excludes it is planned anew.
-          </p>
-        </Empty>
-      ) : (
-        <>
-          <div className="panel scroll-x">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th>Calendar</th>
-                  <th>Days</th>
-                  <th>Windows</th>
-                  <th>Next days off</th>
-                  <th>Time zone</th>
-                  <th>Version</th>
-                  {mayEdit && <th aria-label="Actions" />}
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((each) => (
-                  <tr key={each.name}>
-                    <td>{each.name}</td>
-                    <td>{countText(each.dates.length, 'day')}</td>
-                    <td>{each.windows.length}</td>
-                    <td>{next(each)}</td>
-                    <td>{each.timezone ?? "each schedule's own"}</td>
-                    <td>{each.version}</td>
-                    {mayEdit && (
-                      <td>
-                        <Button size="compact-xs" variant="default" onClick={() => setEditing(each)} aria-label={`Edit ${each.name}`}>
-                          Edit
-                        </Button>
-                      </td>
-                    )}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-          <More query={query}>More calendars</More>
-        </>
-      )}
+      <Listing
+        query={query}
+        items={items}
+        keyOf={(each) => each.name}
+        columns={COLUMNS}
+        act={
+          mayEdit
+            ? (each) => (
+                <Button size="compact-xs" variant="default" onClick={() => setEditing(each)} aria-label={`Edit ${each.name}`}>
+                  Edit
+                </Button>
+              )
+            : undefined
+        }
+        empty={
+          <Empty title="There are no calendars yet">
+            <p>
+              A calendar is a list of days and windows, such as bank holidays, that schedules exclude by its name. When it
+              changes, every schedule that excludes it is planned anew.
+            </p>
+          </Empty>
+        }
+      >
+        <More query={query}>More calendars</More>
+      </Listing>
       {editing && <PutCalendar calendar={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />}
     </>
   )

@@ -9,9 +9,10 @@ import { useRefresh } from '../../parts/actions'
 import { Ask } from '../../parts/Ask'
 import { now } from '../../parts/clock'
 import { Icon } from '../../parts/Icon'
+import { Listing, type Column } from '../../parts/Listing'
 import { Moment } from '../../parts/Moment'
 import { More } from '../../parts/More'
-import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { MY_ZONE } from '../../parts/zones'
@@ -21,6 +22,16 @@ const ROLES = [
   { value: 'operator', label: 'Operator: pauses, triggers, skips, backfills' },
   { value: 'editor', label: 'Editor: creates and changes schedules, too' },
   { value: 'admin', label: 'Admin: makes and revokes keys, too' },
+]
+
+const COLUMNS: Column<ApiKey>[] = [
+  { name: 'Name', cell: (each) => each.name },
+  { name: 'Role', cell: (each) => each.role },
+  { name: 'State', cell: (each) => <State apiKey={each} /> },
+  { name: 'Key', cell: (each) => each.key_id, className: 'mono' },
+  { name: 'Made by', cell: (each) => each.created_by },
+  { name: 'Made', cell: (each) => <Moment at={each.created_at} precision="minute" /> },
+  { name: 'Expires', cell: (each) => (each.expires_at ? <Moment at={each.expires_at} precision="minute" /> : 'never') },
 ]
 
 /** Who may ask from outside: keys are made here, shown once, and revoked. */
@@ -36,59 +47,26 @@ export function Keys() {
           New key
         </Button>
       </PageHead>
-      {query.isPending ? (
-        <Waiting />
-      ) : query.isError ? (
-        <Wrong error={query.error} onRetry={() => void query.refetch()} />
-      ) : items.length === 0 ? (
-        <Empty title="There are no keys yet">
-          A key lets a program, or somebody with a browser, in: with a role, in this namespace, until it expires or is revoked.
-        </Empty>
-      ) : (
-        <>
-          <div className="panel scroll-x">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>Role</th>
-                  <th>State</th>
-                  <th>Key</th>
-                  <th>Made by</th>
-                  <th>Made</th>
-                  <th>Expires</th>
-                  <th aria-label="Actions" />
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((each) => (
-                  <tr key={each.key_id}>
-                    <td>{each.name}</td>
-                    <td>{each.role}</td>
-                    <td>
-                      <State apiKey={each} />
-                    </td>
-                    <td className="mono">{each.key_id}</td>
-                    <td>{each.created_by}</td>
-                    <td>
-                      <Moment at={each.created_at} precision="minute" />
-                    </td>
-                    <td>{each.expires_at ? <Moment at={each.expires_at} precision="minute" /> : 'never'}</td>
-                    <td>
-                      {!each.revoked_at && (
-                        <Button size="compact-xs" variant="default" onClick={() => setRevoking(each)} aria-label={`Revoke ${each.name}`}>
-                          Revoke
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-          <More query={query}>More keys</More>
-        </>
-      )}
+      <Listing
+        query={query}
+        items={items}
+        keyOf={(each) => each.key_id}
+        columns={COLUMNS}
+        act={(each) =>
+          !each.revoked_at && (
+            <Button size="compact-xs" variant="default" onClick={() => setRevoking(each)} aria-label={`Revoke ${each.name}`}>
+              Revoke
+            </Button>
+          )
+        }
+        empty={
+          <Empty title="There are no keys yet">
+            A key lets a program, or somebody with a browser, in: with a role, in this namespace, until it expires or is revoked.
+          </Empty>
+        }
+      >
+        <More query={query}>More keys</More>
+      </Listing>
       {making && <Make onClose={() => setMaking(false)} />}
       {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(null)} />}
     </>

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 
-import type { Forecast, Stats } from '../../api/types'
+import type { Load, Stats } from '../../api/types'
 import { durationText } from '../../parts/format'
 import classes from './Overview.module.css'
 
 const many = (value: number | undefined, capped = false) => (value === undefined ? '–' : `${value.toLocaleString('en-GB')}${capped ? '+' : ''}`)
 
 /** The state of everything in a line of numbers. */
-export function Figures({ stats, forecast, name }: { stats: Stats | undefined; forecast: Forecast | undefined; name: string }) {
+export function Figures({ stats, ahead, name }: { stats: Stats | undefined; ahead: Load[] | undefined; name: string }) {
   const tally = stats?.schedules
   const short = name === 'hour' ? '1 h' : '24 h'
   const sum = (pick: (each: Stats['stretches'][number]) => number) => stats?.stretches.reduce((total, each) => total + pick(each), 0)
@@ -26,7 +26,7 @@ export function Figures({ stats, forecast, name }: { stats: Stats | undefined; f
       </Link>
       <Figure name="In flight" value={many(tally?.in_flight)} />
       <Figure name="Waiting" value={many(tally?.waiting)} />
-      <Figure name={`To fire, ${short}`} value={many(forecast?.stretches.reduce((total, each) => total + each.fires, 0))} />
+      <Figure name={`To fire, ${short}`} value={many(ahead?.reduce((total, each) => total + each.fires, 0))} />
       <Figure name={`Succeeded, ${short}`} value={many(sum((each) => each.succeeded))} />
       <Link to="/runs" search={{ state: 'FAILED' }} className={classes.figure}>
         <div className={classes.name}>Failed, {short}</div>

@@ -68,6 +68,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
           <>
             1 <span className={classes.scale} aria-hidden="true" /> {most.toLocaleString('en-GB')} a minute
             {busiest && ` · busiest at ${timeText(busiest[0], zone, 'minute')}`}
+            {forecast.one_in > 1 && ` · estimated from one schedule in ${forecast.one_in}`}
             {forecast.others > 0 && ` · of ${countText(forecast.others, 'schedule')} only the next fire is known`}
           </>
         )}

@@ -1,33 +1,31 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 
 import { allComingQuery, forecastQuery, statsQuery } from '../../api/queries'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { Attention } from './Attention'
 import { Figures } from './Figures'
+import { cut } from './cut'
 import { HeatMap } from './HeatMap'
 import { Herds } from './Herds'
 import { Instances } from './Instances'
 import { Lanes } from './Lanes'
 import { Lateness } from './Lateness'
+import { COMING, SPANS } from './spans'
 import { Timeline } from './Timeline'
 import classes from './Overview.module.css'
-
-const SPANS = {
-  hour: { seconds: 3_600, stretches: 60, name: 'hour' },
-  day: { seconds: 86_400, stretches: 96, name: 'day' },
-} as const
 
 /** Where everything stands: what was, what is to come, and what somebody should look at. */
 export function Overview() {
   const [span, setSpan] = useState<keyof typeof SPANS>('hour')
   const { seconds, stretches, name } = SPANS[span]
   const stats = useQuery(statsQuery(seconds, stretches))
-  const forecast = useQuery(forecastQuery(seconds, stretches))
-  const day = useQuery(forecastQuery(86_400, 1_440))
-  const coming = useQuery(allComingQuery(seconds, 400))
+  const coming = useQuery(allComingQuery(seconds, COMING))
+  // It is the dearest of all questions: nothing waits for it, and it waits for what is seen first.
+  const day = useQuery({ ...forecastQuery(), enabled: !stats.isPending && !coming.isPending })
+  const ahead = useMemo(() => day.data && cut(day.data.stretches, seconds, stretches), [day.data, seconds, stretches])
   return (
     <>
       <PageHead title="Overview">
@@ -43,35 +41,37 @@ export function Overview() {
         />
       </PageHead>
       {stats.isError && <Wrong error={stats.error} onRetry={() => void stats.refetch()} />}
-      <Figures stats={stats.data} forecast={forecast.data} name={name} />
+      <Figures stats={stats.data} ahead={ahead} name={name} />
       <div className={classes.grid}>
-        <section className={`panel ${classes.wide}`} aria-label="Timeline">
-          <h2>
-            The last {name}, and the next
-          </h2>
-          {stats.data && forecast.data ? <Timeline stats={stats.data} forecast={forecast.data} seconds={seconds} /> : <Waiting lines={4} />}
-          {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="What needs attention">
-          <h2>What needs attention</h2>
-          <Attention />
-        </section>
-        <section className={`panel ${classes.wide}`} aria-label="Fires per minute">
-          <h2>Fires per minute, the next 24 hours</h2>
-          {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} /> : <Waiting lines={6} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="Herds">
-          <h2>Herds</h2>
-          {day.data ? <Herds forecast={day.data} /> : <Waiting lines={3} />}
-        </section>
-        <section className={`panel ${classes.wide}`} aria-label="Lateness">
-          <h2>How late runs started, the last {name}</h2>
-          {stats.data ? <Lateness stats={stats.data} /> : <Waiting lines={3} />}
-        </section>
-        <section className={`panel ${classes.side}`} aria-label="Instances">
-          <h2>Instances</h2>
-          <Instances />
-        </section>
+        <div className={classes.column}>
+          <section className="panel" aria-label="Timeline">
+            <h2>The last {name}, and the next</h2>
+            {stats.data ? <Timeline stats={stats.data} ahead={ahead} seconds={seconds} /> : <Waiting lines={4} />}
+            {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
+          </section>
+          <section className="panel" aria-label="Fires per minute">
+            <h2>Fires per minute, the next 24 hours</h2>
+            {day.data ? <HeatMap forecast={day.data} /> : day.isError ? <Wrong error={day.error} onRetry={() => void day.refetch()} /> : <Waiting lines={9} />}
+          </section>
+          <section className="panel" aria-label="Lateness">
+            <h2>How late runs started, the last {name}</h2>
+            {stats.data ? <Lateness stats={stats.data} /> : <Waiting lines={3} />}
+          </section>
+        </div>
+        <div className={classes.column}>
+          <section className="panel" aria-label="What needs attention">
+            <h2>What needs attention</h2>
+            <Attention />
+          </section>
+          <section className="panel" aria-label="Herds">
+            <h2>Herds</h2>
+            {day.data ? <Herds forecast={day.data} /> : day.isError ? <p className={classes.calm}>Not known.</p> : <Waiting lines={3} />}
+          </section>
+          <section className="panel" aria-label="Instances">
+            <h2>Instances</h2>
+            <Instances />
+          </section>
+        </div>
       </div>
     </>
   )

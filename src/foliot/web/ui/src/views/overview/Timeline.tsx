@@ -1,4 +1,4 @@
-import type { Forecast, Stats } from '../../api/types'
+import type { Load, Stats } from '../../api/types'
 import { useNow } from '../../parts/clock'
 import { countText } from '../../parts/format'
 import { Axis } from './Axis'
@@ -19,13 +19,13 @@ interface Bar {
   told: string
 }
 
-function bars(stats: Stats, forecast: Forecast): Bar[] {
+function bars(stats: Stats, ahead: Load[]): Bar[] {
   const past = stats.stretches.map((each) => ({
     at: Date.parse(each.start),
     parts: PAST.map(({ of, kind }) => ({ size: each[of], kind })).filter((part) => part.size > 0),
     told: PAST.filter(({ of }) => each[of] > 0).map(({ of, name }) => `${each[of]} ${name.toLowerCase()}`).join(', '),
   }))
-  const coming = forecast.stretches.map((each) => ({
+  const coming = ahead.map((each) => ({
     at: Date.parse(each.start),
     parts: each.fires > 0 ? [{ size: each.fires, kind: 'coming' }] : [],
     told: each.fires > 0 ? countText(each.fires, 'fire to come', 'fires to come') : '',
@@ -33,14 +33,14 @@ function bars(stats: Stats, forecast: Forecast): Bar[] {
   return [...past, ...coming]
 }
 
-/** What became of ticks on the left of the line, what is to fire on its right. */
-export function Timeline({ stats, forecast, seconds }: { stats: Stats; forecast: Forecast; seconds: number }) {
+/** What became of ticks on the left of the line, what is to fire on its right as soon as it is known. */
+export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[] | undefined; seconds: number }) {
   const now = useNow()
   const [from, until] = [now - seconds * 1_000, now + seconds * 1_000]
-  const found = bars(stats, forecast)
+  const found = bars(stats, ahead ?? [])
   const width = (seconds * 1_000) / stats.stretches.length
   const most = Math.max(1, ...found.map((bar) => bar.parts.reduce((total, part) => total + part.size, 0)))
-  const total = forecast.stretches.reduce((sum, each) => sum + each.fires, 0)
+  const total = ahead?.reduce((sum, each) => sum + each.fires, 0)
   return (
     <>
       <div className={classes.chart}>
@@ -48,7 +48,7 @@ export function Timeline({ stats, forecast, seconds }: { stats: Stats; forecast:
           viewBox={`0 0 1000 100`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${countText(total, 'fire')} to come; at most ${most} in one stretch`}
+          aria-label={total === undefined ? 'What is to come is being counted' : `${countText(total, 'fire')} to come; at most ${most} in one stretch`}
         >
           {found.map((bar, number) => {
             let top = 100
@@ -76,6 +76,7 @@ export function Timeline({ stats, forecast, seconds }: { stats: Stats; forecast:
         </svg>
         <span className={classes.now} style={{ left: '50%' }} />
         <span className={classes.most}>{most.toLocaleString('en-GB')}</span>
+        {!ahead && <span className={classes.counting}>counting what is to come …</span>}
       </div>
       <Axis from={from} until={until} steps={8} />
       <ul className={classes.legend}>

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 
 import { answer, api } from '../../api/client'
 import { describeQuery, key, runsQuery, spansQuery } from '../../api/queries'
+import { firstLine } from '../../parts/format'
 import { kindOf, movedText, reasonText, stateName, type OutcomeKind } from '../../parts/outcomes'
 
 /** One tick, or several that were dropped together: what became of it, or what will. */
@@ -39,7 +40,7 @@ export function useMarks(id: string) {
       at: Date.parse(run.scheduled_for),
       kind: kindOf(run.state),
       name: run.source === 'schedule' ? stateName(run.state) : `${stateName(run.state)} (${run.source})`,
-      why: [run.error ?? '', reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · '),
+      why: [firstLine(run.error), reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · '),
       ticks: 1,
       runId: run.run_id,
     })

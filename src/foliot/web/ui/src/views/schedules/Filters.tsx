@@ -8,6 +8,7 @@ import { Icon } from '../../parts/Icon'
 import classes from './Filters.module.css'
 
 const route = getRouteApi('/schedules')
+const RESTS_MS = 120
 const STATES = [
   { value: 'active', label: 'Active' },
   { value: 'paused', label: 'Paused' },
@@ -57,7 +58,7 @@ interface TypedProps {
 /** A filter that is typed: the list follows when the typing rests. */
 function Typed({ name, label, placeholder, value, onChange, search }: TypedProps) {
   const [typed, setTyped] = useState(value ?? '')
-  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), 250)
+  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), RESTS_MS)
   useEffect(() => setTyped(value ?? ''), [value])
   return (
     <TextInput

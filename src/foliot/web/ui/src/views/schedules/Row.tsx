@@ -27,7 +27,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
   const { schedule_id: id, definition } = schedule
   const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
   return (
-    <div role="row" aria-rowindex={index + 1} className={`${classes.row} ${classes.body}`} data-operate={mayOperate} data-quiet={schedule.state !== 'active'}>
+    <div role="row" aria-rowindex={index + 1} className={`${classes.row} ${classes.body}`} data-operate={mayOperate} data-quiet={schedule.state !== 'active'} aria-busy={glance ? undefined : true}>
       {mayOperate && (
         <div role="cell">
           <input type="checkbox" className={classes.check} aria-label={`Choose ${id}`} checked={chosen} onChange={() => onToggle(id)} />

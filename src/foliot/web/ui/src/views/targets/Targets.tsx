@@ -8,10 +8,19 @@ import type { Queue } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
 import { Ask } from '../../parts/Ask'
+import { Listing, type Column } from '../../parts/Listing'
 import { Relative } from '../../parts/Moment'
-import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
+
+const COLUMNS: Column<Queue>[] = [
+  { name: 'Queue', cell: (each) => each.queue },
+  { name: 'State', cell: (each) => <State queue={each} /> },
+  { name: 'Served by', cell: (each) => each.served_by },
+  { name: 'Waiting', cell: (each) => each.waiting.toLocaleString('en-GB') },
+  { name: 'The oldest since', cell: (each) => (each.waiting_since ? <Relative at={each.waiting_since} /> : '–') },
+]
 
 /** Who serves which queue, what waits there, and the switch that lets ticks wait. */
 export function Targets() {
@@ -20,51 +29,26 @@ export function Targets() {
   return (
     <>
       <PageHead title="Queues" />
-      {found.isPending ? (
-        <Waiting />
-      ) : found.isError ? (
-        <Wrong error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data.length === 0 ? (
-        <Empty title="No queue is served yet">
-          <p>A queue is where runs wait for somebody who executes them. A worker serves those that it names:</p>
-          <pre className="raw">foliot worker --queue reports</pre>
-        </Empty>
-      ) : (
-        <div className="panel scroll-x">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th>Queue</th>
-                <th>State</th>
-                <th>Served by</th>
-                <th>Waiting</th>
-                <th>The oldest since</th>
-                {mayOperate && <th aria-label="Actions" />}
-              </tr>
-            </thead>
-            <tbody>
-              {found.data.map((each) => (
-                <tr key={each.queue}>
-                  <td>{each.queue}</td>
-                  <td>
-                    {each.paused ? <Badge color="orange">paused</Badge> : each.served_by === 0 ? <Badge color="red">nobody serves it</Badge> : <Badge color="verdigris">served</Badge>}
-                  </td>
-                  <td>{each.served_by}</td>
-                  <td>{each.waiting.toLocaleString('en-GB')}</td>
-                  <td>{each.waiting_since ? <Relative at={each.waiting_since} /> : '–'}</td>
-                  {mayOperate && (
-                    <td>
-                      <Switch queue={each} />
-                    </td>
-                  )}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Listing
+        query={found}
+        items={found.data ?? []}
+        keyOf={(each) => each.queue}
+        columns={COLUMNS}
+        act={mayOperate ? (each) => <Switch queue={each} /> : undefined}
+        empty={
+          <Empty title="No queue is served yet">
+            <p>A queue is where runs wait for somebody who executes them. A worker serves those that it names:</p>
+            <pre className="raw">foliot worker --queue reports</pre>
+          </Empty>
+        }
+      />
     </>
   )
+}
+
+function State({ queue }: { queue: Queue }) {
+  if (queue.paused) return <Badge color="orange">paused</Badge>
+  return queue.served_by === 0 ? <Badge color="red">nobody serves it</Badge> : <Badge color="verdigris">served</Badge>
 }
 
 function Switch({ queue: { queue, paused } }: { queue: Queue }) {

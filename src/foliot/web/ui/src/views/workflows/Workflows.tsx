@@ -4,14 +4,39 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { workflowsQuery } from '../../api/queries'
+import type { Workflow } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { Icon } from '../../parts/Icon'
+import { Listing, type Column } from '../../parts/Listing'
 import { Moment } from '../../parts/Moment'
 import { More } from '../../parts/More'
-import { Empty, Waiting, Wrong } from '../../parts/notes'
+import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { Put } from './Put'
 import { Switch } from './Switch'
+
+const COLUMNS: Column<Workflow>[] = [
+  {
+    name: 'Workflow',
+    cell: ({ workflow_id: workflowId }) => (
+      <Link to="/workflows/$workflowId" params={{ workflowId }} className="text-link">
+        {workflowId}
+      </Link>
+    ),
+  },
+  { name: 'Executor', cell: (each) => kindOf(each.document) },
+  { name: 'Version', cell: (each) => each.version },
+  { name: 'Stored', cell: (each) => <Moment at={each.created_at} precision="minute" /> },
+  { name: 'State', cell: (each) => (each.paused ? <Badge color="orange">paused</Badge> : <Badge color="verdigris">active</Badge>) },
+  {
+    name: 'Schedules',
+    cell: ({ workflow_id }) => (
+      <Link to="/schedules" search={{ workflow_id }} className="text-link">
+        Show them
+      </Link>
+    ),
+  },
+]
 
 /** The stored documents that schedules can start. */
 export function Workflows() {
@@ -29,62 +54,21 @@ export function Workflows() {
           </Button>
         )}
       </PageHead>
-      {query.isPending ? (
-        <Waiting />
-      ) : query.isError ? (
-        <Wrong error={query.error} onRetry={() => void query.refetch()} />
-      ) : items.length === 0 ? (
-        <Empty title="There are no workflows yet">
-          <p>A workflow is a stored document that an executor is given: an HTTP request, a command, a task of Celery. Schedules name it, and it can be changed without touching them.</p>
-          <pre className="raw">{`foliot workflows put ping --document \\\n    '{"executor": "http", "options": {"url": "https://example.org/ping"}}'`}</pre>
-        </Empty>
-      ) : (
-        <>
-          <div className="panel scroll-x">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th>Workflow</th>
-                  <th>Executor</th>
-                  <th>Version</th>
-                  <th>Stored</th>
-                  <th>State</th>
-                  <th>Schedules</th>
-                  {mayOperate && <th aria-label="Actions" />}
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((each) => (
-                  <tr key={each.workflow_id}>
-                    <td>
-                      <Link to="/workflows/$workflowId" params={{ workflowId: each.workflow_id }} className="text-link">
-                        {each.workflow_id}
-                      </Link>
-                    </td>
-                    <td>{kindOf(each.document)}</td>
-                    <td>{each.version}</td>
-                    <td>
-                      <Moment at={each.created_at} precision="minute" />
-                    </td>
-                    <td>{each.paused ? <Badge color="orange">paused</Badge> : <Badge color="verdigris">active</Badge>}</td>
-                    <td>
-                      <Link to="/schedules" search={{ workflow_id: each.workflow_id }} className="text-link">
-                        Show them
-                      </Link>
-                    </td>
-                    {mayOperate && (
-                      <td>
-                        <Switch workflow={each} />
-                      </td>
-                    )}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-          <More query={query}>More workflows</More>
-        </>
-      )}
+      <Listing
+        query={query}
+        items={items}
+        keyOf={(each) => each.workflow_id}
+        columns={COLUMNS}
+        act={mayOperate ? (each) => <Switch workflow={each} /> : undefined}
+        empty={
+          <Empty title="There are no workflows yet">
+            <p>A workflow is a stored document that an executor is given: an HTTP request, a command, a task of Celery. Schedules name it, and it can be changed without touching them.</p>
+            <pre className="raw">{`foliot workflows put ping --document \\\n    '{"executor": "http", "options": {"url": "https://example.org/ping"}}'`}</pre>
+          </Empty>
+        }
+      >
+        <More query={query}>More workflows</More>
+      </Listing>
       {putting && <Put onClose={() => setPutting(false)} />}
     </>
   )

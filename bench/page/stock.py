@@ -1,0 +1,57 @@
+"""A store with very many schedules whose next ticks are those of their specs, and a few that are paused."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from contextlib import closing
+from typing import Any
+
+from bench.engine.fill import Due, connected, fill, tidy
+from foliot.model.rows import DefinitionRow
+from foliot.plan.definition import rule_of
+
+AHEAD_S = 600
+"""Nothing is due before: the page is measured, not an engine."""
+PAUSED_EVERY = 500
+
+
+def stock(url: str, count: int) -> None:
+    """Put so many schedules into an empty store."""
+    now_s = int(time.time())
+    fill(url, count, Due(now_s + AHEAD_S, now_s + AHEAD_S))
+    mark = "?" if url.startswith("sqlite") else "%s"
+    with closing(connected(url)) as connection:
+        keys: defaultdict[str, list[int]] = defaultdict(list)
+        for key, spec in connection.execute("SELECT schedule_key, spec FROM schedule_versions"):
+            keys[spec].append(key)
+        rows = [
+            (tick, tick * 1000, key) for spec, found in keys.items() for tick in _next(spec, now_s) for key in found
+        ]
+        connection.cursor().executemany(
+            f"UPDATE dials SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
+            rows,
+        )
+        _pause(connection, mark, now_s)
+        connection.commit()
+    tidy(url)
+
+
+def _next(spec: str, now_s: int) -> list[int]:
+    rule = rule_of(DefinitionRow(0, 0, "default", "any", spec, "{}", "{}", None, ""), ())
+    tick = rule.ticks.next_epoch(now_s + AHEAD_S)
+    return [] if tick is None else [tick]
+
+
+def _pause(connection: Any, mark: str, now_s: int) -> None:
+    keys = connection.execute(
+        f"SELECT schedule_key FROM schedules WHERE schedule_key - schedule_key / {PAUSED_EVERY} * {PAUSED_EVERY} = 0"  # noqa: S608 - our own names
+    ).fetchall()
+    for table, change in (
+        ("schedules", f"state = 'paused', paused_by = 'ann', paused_ms = {now_s * 1000}"),
+        ("dials", "paused = " + ("1" if mark == "?" else "true")),
+    ):
+        connection.cursor().executemany(
+            f"UPDATE {table} SET {change} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
+            keys,
+        )

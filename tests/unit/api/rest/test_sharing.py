@@ -1,0 +1,94 @@
+"""One answer for all who ask the same at the same time, and never one that is older than the question."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from foliot.api.rest.sharing import Sharing
+
+
+class Oracle:
+    """Answers with the number of the question, as soon as it is let go."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.going = asyncio.Event()
+
+    async def __call__(self) -> int:
+        self.asked += 1
+        number = self.asked
+        await self.going.wait()
+        return number
+
+
+def told(test: Callable[[Sharing, Oracle], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await test(Sharing(), Oracle())
+
+    asyncio.run(run())
+
+
+async def steps() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
+    async def test(sharing: Sharing, ask: Oracle) -> None:
+        first = asyncio.create_task(sharing.answer("stats", ask))
+        await steps()
+        others = [asyncio.create_task(sharing.answer("stats", ask)) for _ in range(20)]
+        await steps()
+        assert ask.asked == 1, "one at a time"
+        ask.going.set()
+        assert await first == 1
+        assert await asyncio.gather(*others) == [2] * 20
+
+    told(test)
+
+
+def test_different_questions_do_not_wait_for_each_other() -> None:
+    async def test(sharing: Sharing, ask: Oracle) -> None:
+        both = [asyncio.create_task(sharing.answer(question, ask)) for question in ("mine", "yours")]
+        await steps()
+        assert ask.asked == 2
+        ask.going.set()
+        assert sorted(await asyncio.gather(*both)) == [1, 2]
+
+    told(test)
+
+
+def test_what_was_answered_is_asked_anew() -> None:
+    async def test(sharing: Sharing, ask: Oracle) -> None:
+        ask.going.set()
+        assert [await sharing.answer("stats", ask) for _ in range(3)] == [1, 2, 3]
+
+    told(test)
+
+
+def test_whoever_goes_away_takes_the_answer_from_nobody() -> None:
+    async def test(sharing: Sharing, ask: Oracle) -> None:
+        gone, stays = (asyncio.create_task(sharing.answer("stats", ask)) for _ in range(2))
+        await steps()
+        gone.cancel()
+        await steps()
+        ask.going.set()
+        assert await stays == 1
+
+    told(test)
+
+
+def test_a_question_that_fails_fails_for_those_who_asked_it_and_for_nobody_else() -> None:
+    async def fails() -> int:
+        raise ValueError("no")
+
+    async def test(sharing: Sharing, ask: Oracle) -> None:
+        ask.going.set()
+        with pytest.raises(ValueError, match="no"):
+            await sharing.answer("stats", fails)
+        assert await sharing.answer("stats", ask) == 1
+
+    told(test)

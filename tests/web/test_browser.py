@@ -1,0 +1,77 @@
+"""The browser of the tests: found, installed, or asked for in words that help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.kit import INSTALLING, NO_BROWSER, browser_path
+
+main: Callable[..., int] = INSTALLING["main"]
+Command = tuple[str, ...]
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nothing is installed but apt-get."""
+    monkeypatch.delenv("FOLIOT_BROWSER", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    executable(tmp_path / "apt-get")
+    return tmp_path
+
+
+def executable(path: Path) -> None:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+def refuse(_: Command) -> bool:
+    raise AssertionError("nothing is to be run")
+
+
+def test_one_that_is_there_is_taken(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    executable(bare / "chromium")
+    assert browser_path() == str(bare / "chromium")
+    assert main(refuse, is_root=True) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_another_one_can_be_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable(bare / "chromium")
+    monkeypatch.setenv("FOLIOT_BROWSER", "/opt/mine")
+    assert browser_path() == "/opt/mine"
+
+
+def test_root_has_it_installed(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran: list[Command] = []
+
+    def install(command: Command) -> bool:
+        ran.append(command)
+        if "install" in command:
+            executable(bare / "chromium")
+        return True
+
+    assert main(install, is_root=True) == 0
+    assert [command[1] for command in ran] == ["update", "install"]
+    said, wrong = capsys.readouterr()
+    assert "installing Debian's chromium" in said
+    assert wrong == ""
+
+
+@pytest.mark.parametrize("given", [{"is_root": False, "run": refuse}, {"is_root": True, "run": lambda _: False}])
+def test_whoever_cannot_is_told_what_to_install(
+    bare: Path, given: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(given["run"], is_root=given["is_root"]) == 0, "the other tests can go on"
+    assert capsys.readouterr().err.strip() == NO_BROWSER
+    for hint in ("apt-get install chromium", "root", "FOLIOT_BROWSER", "skipped"):
+        assert hint in NO_BROWSER
+
+
+def test_without_apt_nothing_is_tried(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (bare / "apt-get").unlink()
+    assert main(refuse, is_root=True) == 0
+    assert NO_BROWSER in capsys.readouterr().err

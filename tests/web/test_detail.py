@@ -1,0 +1,203 @@
+"""What an operator reads off the page: the overview, the calendar, timelines, backfills, hints, badges."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.kit import Service
+from tests.web.test_schedules import FAR, fact, row
+
+
+def change(service: Service, statement: str, *values: object) -> None:
+    """Change the store behind everybody's back, as only time could."""
+    with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+def test_the_overview_is_there_before_the_forecast(page: Page, service: Service) -> None:
+    """With 100,000 schedules everything waited for it, for seconds."""
+    service.other.create("often", cron="* * * * *", function="tasks:work")
+    held: list[Route] = []
+    page.route("**/api/v1/forecast*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright wraps functions
+    page.goto(service.url)
+    expect(page.get_by_label("Timeline").get_by_role("link", name="often")).to_be_visible()
+    expect(page.get_by_label("Timeline").get_by_text("counting what is to come")).to_be_visible()
+    expect(page.get_by_label("What needs attention")).to_contain_text("Nothing.")
+    expect(page.get_by_label("Instances")).to_contain_text("engine")
+    expect(page.get_by_label("Fires per minute").locator("[aria-busy=true]")).to_be_visible()
+    assert len(held) == 1, "one question for the hour, the day and the herds"
+    held[0].continue_()
+    expect(page.get_by_role("img", name=re.compile("to come; at most"))).to_be_visible()
+    expect(page.get_by_label("Fires per minute").get_by_role("img")).to_be_visible()
+    page.get_by_text("Day", exact=True).click()
+    expect(page.get_by_role("heading", name="The last day, and the next")).to_be_visible()
+    assert len(held) == 1
+
+
+def test_a_forecast_that_fails_leaves_the_rest_of_the_overview(page: Page, service: Service) -> None:
+    page.route(
+        "**/api/v1/forecast*", lambda route: route.fulfill(status=422, json={"title": "no", "detail": "too far"})
+    )
+    page.goto(service.url)
+    expect(page.get_by_label("Fires per minute").get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.get_by_label("What needs attention")).to_contain_text("Nothing.")
+
+
+def test_lateness_is_drawn(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(service.url)
+    expect(page.get_by_label("Lateness")).to_contain_text("No run has started in this time")
+    service.other.trigger("report")
+    expect(page.get_by_role("img", name=re.compile("Runs started at most .* late"))).to_be_visible()
+
+
+def test_every_kind_of_trouble_is_named(page: Page, service: Service) -> None:
+    for name in ("failing", "forgotten", "stuck", "growing", "missing", "degraded"):
+        service.other.create(name, cron=FAR, timezone="Europe/Berlin", function="tasks:work")
+    service.other.pause("forgotten", paused_by="ann")
+    of = "WHERE schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
+    long_ago = int((datetime.now(UTC) - timedelta(days=9)).timestamp() * 1000)
+    change(service, f"UPDATE dials SET failures = 3 {of}", "failing")
+    change(service, "UPDATE schedules SET paused_ms = ? WHERE schedule_id = ?", long_ago, "forgotten")
+    change(service, f"UPDATE dials SET in_flight = 1, last_start_ms = {long_ago} {of}", "stuck")
+    change(service, f"UPDATE dials SET waiting = 12 {of}", "growing")
+    change(
+        service,
+        "INSERT INTO tick_spans SELECT schedule_key, 1, 2, 4, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
+        int(datetime.now(UTC).timestamp() * 1000),
+        "missing",
+    )
+    change(service, "UPDATE schedules SET zones = 'Europe/Berlin:gone' WHERE schedule_id = ?", "degraded")
+    page.goto(service.url)
+    panel = page.get_by_label("What needs attention")
+    for text in (
+        "3 runs failed in a row", "paused by ann for 9 days, without an end", "1 run in flight, and none has started",
+        "12 runs waiting for the one before", "4 ticks missed within a day", "its time zone is not in the installed",
+    ):  # fmt: skip
+        expect(panel).to_contain_text(text)
+
+
+def test_a_clock_change_is_explained_where_it_happens(page: Page, service: Service) -> None:
+    service.other.create("report", cron="30 2 * * *", timezone="Europe/Berlin", function="tasks:work")
+    page.goto(f"{service.url}/schedules/report")
+    for _ in range(24):
+        if page.get_by_role("heading", name=re.compile(r"^March ")).is_visible():
+            break
+        page.get_by_role("button", name="The month after").click()
+    year = int(page.get_by_role("heading", name=re.compile(r"^March ")).inner_text().split()[1])
+    last = max(day for day in range(25, 32) if datetime(year, 3, day, tzinfo=UTC).weekday() == 6)
+    page.get_by_role("button", name=f"{last} March {year}: 1 to come").click()
+    agenda = page.get_by_label(f"Ticks of {year}-03-{last}")
+    expect(agenda).to_contain_text("03:00:00")
+    expect(agenda).to_contain_text("02:30")
+
+
+def test_runs_that_overlap_lie_side_by_side(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    for _ in range(3):
+        service.other.trigger("report")
+    page.goto(f"{service.url}/schedules/report/runs")
+    expect(page.get_by_role("cell", name="Succeeded")).to_have_count(3)
+    change(service, "UPDATE schedule_runs SET started_ms = started_ms - 60000 WHERE started_ms IS NOT NULL")
+    page.goto(f"{service.url}/schedules/report/timeline")
+    expect(page.get_by_role("img", name="3 runs, at most 3 at a time")).to_be_visible()
+
+
+def test_a_backfill_is_watched_and_stopped(page: Page, service: Service) -> None:
+    service.other.create("report", cron="* * * * *", function="tasks:work", timezone="UTC")
+    service.other.pause_target(queue="default")
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    service.other.backfill("report", begin, begin + timedelta(hours=2), overlap="queue")
+    page.goto(f"{service.url}/schedules/report/backfills")
+    expect(page.get_by_role("cell", name=re.compile(r"\d+ of 121 ticks"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
+    service.other.resume_target(queue="default")
+
+
+def test_what_a_resume_would_start_is_said_before(page: Page, service: Service) -> None:
+    policies = {"catchup_policy": "all", "overlap_policy": "allow"}
+    service.other.create("report", cron="* * * * *", function="tasks:work", timezone="UTC", **policies)
+    service.other.pause("report")
+    begin_s = int((datetime.now(UTC) - timedelta(hours=3)).timestamp()) // 60 * 60
+    of = "WHERE schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = 'report')"
+    since = f"cursor_s = {begin_s}, next_nominal_s = {begin_s + 60}, next_fire_ms = {begin_s + 60}000"
+    change(service, f"UPDATE dials SET {since} {of}")
+    change(service, f"UPDATE schedule_versions SET after_s = {begin_s} {of}")
+    page.goto(f"{service.url}/schedules/report")
+    expect(page.get_by_label("On resume")).to_contain_text(re.compile(r"\d+ ticks of the pause would run"))
+
+
+def test_hints_and_what_the_governor_makes_of_them(page: Page, service: Service) -> None:
+    service.other.create("poll", intervals="1h", adaptive=True, max_interval_ms=7_200_000, function="tasks:work")
+    page.goto(f"{service.url}/schedules/poll/adaptive")
+    expect(fact(page, "Because of")).not_to_contain_text("hint")
+    page.get_by_label("Run every, in seconds").fill("600")
+    page.get_by_label("Why").fill("a busy day")
+    page.get_by_role("button", name="Suggest").click()
+    expect(page.get_by_role("row").filter(has_text="a busy day")).to_contain_text("every 10m")
+    expect(fact(page, "Because of")).to_contain_text("a hint")
+    page.get_by_role("button", name="Take all hints back").click()
+    expect(page.get_by_role("row").filter(has_text="a busy day")).to_have_count(0)
+
+
+def test_the_palette_finds_places_and_schedules(page: Page, service: Service) -> None:
+    service.other.create("billing/report", cron=FAR, function="tasks:work")
+    page.goto(service.url)
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("calend")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Calendars", level=1)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("billing")
+    expect(page.get_by_role("option", name="billing/report")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Search and commands")).to_have_count(0)
+
+
+def test_each_filter_stands_in_the_address(page: Page, service: Service) -> None:
+    service.other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org"}})
+    service.other.create("mine", cron=FAR, workflow_id="ping", user_id="ann", labels={"team": "a"})
+    service.other.create("other", cron=FAR, function="tasks:work")
+    service.other.pause("other")
+    for query, found in (
+        ("state=active", "mine"), ("state=paused", "other"), ("workflow_id=ping", "mine"), ("user_id=ann", "mine"),
+        ("label=team%3Da", "mine"), ("text=oth", "other"),
+    ):  # fmt: skip
+        page.goto(f"{service.url}/schedules?{query}")
+        expect(page.locator("[role=rowgroup] [role=row]")).to_have_count(1)
+        expect(row(page, found)).to_be_visible()
+    page.goto(f"{service.url}/schedules?namespace=elsewhere")
+    expect(page.get_by_role("heading", name="There are no schedules yet")).to_be_visible()
+    page.get_by_role("link", name="Runs", exact=True).first.click()
+    expect(page).to_have_url(re.compile("namespace=elsewhere"))
+
+
+def test_badges_say_by_whom_and_until_when(page: Page, service: Service) -> None:
+    service.other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org"}})
+    service.other.create("waits", cron=FAR, workflow_id="ping")
+    service.other.pause_target(workflow_id="ping")
+    service.other.create("watches", cron=FAR, function="tasks:work", shadow=True)
+    service.other.create("rests", cron=FAR, function="tasks:work")
+    service.other.pause("rests", paused_by="ann", until=datetime.now(UTC) + timedelta(hours=2, minutes=5))
+    page.goto(f"{service.url}/schedules")
+    expect(row(page, "waits")).to_contain_text("target paused")
+    expect(row(page, "watches")).to_contain_text("shadow")
+    expect(row(page, "rests")).to_contain_text(re.compile(r"paused by ann · ends in 2h"))
+    service.other.resume_target(workflow_id="ping")
+
+
+def test_what_is_not_there_says_so_and_leads_back(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules/nobody")
+    expect(page.get_by_role("heading", name="There is no schedule nobody")).to_be_visible()
+    page.get_by_role("link", name="All schedules").click()
+    expect(page.get_by_role("heading", name="There are no schedules yet")).to_be_visible()
+    page.goto(f"{service.url}/nowhere")
+    expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
