@@ -6,12 +6,13 @@ PYTHON ?= python3
 JOBS ?= auto
 ARGS ?=
 PART ?= spec
+MINUTES ?= 10
 BIN := .venv/bin
 COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench fmt lock clean environment node
+.PHONY: help serve test check bench prove fmt lock clean environment node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -29,6 +30,9 @@ check: environment ## lint, formatting and types
 
 bench: environment ## run the benchmark of the time engine (PART=engine, launch or rest for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
+
+prove: environment ## run every search for MINUTES (10) in all, and print what was tried and found
+	@$(BIN)/python -m tests.prove --minutes $(MINUTES) $(ARGS)
 
 fmt: environment ## format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true

@@ -94,7 +94,7 @@ def build() -> FastAPI:
 
 def main() -> None:
     """Serve on a free port, and say on which."""
-    listening = socket.socket()
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # or it would wait to send
     listening.bind((HOST, 0))
     listening.listen()
     print(f"http://{HOST}:{listening.getsockname()[1]}", flush=True)

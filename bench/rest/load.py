@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -29,14 +30,14 @@ def request(kind: str, number: int) -> bytes:
 async def ask(host: str, port: int, requests: Iterator[bytes]) -> None:
     """Send requests over one connection, each when the one before was answered."""
     reader, writer = await asyncio.open_connection(host, port)
-    for each in requests:
-        writer.write(each)
-        head = (await reader.readuntil(END)).lower()
-        if not head.startswith(b"http/1.1 200"):
-            raise RuntimeError(head.partition(b"\r\n")[0].decode())
-        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        await reader.readexactly(length)
-    writer.close()
+    with closing(writer):
+        for each in requests:
+            writer.write(each)
+            head = (await reader.readuntil(END)).lower()
+            if not head.startswith(b"http/1.1 200"):
+                raise RuntimeError(head.partition(b"\r\n")[0].decode())
+            length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            await reader.readexactly(length)
 
 
 async def rate(url: str, kind: str, requests: int, connections: int) -> float:

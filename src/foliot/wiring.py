@@ -349,17 +349,16 @@ async def serve_temporal(
 
 
 async def import_temporal(
-    told: Configuration, source: Mapping[str, Any], *, namespace: str, shadow: bool
+    home: Foliot, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
 ) -> AsyncIterator[Moved]:
-    """Copy the schedules of a Temporal cluster to the store of a configuration, and tell of each."""
+    """Copy the schedules of a Temporal cluster to a store or a service, and tell of each."""
     try:
-        from foliot.api.temporal.moving import Mover, Source
+        from foliot.api.temporal.moving import Mover, source_of
     except ImportError:
         raise InvalidInput("this needs Temporal's SDK: install foliot[temporal]") from None
-    from foliot.operations.desk import Desk
-
-    with closing(open_store(told.get("store"))) as store:
-        async for moved in Mover(Desk(store, told.settings), Source(**source), namespace, shadow).move():
+    now_s = int((clock or SystemClock()).now())
+    async with home:
+        async for moved in Mover(home, source_of(source), shadow, dry_run).move(now_s):
             yield moved
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from foliot.cli import render
-from foliot.cli.options import Config, StoreFlag
+from foliot.cli.asking import Ask, Ca, Cert, CertKey, Json, Key, Store, Url, asked
+from foliot.cli.options import Config
 
 if TYPE_CHECKING:
-    from foliot.configuration import Configuration
+    from foliot.embedded import Foliot
     from foliot.model.moved import Moved
 
 import_app = typer.Typer(help="Schedules of other systems, copied.", no_args_is_help=True, rich_markup_mode="rich")
 NOT_ALL = 1
+File = "FILE"
 
 
 @import_app.callback()
@@ -30,45 +32,76 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
     shadow: Annotated[
         bool, typer.Option("--shadow", help="Let them tick and record, and start nothing; otherwise they are paused.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare: copy nothing.")] = False,
     api_key: Annotated[
         str | None, typer.Option("--api-key", metavar="KEY", envvar="TEMPORAL_API_KEY", help="To be let in there.")
     ] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="Connect with TLS.")] = False,
-    store: StoreFlag = None,
+    tls: Annotated[
+        bool | None, typer.Option("--tls/--no-tls", help="Connect with TLS (if there is an --api-key).")
+    ] = None,
+    tls_ca: Annotated[str | None, typer.Option("--tls-ca", metavar=File, help="Whom to trust there, in PEM.")] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option("--tls-cert", metavar=File, help="The certificate to show there, in PEM.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option("--tls-key", metavar=File, help="Its key.")] = None,
+    url: Url = None,
+    key: Key = None,
+    ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
+    store: Store = None,
     config: Config = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines; errors too.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Copy the schedules of a Temporal cluster, and compare when they would run next.
+    """Copy the schedules of a Temporal cluster to a store or a service, and compare when they would run next.
 
-    Nothing is changed there.  One that is here already stays as it is.  Exit code 1 says that not all were copied.
+    Nothing is changed there.  One that is here already stays as it is.  Exit code 1 says that one could not be copied.
 
     Example: foliot import temporal --address 127.0.0.1:7233 --shadow
     """
     import asyncio
 
-    from foliot.configuration import told
-
-    where = {"address": address, "namespace": source, "api_key": api_key, "tls": tls}
-    found = asyncio.run(_gathered(told({"store": store}, config), where, into, shadow))
-    if as_json:
-        from foliot.wire import encode
-
-        render.print_json(encode(found))
-    else:
-        for each in found:
-            render.line(_line(each))
-        copied = sum(each.made for each in found)
-        render.note(f"{copied} of {len(found)} copied; 'foliot schedules resume' lets one start")
-    if not all(each.made for each in found):
+    where = {
+        "address": address, "namespace": source, "api_key": api_key, "tls": tls,
+        "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
+    }  # fmt: skip
+    ask = asked(url, key, ca, cert, cert_key, store, into, as_json)
+    found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run))
+    ask.tell(found, lambda moved: _show(moved, dry_run))
+    if not all(each.possible for each in found):
         raise typer.Exit(NOT_ALL)
 
 
-async def _gathered(told: Configuration, where: dict[str, Any], into: str, shadow: bool) -> list[Moved]:
+def _home(ask: Ask, store: str | None, config: str | None) -> Foliot:
+    """Return where schedules are copied to: a service, or the store of the configuration."""
+    from foliot.configuration import told
+    from foliot.embedded import Foliot
+
+    namespace = ask.namespace or "default"
+    if ask.is_service:
+        return Foliot(ask.address, engine=False, namespace=namespace, key=ask.key, tls=ask.papers.context())
+    known = told({"store": store}, config)
+    return Foliot(known.get("store"), engine=False, namespace=namespace, actor="import", settings=known.settings)
+
+
+async def _gathered(home: Foliot, where: dict[str, Any], shadow: bool, dry_run: bool) -> list[Moved]:
     from foliot.wiring import import_temporal
 
-    return [each async for each in import_temporal(told, where, namespace=into, shadow=shadow)]
+    return [each async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run)]
+
+
+def _show(found: list[Moved], dry_run: bool) -> None:
+    for each in found:
+        render.line(_line(each))
+    if dry_run:
+        refused = sum(not each.possible for each in found)
+        render.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
+    else:
+        copied = sum(each.made for each in found)
+        render.note(f"{copied} of {len(found)} copied; 'foliot schedules resume' lets one start")
 
 
 def _line(moved: Moved) -> str:
-    same = f"{moved.same_times} times ahead are the same" if moved.made else "not here"
-    return "  ".join([moved.schedule_id, same, *moved.differs])
+    same, compared = moved.same_times, moved.compared_times
+    times = [f"{same} of {compared} times ahead are the same"] if compared else []
+    return "  ".join([moved.schedule_id, *times, *moved.differs])

@@ -14,11 +14,10 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from temporalio.api.common.v1 import Payloads
-from temporalio.api.enums.v1 import EventType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy
-from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailure
+from temporalio.api.enums.v1 import EventType, WorkflowIdConflictPolicy
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflowservice.v1 import StartWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
@@ -27,6 +26,7 @@ from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Ended, Executor, Launch
 from foliot.launch.message import text_option
 from foliot.launch.site import Site, known_options, only, whole
+from foliot.launch.temporal_ids import MEMO, TICK, begun_before, ids_of, is_of, may_step_aside, reuse_policy
 from foliot.launch.temporal_start import hand_on
 from foliot.launch.temporal_wire import close_event_of, failure_text, history_request, search_attributes
 from foliot.model.kept import as_json, cut
@@ -37,8 +37,6 @@ OPTIONS = (
     "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done", "start",
     "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
 )  # fmt: skip
-MEMO = "foliot"
-"""The field of a workflow's memo that says which run it is."""
 TRACER = "_tracer-data"
 """The header in which Temporal's own interceptors for OpenTelemetry look for a trace."""
 POLL_S = timedelta(seconds=70)
@@ -116,7 +114,7 @@ class TemporalExecutor(Executor):
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
         client = await self._client()
-        execution = await self._begin(client, await self._request(client, dag, meta))
+        execution = await self._begin(client, await self._request(client, dag, meta), meta)
         meta.progress(execution._asdict())
         if done == "taken":
             return Ended(execution_id=str(execution))
@@ -156,15 +154,24 @@ class TemporalExecutor(Executor):
         if begun is not None:
             await asyncio.wait({begun})
             return None if begun.cancelled() or _failure_of(begun) else begun.result()
+        known = await self._known(client, meta)
+        return None if known is None else Execution(known.id, known.raw_info.first_run_id)
+
+    async def _known(self, client: Client, meta: Launch) -> WorkflowExecutionDescription | None:
+        """Return the workflow that was started for a run, under whichever of its ids."""
+        for workflow_id in ids_of(meta).each:
+            found = await self._described(client, workflow_id)
+            if found is not None and is_of(meta, await found.memo_value(MEMO, None)):
+                return found
+        return None
+
+    async def _described(self, client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
         try:
-            known = await client.get_workflow_handle(workflow_id_of(meta)).describe(rpc_timeout=self._patience)
+            return await client.get_workflow_handle(workflow_id).describe(rpc_timeout=self._patience)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
-            raise
-        about = await known.memo_value(MEMO, {})
-        mine = isinstance(about, Mapping) and about.get("idempotency_key") == meta.key
-        return Execution(known.id, known.raw_info.first_run_id) if mine else None
+            raise _launch_error(error) from None
 
     # --- beginning ------------------------------------------------------------------------------------------------
 
@@ -194,12 +201,13 @@ class TemporalExecutor(Executor):
 
     async def _request(self, client: Client, dag: Any, meta: Launch) -> StartWorkflowExecutionRequest:
         options, convert = meta.options, client.data_converter
+        known = await self._known(client, meta) if meta.failures else None
         request = StartWorkflowExecutionRequest(
             namespace=self._namespace,
-            workflow_id=workflow_id_of(meta),
+            workflow_id=ids_of(meta).usual if known is None else known.id,
             request_id=meta.delivery_id,
             identity=client.identity,
-            workflow_id_reuse_policy=_reuse_policy(meta),
+            workflow_id_reuse_policy=reuse_policy(meta, has_begun=known is not None),
             workflow_id_conflict_policy=WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
         )
         request.workflow_type.name = text_option(meta, "workflow")
@@ -241,22 +249,35 @@ class TemporalExecutor(Executor):
             self._remember(execution_id, end)
         return self._ends[execution_id]
 
-    async def _begin(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
+    async def _begin(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> Execution:
         """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
-        self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request))
+        self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request, meta))
         begun.add_done_callback(_failure_of)
         while len(self._begun) > self.max_active + REMEMBERED:
             self._begun.popitem(last=False)
         return await asyncio.shield(begun)
 
-    async def _start(self, client: Client, request: StartWorkflowExecutionRequest) -> Execution:
+    async def _start(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> Execution:
+        """Start the workflow, or find it; under the other of its ids, if the usual one is another run's."""
         try:
             answer = await client.workflow_service.start_workflow_execution(request, timeout=self._patience)
         except RPCError as error:
-            if error.status is RPCStatusCode.ALREADY_EXISTS:
-                return Execution(request.workflow_id, _begun_before(error, request))
-            raise _launch_error(error) from None
-        return Execution(request.workflow_id, answer.run_id)
+            if error.status is not RPCStatusCode.ALREADY_EXISTS:
+                raise _launch_error(error) from None
+            begun = begun_before(error, request.request_id)
+            if begun is not None:
+                return Execution(request.workflow_id, begun)
+        else:
+            return Execution(request.workflow_id, answer.run_id)
+        taken, spare = request.workflow_id, ids_of(meta).spare
+        if spare is None or spare == taken or not await self._may_step_aside(client, taken, meta):
+            raise LaunchRefused(f"the workflow id {taken!r} is taken by somebody else's execution")
+        request.workflow_id = spare
+        return await self._start(client, request, meta)
+
+    async def _may_step_aside(self, client: Client, taken: str, meta: Launch) -> bool:
+        found = None if meta.source != TICK else await self._described(client, taken)
+        return may_step_aside(meta, None if found is None else await found.memo_value(MEMO, None))
 
     # --- the end --------------------------------------------------------------------------------------------------
 
@@ -305,41 +326,6 @@ class TemporalExecutor(Executor):
         self._ends[execution_id] = end
         if len(self._ends) > REMEMBERED:
             self._ends.popitem(last=False)
-
-
-def workflow_id_of(meta: Launch) -> str:
-    """Return the id of a run's workflow: that of the tick, unless the workflow's options want it as it is."""
-    usual = meta.schedule_id if meta.namespace == "default" else f"{meta.namespace}/{meta.schedule_id}"
-    base = meta.options.get("workflow_id", usual)
-    if not isinstance(base, str):
-        raise LaunchRefused("the workflow's option workflow_id is no text")
-    wanted = meta.options.get("id", "suffix")
-    if wanted not in ("suffix", "as_is"):
-        raise LaunchRefused("the workflow's option id is neither 'suffix' nor 'as_is'")
-    if wanted == "as_is":
-        return base
-    moment = meta.scheduled_for.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{base}-{moment}" if meta.source == "schedule" else f"{base}-{moment}-{meta.key[:12]}"
-
-
-def _reuse_policy(meta: Launch) -> WorkflowIdReusePolicy.ValueType:
-    """How an id may be used again: as it is always, that of a tick only for another try after a failure."""
-    if meta.options.get("id") == "as_is":
-        return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-    if meta.failures:
-        return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
-    return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
-
-
-def _begun_before(error: RPCError, request: StartWorkflowExecutionRequest) -> str:
-    """Return the run id of a workflow that an earlier attempt has begun; another one's is refused."""
-    for detail in error.grpc_status.details:
-        known = WorkflowExecutionAlreadyStartedFailure()
-        if detail.Unpack(known) and known.start_request_id == request.request_id:
-            return known.run_id
-        if known.start_request_id and known.start_request_id.partition(".")[0] == request.request_id.partition(".")[0]:
-            raise LaunchError("its own execution of the attempt before has not ended yet")
-    raise LaunchRefused(f"the workflow id {request.workflow_id!r} is taken by somebody else's execution") from None
 
 
 def _launch_error(error: RPCError) -> LaunchError:

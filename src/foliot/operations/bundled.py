@@ -17,8 +17,9 @@ from foliot.model.spec import SpecDocument
 from foliot.operations import control, schedules
 from foliot.operations.drafting import UNSET, check_name, draft
 from foliot.operations.editing import Note, open_schedule
-from foliot.operations.moments import When
+from foliot.operations.moments import When, epoch_ms
 from foliot.operations.session import Session
+from foliot.operations.views import at_ms
 from foliot.operations.workflows import put_workflow
 from foliot.plan.definition import stored_definition
 from foliot.spec.structured import in_one_zone, structured
@@ -96,8 +97,14 @@ def _granted(session: Session, schedule: Schedule, wishes: Wishes, request_id: s
     if wishes.trigger is not None:
         control.triggered(session, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
     for start, end, overlap in wishes.backfills:
-        control.backfill(session, name, start, end, overlap=_overlap(overlap, own))
+        control.backfill(session, name, start, _not_ahead(session, end), overlap=_overlap(overlap, own))
     return schedule
+
+
+def _not_ahead(session: Session, end: When) -> When:
+    """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
+    ahead_ms = epoch_ms("end", end) - session.now_ms
+    return at_ms(session.now_ms) if 0 < ahead_ms <= session.settings.max_clock_skew_ms else end
 
 
 def _overlap(wanted: str, own: Overlap) -> str:
@@ -118,11 +125,13 @@ def in_ranges(spec: SpecDocument) -> SpecDocument:
     return structured(in_one_zone(spec)).spec
 
 
+def in_ranges_or_empty(spec: SpecDocument) -> SpecDocument:
+    """Return a spec in ranges; without any ticks there is nothing else to say."""
+    ranged = in_ranges(spec)
+    return ranged if ranged.calendars or ranged.intervals else SpecDocument()
+
+
 def _in_ranges(given: Mapping[str, Any]) -> dict[str, Any]:
     """Fields whose spec is in ranges: so it is stored, and so it is read again."""
     spec = given.get("spec")
-    if not isinstance(spec, SpecDocument):
-        return dict(given)
-    ranged = in_ranges(spec)
-    is_empty = not (ranged.calendars or ranged.intervals)
-    return {**given, "spec": SpecDocument() if is_empty else ranged}  # without any ticks there is nothing else to say
+    return {**given, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(given)

@@ -3,7 +3,8 @@
 1. Failures back off an *interval* baseline: twice as long each time, up to five times.  A grid stays where it is.
 2. A live interval hint replaces the baseline.  A live one-shot hint competes with it, the earlier wins; of both hints,
    too.
-3. The time is moved to the shortest interval after the last run, then to the longest, and never lies in the past.
+3. The time is moved to the shortest interval after the last run, or else to the longest, and never lies in the past.
+   Where both leave no room, as they may within a second, the shortest counts.
 
 Whatever the spec excludes, and its bounds, hold for all of that.  A pause is not looked at here: it silences the dial.
 
@@ -173,13 +174,14 @@ def _after(dial: Dial, delay_ms: int, *, from_end: bool = False) -> int:
 
 
 def _clamped(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
-    """Not sooner than the shortest interval after the last start, then not later than the longest after the run."""
-    policy, bound = rule.policy, None
-    if dial.last_start_ms is not None and at_ms < dial.last_start_ms + policy.min_interval_ms:
-        at_ms, bound = dial.last_start_ms + policy.min_interval_ms, MIN
+    """Not sooner than the shortest interval after the last start, and not later than the longest after the run."""
+    policy = rule.policy
+    earliest_ms = 0 if dial.last_start_ms is None else dial.last_start_ms + policy.min_interval_ms
+    if at_ms < earliest_ms:
+        return earliest_ms, MIN
     if policy.max_interval_ms is not None and at_ms > (latest_ms := _after(dial, policy.max_interval_ms)):
-        at_ms, bound = latest_ms, MAX
-    return at_ms, bound
+        return max(earliest_ms, latest_ms), MAX
+    return at_ms, None
 
 
 def _begin_of_second(at_ms: int) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foliot.model.dial import Dial
 from foliot.model.policy import Overlap, Policy
 from foliot.model.run import AUTOMATIC, FINAL, Reason, RunChange, RunRow, RunState
-from foliot.plan.edit import after_run, governed
+from foliot.plan.edit import after_run, governed, silenced
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
 
@@ -161,7 +161,9 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
             dropped_ms = world.now_ms if automatic else dropped_ms
         else:
             dial = _launched(dial, changes, started, row, world)
-    if dropped_ms is not None and rule.follows and dial.next_nominal_s is None and not dial.in_flight:
+    if rule.gate is not None and any(row.source in AUTOMATIC for row in started):
+        dial = silenced(dial._replace(next_nominal_s=None), None)  # the next run follows the end of this one
+    elif dropped_ms is not None and rule.follows and dial.next_nominal_s is None and not dial.in_flight:
         dial = after_run(dial, rule, dropped_ms)  # there is no run whose end the next tick could follow
     return Released(dial, changes, started)
 

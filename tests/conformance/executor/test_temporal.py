@@ -137,7 +137,7 @@ def test_a_result_that_is_no_json(address: str, name: str, workflow: str) -> Non
         after = of(name, "add", args=[1, 1], source="trigger", request_id="r")
         after.previous = (ended.execution_id, None)
         await executor.run(None, after)
-        handle = client.get_workflow_handle(f"{name}-{NOMINAL}-{after.key[:12]}")
+        handle = client.get_workflow_handle(f"{name}-{NOMINAL}-{after.key[:12]}")  # the usual id is the tick's
         return ended, await anext(handle.fetch_history_events())
 
     ended, started = told(address, story)
@@ -256,6 +256,67 @@ def test_an_id_that_is_somebody_elses_is_refused(address: str, name: str, runnin
         assert not await executor.cancel(None, of(name, "echo"), None)
 
     told(address, story)
+
+
+def at_once(name: str, number: int, workflow: str = "add", **given: Any) -> Launch:
+    """One of several triggers in the same second."""
+    given = {"args": [number, number]} | given if workflow == "add" else given
+    return of(name, workflow, source="trigger", request_id=f"r{number}", **given)
+
+
+def test_triggers_of_one_second_have_ids_of_their_own(address: str, name: str) -> None:
+    """The first has the id that Temporal would give it; whoever sends one again finds what it has begun."""
+
+    async def story(executor: TemporalExecutor, client: Client) -> Any:
+        ended = [await executor.run(None, at_once(name, number)) for number in (1, 2, 3)]
+        other = TemporalExecutor({"address": address}, Site())
+        again = [await other.run(None, at_once(name, number, attempt=2)) for number in (3, 2, 1)]
+        return ended, again[::-1]
+
+    ended, again = told(address, story)
+    keys = [at_once(name, number).key[:12] for number in (2, 3)]
+    ids = [each.execution_id.split("/")[0] for each in ended]
+    assert ids == [f"{name}-{NOMINAL}", *(f"{name}-{NOMINAL}-{key}" for key in keys)]
+    assert [each.result for each in ended] == ["2", "4", "6"]
+    assert again == ended
+
+
+def test_a_tick_steps_aside_for_a_trigger_of_its_schedule(address: str, name: str) -> None:
+    """Temporal's own scheduler loses that tick; what anybody else has started under its id is the tick, and refused."""
+
+    async def story(executor: TemporalExecutor, client: Client) -> Any:
+        held = asyncio.create_task(executor.run(None, at_once(name, 1, "hold")))
+        handle = await begun(client, f"{name}-{NOMINAL}")
+        tick = await executor.run(None, of(name, "echo"))
+        again = await executor.run(None, of(name, "echo", attempt=2))
+        with pytest.raises(LaunchRefused, match="taken by somebody else"):
+            await executor.run(None, of("another", "echo", workflow_id=name))
+        await handle.signal("release", "free")
+        return await held, tick, again
+
+    held, tick, again = told(address, story)
+    assert held.execution_id.startswith(f"{name}-{NOMINAL}/")
+    assert tick.execution_id.startswith(f"{name}-{NOMINAL}-{of(name, 'echo').key[:12]}/")
+    assert again == tick
+
+
+def test_another_try_of_a_trigger_stays_with_its_id(address: str, name: str) -> None:
+    """Both have failed once: neither takes the id of the other, and whoever looks for one finds it."""
+
+    async def story(executor: TemporalExecutor, client: Client) -> Any:
+        for number in (1, 2):
+            await executor.run(None, at_once(name, number, "moody"))
+        second = await executor.run(None, at_once(name, 2, "hold", done="taken", attempt=2, failures=1))
+        first = await executor.run(None, at_once(name, 1, "moody", attempt=2, failures=1))
+        other = TemporalExecutor({"address": address}, Site())
+        await other.terminate(None, at_once(name, 2, "hold", attempt=2, failures=1), None)
+        spare = client.get_workflow_handle(str(second.execution_id).split("/")[0])
+        return first, second, (await spare.describe()).status
+
+    first, second, status = told(address, story)
+    assert first.execution_id.startswith(f"{name}-{NOMINAL}/")
+    assert second.execution_id.startswith(f"{name}-{NOMINAL}-{at_once(name, 2).key[:12]}/")
+    assert status is WorkflowExecutionStatus.TERMINATED
 
 
 def test_another_try_after_a_failure_is_another_execution(address: str, name: str) -> None:

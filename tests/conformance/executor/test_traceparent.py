@@ -21,7 +21,8 @@ from foliot.launch.http import HttpExecutor
 from foliot.launch.nats import NatsExecutor
 from foliot.launch.redis import RedisExecutor
 from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor, workflow_id_of
+from foliot.launch.temporal import TemporalExecutor
+from foliot.launch.temporal_ids import ids_of
 from foliot.model.schedule import Action
 from foliot.model.trace import Parent, read_traceparent
 from tests.conformance.executor.kit import RUN, launch_of, python, serving
@@ -121,7 +122,7 @@ def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
                 aclosing(TemporalExecutor({"address": temporal_address}, SITE)) as executor,
             ):
                 await executor.run(None, launch)
-            history = await client.get_workflow_handle(workflow_id_of(launch)).fetch_history()
+            history = await client.get_workflow_handle(ids_of(launch).usual).fetch_history()
             return history.events[0].workflow_execution_started_event_attributes.header.fields
 
     fields = asyncio.run(story())

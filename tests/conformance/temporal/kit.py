@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -23,11 +24,15 @@ from foliot.launch.base import Ended, Executor, Launch
 from foliot.launch.site import Site
 from foliot.launch.temporal import TemporalExecutor
 from foliot.operations.desk import Desk
-from tests.conformance.executor.home import SECONDS, Home
+from tests.conformance.executor.home import QUICK, SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE
 
+HASTY = replace(QUICK, shutdown_grace_ms=100)
+"""Workflows that go on are not waited for at the end."""
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
+HASTY = replace(QUICK, shutdown_grace_ms=100)
+"""What runs on a cluster goes on there: nobody has to wait for it at the end of a test."""
 SERVICES = {
     "workflow": WORKFLOW_SERVICE,
     "operator": OPERATOR_SERVICE,
@@ -99,7 +104,7 @@ async def opened(
     store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS
 ) -> AsyncIterator[tuple[Home, Client]]:
     """A whole Foliot, and the SDK in front of it."""
-    async with asyncio.timeout(seconds), Home(store, executors) as home:
+    async with asyncio.timeout(seconds), Home(store, executors, HASTY) as home:
         yield home, client_of(door_to(home.desk, *namespaces))
 
 

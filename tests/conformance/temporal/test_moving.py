@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import timedelta
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +24,16 @@ from typer.testing import CliRunner
 
 from foliot import SyncFoliot
 from foliot.cli.main import app
+from foliot.wiring import open_store
+from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import schedule
+from tests.conformance.temporal.test_grpc import Papers, guarded
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 
 async def made(address: str) -> None:
-    """Three schedules on the cluster; they start nothing while the test looks at them."""
+    """Five schedules on the cluster; they start nothing while the test looks at them."""
     client = await Client.connect(address)
     jittered = ScheduleSpec(
         cron_expressions=["0 */2 * * *"], jitter=timedelta(minutes=40), time_zone_name="America/New_York"
@@ -37,12 +43,15 @@ async def made(address: str) -> None:
     weekly = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(days=7), offset=timedelta(hours=5))])
     await client.create_schedule("move-paused", schedule(weekly, "x", state=ScheduleState(paused=True, note="old")))
     rome = ScheduleSpec(cron_expressions=["*/30 2 * * *"], time_zone_name="Europe/Rome")
-    await client.create_schedule("move-rome", schedule(rome, "x"))
+    short = SchedulePolicy(catchup_window=timedelta(seconds=20))
+    await client.create_schedule("move-rome", schedule(rome, "x", policy=short))
+    await client.create_schedule("move-never", schedule(ScheduleSpec(), "x"))
+    over = ScheduleSpec(cron_expressions=["0 12 * * *"], end_at=datetime(2026, 1, 1, tzinfo=UTC))
+    await client.create_schedule("move-over", schedule(over, "x"))
 
 
-def moved(address: str, store: str, *options: str) -> tuple[int, dict[str, Any]]:
-    argv = ["import", "temporal", "--address", address, "--store", store, "--json", *options]
-    done = CliRunner().invoke(app, argv)
+def moved(address: str, *options: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["import", "temporal", "--address", address, "--json", *options])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, {each["schedule_id"]: each for each in json.loads(done.stdout)}
 
@@ -53,14 +62,32 @@ def cluster(temporal_address: str) -> str:
     return temporal_address
 
 
-def test_schedules_are_copied_and_tick_the_same(cluster: str, tmp_path: Path) -> None:
+@pytest.fixture(params=["store", "service"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A store, and how to have schedules copied there: straight, or over a service that has it open."""
     store = f"sqlite:///{tmp_path}/foliot.db"
-    code, found = moved(cluster, store)
+    if request.param == "store":
+        yield store, ("--store", store)
+        return
+    with closing(open_store(store)) as opened, serving(desk_of(opened)) as url:
+        yield store, ("--url", url)
+
+
+def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+    store, options = target
+    code, found = moved(cluster, *options)
     assert code == 0
-    jittered, paused, rome = (found[f"move-{name}"] for name in ("jittered", "paused", "rome"))
-    assert (jittered["same_times"], jittered["differs"]) == (1_000, ["state: it is paused here"])
-    assert (paused["made"], paused["differs"]) == (True, [])
-    assert any("times: from" in each for each in rome["differs"])  # the server loses a repeated half hour
+    names = ("jittered", "paused", "rome", "never", "over")
+    jittered, paused, rome, never, over = (found[f"move-{name}"] for name in names)
+    assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
+    assert jittered["differs"] == ["state: it is paused here"]
+    assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
+    [_, window, times] = rome["differs"]
+    assert "at most 30 s late" in window
+    assert re.match(r"times: the next here is \d{4}-10-\d\dT0[01]:", times)  # the server loses a repeated half hour
+    assert 0 < rome["same_times"] < rome["compared_times"]
+    assert (never["made"], never["compared_times"]) == (True, 0)
+    assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
     with SyncFoliot(store, engine=False) as foliot:
         ours = foliot.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -69,16 +96,68 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, tmp_path: Path) ->
             {"m": 1},
         )
         assert foliot.get("move-paused").pause_note == "old"
-    again, found = moved(cluster, store)
+        assert foliot.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
+    again, found = moved(cluster, *options)
     assert again == 1
-    assert all("exists already" in each["differs"][0] for each in found.values())
+    for name in ("move-jittered", "move-paused", "move-rome", "move-never"):
+        assert "exists already" in found[name]["differs"][0]
+
+
+def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+    store, options = target
+    code, found = moved(cluster, *options, "--dry-run")
+    assert code == 0
+    assert {each["made"] for each in found.values()} == {False}
+    assert found["move-jittered"]["same_times"] == 1_000
+    with SyncFoliot(store, engine=False) as foliot:
+        assert foliot.list_schedules().items == ()
+        assert foliot.list_workflows().items == ()
 
 
 def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/foliot.db"
-    _, found = moved(cluster, store, "--shadow", "--into", "moved")
+    _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
     with SyncFoliot(store, engine=False, namespace="moved") as foliot:
         for name, each in found.items():
             if each["made"]:
                 assert foliot.get(name).definition.policy.shadow
         assert foliot.get("move-jittered").state == "active"
+
+
+def test_what_people_read(cluster: str, tmp_path: Path) -> None:
+    argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/foliot.db", "--dry-run"]
+    said = CliRunner().invoke(app, argv).output
+    assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
+    assert "move-over  not copied: its last time is over" in said
+    assert "compared, nothing copied\n" in said
+
+
+def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
+    """What stands there is a door of ours: to whoever copies, it is a cluster like any other."""
+    papers = Papers(tmp_path)
+    files = ("--tls-ca", papers.ca, "--tls-cert", papers.cert, "--tls-key", papers.key)
+
+    async def tell() -> tuple[int, dict[str, Any]]:
+        async with guarded(papers) as address:
+            client = await Client.connect(address, tls=papers.shown)
+            await client.create_schedule("guarded", schedule())
+            store = f"sqlite:///{tmp_path}/foliot.db"
+            return await asyncio.to_thread(moved, address, "--store", store, *files)
+
+    code, found = asyncio.run(tell())
+    assert code == 0
+    assert found["guarded"]["same_times"] == found["guarded"]["compared_times"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--tls-ca", "/no/such/file"), "cannot read /no/such/file"),
+        (("--tls-cert", __file__), "one needs the other"),
+        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
+    ],
+)
+def test_options_that_cannot_be(options: tuple[str, ...], problem: str) -> None:
+    done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
+    assert done.exit_code != 0
+    assert problem in str(done.exception)

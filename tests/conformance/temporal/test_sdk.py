@@ -143,6 +143,24 @@ def test_backfill_includes_both_ends(store_url: str) -> None:
     assert told(story, store_url) == [2, 1, 0]
 
 
+def test_a_backfill_up_to_now_by_a_clock_that_is_ahead(store_url: str) -> None:
+    """Whoever asks says now, and their clock is half a minute ahead: that is no backfill of the future."""
+
+    async def story(home: Home, client: Client) -> Any:
+        hourly = schedule(ScheduleSpec(cron_expressions=["0 * * * *"]), state=ScheduleState(paused=True))
+        handle = await client.create_schedule("s", hourly)
+        now = datetime.now(UTC)
+        await handle.backfill(ScheduleBackfill(now - timedelta(hours=2), now + timedelta(seconds=30)))
+        with pytest.raises(RPCError, match="still to come") as future:
+            await handle.backfill(ScheduleBackfill(now, now + timedelta(hours=1)))
+        await home.told("ended", "s")
+        return refused(future), [run.scheduled_for for run in (await home.runs("s")).items]
+
+    status, times = told(story, store_url)
+    assert status is RPCStatusCode.INVALID_ARGUMENT
+    assert all(moment <= datetime.now(UTC) for moment in times)
+
+
 def test_an_update_replaces_and_the_token_protects(store_url: str) -> None:
     async def story(home: Home, client: Client) -> Any:
         handle = await client.create_schedule("s", FULL, memo={"kept": True})

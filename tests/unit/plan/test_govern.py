@@ -230,6 +230,13 @@ def test_an_interval_does_not_slip() -> None:
     assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_000)
 
 
+def test_where_the_bounds_leave_no_room_the_shortest_counts() -> None:
+    """The longest is counted in whole seconds; what it moved before the shortest was skipped, a whole interval long."""
+    rule = governed(min_interval_ms=33_000, max_interval_ms=33_000)
+    late = ran(rule)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
+    assert plan(late, rule, NOON_MS + 5_008) == Plan(NOON_MS + 33_006, bound="max")
+
+
 def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
     rule = governed(min_interval_ms=60_000)
     late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)

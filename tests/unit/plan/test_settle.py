@@ -266,4 +266,15 @@ def test_a_fixed_delay_whose_waiting_tick_is_dropped_counts_from_now(rows: list[
     assert result.dial.next_nominal_s == (None if waits else NOON + 70)
 
 
+@pytest.mark.parametrize(("rows", "moves"), [(ticks(1), True), (requests(1), False)])
+def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: list[RunRow], moves: bool) -> None:
+    """Its next run was planned from the run before, and could come sooner than the shortest interval allows."""
+    rule = rule_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
+    dial = dial_of(rule, NOON, waiting=1)
+    assert dial.next_fire_ms is not None
+    _, result = released(dial, rule, rows, world_at(NOW))
+    aim = (None, None) if moves else (dial.next_nominal_s, dial.next_fire_ms)
+    assert (result.dial.next_nominal_s, result.dial.next_fire_ms) == aim
+
+
 # ---------------------------------------------------------------- one by one

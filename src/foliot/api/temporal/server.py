@@ -18,6 +18,8 @@ from foliot.errors import InvalidField
 DETAILS = "grpc-status-details-bin"
 LARGEST_MESSAGE = 4 * 1024 * 1024
 LARGEST_METADATA = 16 * 1024
+ALIVE = (("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_ping_strikes", 0))
+"""Clients may ask whether we are there, calls or not: Temporal's SDKs do every 30 s, which gRPC takes for an abuse."""
 GRACE_S = 5.0
 """How long calls that are being answered may take when the server ends."""
 CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -75,6 +77,7 @@ class TemporalServer:
             ("grpc.max_receive_message_length", LARGEST_MESSAGE),
             ("grpc.max_metadata_size", LARGEST_METADATA),
             ("grpc.so_reuseport", 0),
+            *ALIVE,
         ]
         self._server = grpc.aio.server(handlers=(Calls(self._door),), options=options)
         try:

@@ -26,6 +26,7 @@ from foliot.errors import (
     StoreUnavailable,
     Unauthenticated,
 )
+from foliot.model.kept import cut
 
 
 class Code(IntEnum):
@@ -56,6 +57,8 @@ CODES: dict[type[FoliotError], Code] = {
 }
 """The code of each branch of the error tree; the nearest ancestor counts."""
 STALE = "mismatched conflict token"
+MOST_BYTES = 1_000
+"""How long a message may be: it travels in a header, in details beside it, and clients allow headers 8 KiB in all."""
 
 
 class Refused(Exception):
@@ -65,7 +68,7 @@ class Refused(Exception):
         """Take what is said, and what machines can read of it."""
         super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = cut(message, MOST_BYTES)
         self.details = details
 
     @property
@@ -87,10 +90,11 @@ def refusal_of(error: FoliotError, schedule_id: str = "") -> Refused:
     elif code is Code.NOT_FOUND:
         details.append(NotFoundFailure())
     elif code is Code.PERMISSION_DENIED:
-        details.append(PermissionDeniedFailure(reason=message))
+        details.append(PermissionDeniedFailure(reason=cut(message, MOST_BYTES)))
     return Refused(code, message, *details)
 
 
 def unknown_namespace(name: str) -> Refused:
     """Return the status for a namespace that is not there, or not for this caller."""
+    name = cut(name, MOST_BYTES // 2)
     return Refused(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

@@ -28,6 +28,7 @@ from foliot.operations.attributes import add_search_attributes, search_attribute
 WORKFLOW_SERVICE = "temporal.api.workflowservice.v1.WorkflowService"
 OPERATOR_SERVICE = "temporal.api.operatorservice.v1.OperatorService"
 HEALTH_SERVICE = "grpc.health.v1.Health"
+CLUSTER = "foliot"
 SERVICES = ("", WORKFLOW_SERVICE, OPERATOR_SERVICE)
 _V = IndexedValueType
 TYPES = {
@@ -58,6 +59,8 @@ async def describe_namespace(asked: Asked, _request: DescribeNamespaceRequest) -
     answer.namespace_info.id = asked.namespace_id
     answer.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
     answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.desk.settings.retention_ms)
+    answer.replication_config.active_cluster_name = CLUSTER
+    answer.replication_config.clusters.add(cluster_name=CLUSTER)
     return answer
 
 

@@ -20,7 +20,7 @@ from foliot.errors import InvalidField
 
 
 def asked(**question: str) -> Any:
-    request, response = message("Request"), message("Response")
+    request, response = message("ServerReflectionRequest"), message("ServerReflectionResponse")
     for name, value in question.items():
         setattr(request, name, value)
     response.ParseFromString(reflected(request.SerializeToString()))
@@ -44,7 +44,7 @@ def test_reflection_gives_a_service_with_everything_that_it_refers_to() -> None:
 def test_reflection_says_what_is_not_there() -> None:
     assert asked(file_by_filename="no.proto").error_response.error_code == 5
     assert asked().error_response.error_code == 12
-    response = message("Response")
+    response = message("ServerReflectionResponse")
     response.ParseFromString(reflected(b"\xff"))
     assert response.error_response.error_code == 3
 

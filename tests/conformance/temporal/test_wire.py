@@ -1,0 +1,305 @@
+"""Bytes over a real socket, by a client that knows no messages: nonsense, too much of everything, and strange names.
+
+Whatever is sent, there is an answer that says whose fault it is, nothing is a mistake of ours, and what was there
+before is there afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import pytest
+from temporalio.api.common.v1 import GrpcStatus, Payload
+from temporalio.api.enums.v1 import IndexedValueType, ScheduleOverlapPolicy
+from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.api.schedule.v1 import BackfillRequest, Schedule, SchedulePatch, ScheduleSpec, TriggerImmediatelyRequest
+from temporalio.api.workflowservice.v1 import (
+    CountSchedulesRequest,
+    CreateScheduleRequest,
+    DeleteScheduleRequest,
+    DescribeNamespaceRequest,
+    DescribeScheduleRequest,
+    DescribeScheduleResponse,
+    GetSystemInfoRequest,
+    ListScheduleMatchingTimesRequest,
+    ListSchedulesRequest,
+    ListSchedulesResponse,
+    PatchScheduleRequest,
+    UpdateScheduleRequest,
+)
+from temporalio.bridge.proto.health.v1 import HealthCheckRequest
+
+from foliot.api.temporal.reflection import METHODS as REFLECTION
+from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from foliot.operations.desk import Desk
+from tests.conformance.peers.temporal_server import ACTION
+from tests.conformance.temporal.test_grpc import told
+
+pytestmark = pytest.mark.server
+Status = grpc.StatusCode
+HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
+NAMED: dict[str, Any] = {"namespace": "default", "schedule_id": "s"}
+TRIGGER = TriggerImmediatelyRequest(overlap_policy=ScheduleOverlapPolicy.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL)
+REQUESTS: dict[str, Any] = {
+    "CreateSchedule": CreateScheduleRequest(**NAMED, request_id="r", schedule=HOURLY),
+    "DescribeSchedule": DescribeScheduleRequest(**NAMED),
+    "UpdateSchedule": UpdateScheduleRequest(**NAMED, request_id="r", schedule=HOURLY),
+    "PatchSchedule": PatchScheduleRequest(
+        **NAMED, request_id="r", patch=SchedulePatch(trigger_immediately=TRIGGER, backfill_request=[BackfillRequest()])
+    ),
+    "ListScheduleMatchingTimes": ListScheduleMatchingTimesRequest(**NAMED),
+    "DeleteSchedule": DeleteScheduleRequest(**NAMED),
+    "ListSchedules": ListSchedulesRequest(namespace="default", query="ScheduleId = 's' AND Size > 3"),
+    "CountSchedules": CountSchedulesRequest(namespace="default", query="TemporalSchedulePaused = true"),
+    "GetSystemInfo": GetSystemInfoRequest(),
+    "DescribeNamespace": DescribeNamespaceRequest(namespace="default"),
+    "ListSearchAttributes": ListSearchAttributesRequest(namespace="default"),
+    "AddSearchAttributes": AddSearchAttributesRequest(
+        namespace="default", search_attributes={"Team": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD}
+    ),
+    "Check": HealthCheckRequest(service=WORKFLOW_SERVICE),
+}
+"""A request of each call, that could be right."""
+SETTINGS, PING, GOODBYE = 4, 6, 7
+FAULTS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS}
+Call = Callable[..., Awaitable[bytes]]
+Story = Callable[[Call, str], Awaitable[Any]]
+
+
+def connected(story: Story) -> Any:
+    """A story with a way to send bytes to a call; the schedule ``kept`` is there before it, and as it was after it."""
+
+    async def with_channel(address: str, desk: Desk) -> Any:
+        async with grpc.aio.insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
+
+            async def call(name: str, body: bytes, **more: Any) -> bytes:
+                answer: bytes = await channel.unary_unary(name)(body, **more)
+                return answer
+
+            kept = CreateScheduleRequest(namespace="default", schedule_id="kept", request_id="k", schedule=HOURLY)
+            await call(path("CreateSchedule"), kept.SerializeToString())
+            asked = DescribeScheduleRequest(namespace="default", schedule_id="kept").SerializeToString()
+            before = await call(path("DescribeSchedule"), asked)
+            found = await story(call, address)
+            after = await call(path("DescribeSchedule"), asked)
+            assert definition(after) == definition(before)
+            return found
+
+    return told(with_channel)
+
+
+def definition(answer: bytes) -> tuple[Any, ...]:
+    found = DescribeScheduleResponse.FromString(answer)
+    return found.schedule, found.conflict_token, found.info.action_count
+
+
+def path(name: str) -> str:
+    """The full name of a call."""
+    [found] = [each for each in METHODS if each.endswith(f"/{name}")]
+    return found
+
+
+async def refused(call: Awaitable[bytes]) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await call
+    return error.value
+
+
+def details(error: grpc.aio.AioRpcError) -> GrpcStatus:
+    [status] = [value for name, value in error.trailing_metadata() if name == "grpc-status-details-bin"]
+    return GrpcStatus.FromString(status)
+
+
+def frame(kind: int, body: bytes) -> bytes:
+    """A frame of HTTP/2 that belongs to no call."""
+    return len(body).to_bytes(3, "big") + bytes([kind, 0]) + bytes(4) + body
+
+
+def mangled(rng: random.Random, whole: bytes) -> bytes:
+    """A message cut off, with bytes changed, with a piece of it twice, or nothing but noise."""
+    data = bytearray(whole)
+    kind = rng.randrange(4)
+    if kind == 0:
+        return bytes(data[: rng.randrange(len(data) + 1)])
+    if kind == 1 or not data:
+        return rng.randbytes(rng.randrange(200))
+    if kind == 2:
+        first, last = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+        return bytes(data[:last] + data[first:])
+    for _ in range(rng.randrange(1, 6)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data)
+
+
+def test_every_call_has_a_request_here() -> None:
+    assert {name.rpartition("/")[2] for name in METHODS} == set(REQUESTS)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_nonsense_is_refused_and_breaks_nothing(name: str) -> None:
+    rng = random.Random(name)
+    whole = REQUESTS[name].SerializeToString()
+
+    async def story(call: Call, address: str) -> set[Any]:
+        codes = set()
+        for _ in range(60):
+            try:
+                await call(path(name), mangled(rng, whole))
+            except grpc.aio.AioRpcError as error:
+                codes.add(error.code())
+        return codes
+
+    codes = connected(story)
+    assert codes <= FAULTS
+    assert Status.INVALID_ARGUMENT in codes
+
+
+@pytest.mark.parametrize("name", sorted(REFLECTION))
+def test_nonsense_to_reflection_is_answered(name: str) -> None:
+    async def story(call: Call, address: str) -> int:
+        rng = random.Random(name)
+        async with grpc.aio.insecure_channel(address) as channel:
+            stream = channel.stream_stream(name)()
+            answers = 0
+            for _ in range(40):
+                await stream.write(rng.randbytes(rng.randrange(60)))
+                answers += bool(await stream.read())
+            await stream.done_writing()
+            return answers
+
+    assert connected(story) == 40
+
+
+def test_too_much() -> None:
+    """Of metadata, of a message, and of a payload within it."""
+
+    async def story(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
+        large = CreateScheduleRequest()
+        large.CopyFrom(REQUESTS["CreateSchedule"])
+        large.schedule.action.start_workflow.input.payloads.append(Payload(data=bytes(300 * 1024)))
+        body, create = large.SerializeToString(), path("CreateSchedule")
+        return [
+            await refused(call(path("GetSystemInfo"), b"", metadata=(("x-large", "y" * 100_000),))),
+            await refused(call(create, bytes(5 * 1024 * 1024))),
+            await refused(call(create, body)),
+        ]
+
+    metadata, message, payload = connected(story)
+    assert metadata.code() is message.code() is Status.RESOURCE_EXHAUSTED
+    assert payload.code() is Status.INVALID_ARGUMENT
+    assert "max_payload_bytes (262144)" in payload.details()
+
+
+@pytest.mark.parametrize("name", [name for name in REQUESTS if name not in ("GetSystemInfo", "Check")])
+def test_a_namespace_that_is_not_there(name: str) -> None:
+    async def story(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
+        found = []
+        for namespace in ("elsewhere", "", "default\0", "\N{SNOWMAN}" * 10_000):
+            request = type(REQUESTS[name])()
+            request.CopyFrom(REQUESTS[name])
+            request.namespace = namespace
+            found.append(await refused(call(path(name), request.SerializeToString())))
+        return found
+
+    unknown, unset, odd, long = connected(story)
+    assert unset.code() is Status.INVALID_ARGUMENT
+    for error in (unknown, odd, long):
+        assert error.code() is Status.NOT_FOUND
+        assert details(error).details[0].Is(NamespaceNotFoundFailure.DESCRIPTOR)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"/{WORKFLOW_SERVICE}/StartWorkflowExecution",
+        f"/{WORKFLOW_SERVICE}/PollWorkflowTaskQueue",
+        f"/{WORKFLOW_SERVICE}/",
+        "/no.such.Service/Call",
+        "/",
+    ],
+)
+def test_a_call_that_is_not_served(name: str) -> None:
+    async def story(call: Call, address: str) -> grpc.aio.AioRpcError:
+        return await refused(call(name, b"anything"))
+
+    error = connected(story)
+    assert error.code() is Status.UNIMPLEMENTED
+    assert name in error.details()
+
+
+def test_whoever_does_not_speak_the_protocol_is_sent_away() -> None:
+    async def story(call: Call, address: str) -> list[bytes]:
+        host, _, port = address.rpartition(":")
+        said = [
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"\x16\x03\x01\x02\x00",
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\xff\xff",
+        ]
+        heard = []
+        for text in (*said, random.Random(1).randbytes(4_000)):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(text)
+            writer.write_eof()
+            heard.append(await reader.read())
+            writer.close()
+            await writer.wait_closed()
+        return heard
+
+    assert len(connected(story)) == 4
+
+
+def test_an_idle_client_may_ask_whether_anybody_is_there() -> None:
+    """The SDKs send a ping every 30 s; a gRPC server that is not told so says goodbye after the third."""
+
+    async def story(call: Call, address: str) -> set[int]:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, b""))
+        kinds = set()
+        for number in range(100):
+            writer.write(frame(PING, number.to_bytes(8, "big")))
+            kind = None
+            while kind not in (PING, GOODBYE):
+                head = await reader.readexactly(9)
+                kind = head[3]
+                await reader.readexactly(int.from_bytes(head[:3], "big"))
+                kinds.add(kind)
+        writer.close()
+        await writer.wait_closed()
+        return kinds
+
+    assert GOODBYE not in connected(story)
+
+
+def test_callers_that_hang_up_lose_nothing_that_they_were_told() -> None:
+    """Half of them give up before there is an answer: theirs may be there or not, and the others' are."""
+
+    async def story(call: Call, address: str) -> Any:
+        answered, codes = set(), set()
+
+        async def one(number: int) -> None:
+            request = CreateScheduleRequest(
+                namespace="default", schedule_id=f"s-{number}", request_id=f"r-{number}", schedule=HOURLY
+            )
+            more = {"timeout": 0.001 * (number % 20)} if number % 2 else {}
+            try:
+                await call(path("CreateSchedule"), request.SerializeToString(), **more)
+            except grpc.aio.AioRpcError as error:
+                codes.add(error.code())
+            else:
+                answered.add(request.schedule_id)
+
+        await asyncio.gather(*map(one, range(200)))
+        listed = ListSchedulesRequest(namespace="default", maximum_page_size=1_000).SerializeToString()
+        found = ListSchedulesResponse.FromString(await call(path("ListSchedules"), listed))
+        return answered, codes, {each.schedule_id for each in found.schedules}
+
+    answered, codes, found = connected(story)
+    assert codes <= {Status.DEADLINE_EXCEEDED}
+    assert len(answered) >= 100
+    assert answered <= found

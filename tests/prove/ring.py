@@ -1,0 +1,93 @@
+"""The searches, what each proves, and how its last words are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import SystemRandom
+from typing import NamedTuple
+
+STORIES = r"(\d+) stories"
+PAIRS = 78
+ORDERS_PER_SECOND = 15
+LONG_MODELS_S = 600
+"""From here on there is time for the large configurations of the models."""
+
+
+class Search(NamedTuple):
+    """A command that looks for a broken promise."""
+
+    name: str
+    proves: str
+    """The promises of docs/guarantees.md."""
+    share: float
+    """Its part of the time."""
+    command: Callable[[float], list[str]]
+    """What to run for so many seconds."""
+    counts: str
+    """The pattern of how its output says how much was tried: the last match counts."""
+    unit: str
+
+
+def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
+    return lambda seconds: [module, "--seconds", f"{max(seconds, 1):.0f}", *more]
+
+
+def _twice(kind: str) -> Callable[[float], list[str]]:
+    return lambda seconds: ["tests.differential", "--only", kind, "--minutes", f"{seconds / 60:.2f}"]
+
+
+def _interleavings(seconds: float) -> list[str]:
+    most = max(1, int(seconds * ORDERS_PER_SECOND / PAIRS))
+    return ["tests.interleavings", "--most", str(most), "--seed", str(SystemRandom().randrange(1 << 32))]
+
+
+def _models(seconds: float) -> list[str]:
+    return ["models", *(["--long"] if seconds > LONG_MODELS_S else [])]
+
+
+RING = (
+    Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
+    Search("texts", "T8, T9", 5, _seconds("tests.fuzz"), r"^([\d,]+) texts in", "texts"),
+    Search("conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests"),
+    Search("simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories", "stories"),
+    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states"),
+    Search("interleavings", "G1, G3–G5", 10, _interleavings, r"pairs, (\d+) orders", "orders"),
+    Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories"),
+    Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories"),
+    Search("the reference", "G1, G3, G4, G7, G8", 4, _twice("reference"), STORIES, "stories"),
+    Search("chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults"),
+)
+
+
+class Found(NamedTuple):
+    """What came of a search."""
+
+    search: Search
+    seconds: float
+    tried: int
+    is_clean: bool
+    said: str
+
+    @property
+    def bound(self) -> str:
+        """With nothing found in n tries, the true rate is below 3/n with a confidence of 95 %."""
+        return f"< {3 / self.tried:.1e}" if self.is_clean and self.tried else "–"
+
+
+def read(search: Search, seconds: float, code: int, said: str) -> Found:
+    """Read what a search has said; one that says nothing that can be counted has not searched."""
+    counted = re.findall(search.counts, said, re.MULTILINE)
+    tried = int(counted[-1].replace(",", "")) if counted else 0
+    return Found(search, seconds, tried, code == 0 and tried > 0, said)
+
+
+def table(found: list[Found]) -> str:
+    """Return the figures as a table of docs/guarantees.md."""
+    lines = ["| search | proves | tried | seconds | violations | rate of a violation |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {each.search.name} | {each.search.proves} | {each.tried:,} {each.search.unit} | {each.seconds:.0f} | "
+        f"{'0' if each.is_clean else 'FOUND'} | {each.bound} |"
+        for each in found
+    ]
+    return "\n".join(lines)
