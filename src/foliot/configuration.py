@@ -195,7 +195,8 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
         raise InvalidField(where, f"{shown(value)}; expected {expected}")
-    if option.kind is int and not 0 <= value <= (most := MOST.get(name, MOST_WHOLE)):
+    most = MOST.get(name, MOST_WHOLE)
+    if option.kind is int and not 0 <= value <= most:
         raise InvalidField(where, f"{value}; expected a whole number from 0 to {most}")
     return value
 

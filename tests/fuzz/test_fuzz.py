@@ -118,6 +118,7 @@ FOUND = [
     ("config file", "limits = 1"),
     ("config file", "issuer = [1]"),
     ("config variables", "FOLIOT_PORT=" + "9" * 5000),
+    ("config variables", "FOLIOT_PORT=-8640"),
     ("config variables", "FOLIOT_PUBLIC_URL=http://["),
     ("config variables", "FOLIOT_HOSTS=\ud800"),
     # credentials that are nearly right, or nothing at all
