@@ -233,11 +233,11 @@ def _live(browser: Browser, scale: Scale) -> Section:
             weights.append(
                 {EVENTS: told, HEAP: heap, NODES: counters["nodes"], LISTENERS: counters["jsEventListeners"]}
             )
-    labels = {1: "after the second burst", len(weights) // 2: "half way", -1: "at the end"}
+    labels = ((1, "after the second burst"), (len(weights) // 2, "half way"), (-1, "at the end"))
     note = f"of one page that stays open, after collecting garbage; bursts of {BURST} runs by another client"
     return Section(
         "Live updates",
         (EVENTS, HEAP, NODES, LISTENERS),
-        [Row(name, weights[at]) for at, name in labels.items()],
+        [Row(name, weights[at]) for at, name in labels],
         [note],
     )
