@@ -2,12 +2,15 @@ import classes from './Diff.module.css'
 
 type Flat = Map<string, string>
 
-/** Every leaf of a document by its path. */
+const NOTHING = new Set(['null', '""', '{}', '[]'])
+
+/** Every leaf of a document by its path; what says nothing is as good as not there. */
 function flat(value: unknown, path = '', found: Flat = new Map()): Flat {
   if (value !== null && typeof value === 'object' && Object.keys(value).length > 0) {
     for (const [name, each] of Object.entries(value)) flat(each, path ? `${path}.${name}` : name, found)
   } else {
-    found.set(path, JSON.stringify(value))
+    const text = JSON.stringify(value)
+    if (!NOTHING.has(text)) found.set(path, text)
   }
   return found
 }
