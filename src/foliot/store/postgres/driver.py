@@ -246,7 +246,7 @@ class PostgresMigrator(Migrator):
             with closing(connect(self._url)) as connection, connection.transaction():
                 # An index on a large ledger takes its time, and so does another migrator.
                 connection.execute("SET LOCAL statement_timeout = 0")
-                connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+                connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
                 if _version(connection) >= number:
                     return False
                 connection.execute(script.encode(), prepare=False)
