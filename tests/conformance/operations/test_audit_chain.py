@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +269,7 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
     while accepted < 1_000:
         change = draw.choice(asked)
         try:
-            rows = bench.write(lambda t, change=change: written(t, change))  # type: ignore[misc]
+            rows = bench.write(partial(written, change=change))
         except FoliotError:
             refused += 1
             continue
