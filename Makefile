@@ -8,11 +8,12 @@ ARGS ?=
 PART ?= spec
 MINUTES ?= 10
 BIN := .venv/bin
+SCAN := .venv-scan/bin
 COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench prove fmt lock clean environment node browser
+.PHONY: help serve test check scan sbom bench prove fmt lock clean environment node browser scanners
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -23,10 +24,21 @@ serve: environment ## run the service, its page and an engine on ./foliot.db
 test: environment node browser ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-check: environment ## lint, formatting and types
+check: environment scan ## lint, formatting, types, and what scanners say
 	@echo "ruff check …" && $(BIN)/ruff check .
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
+
+scan: scanners ## look for dangerous code with bandit and semgrep, by local rules
+	@echo "bandit …" && $(SCAN)/bandit --quiet --recursive --ini requirements/bandit.ini src
+	@echo "semgrep …" && $(SCAN)/semgrep scan --quiet --error --strict --metrics=off --disable-version-check \
+		--config requirements/scan.yml src
+
+sbom: scanners ## write build/sbom.json: what the locks pin, as CycloneDX
+	@mkdir -p build
+	@$(SCAN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
+		-o build/sbom.json requirements/dev.lock
+	@echo "wrote build/sbom.json"
 
 bench: environment ## run the benchmark of the time engine (PART=engine, launch, rest or page for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
@@ -43,11 +55,13 @@ lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for 
 	@$(COMPILE) $(ARGS) requirements/bootstrap.in -o requirements/bootstrap.lock
 	@echo "resolving pyproject.toml …"
 	@$(COMPILE) $(ARGS) pyproject.toml --group dev -o requirements/dev.lock
+	@echo "resolving requirements/scan.in …"
+	@$(COMPILE) $(ARGS) requirements/scan.in -o requirements/scan.lock
 	@echo "resolving tests/node/package.json …"
 	@$(BIN)/python requirements/install.py node-lock
 
 clean: ## remove everything that make created
-	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules \
+	@rm -rf .venv .venv-scan build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules \
 		src/foliot/web/static src/foliot/web/ui/node_modules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -59,6 +73,9 @@ environment:
 
 browser:
 	@$(PYTHON) requirements/browser.py
+
+scanners: environment
+	@$(PYTHON) requirements/install.py scanners
 
 node: environment
 	@$(BIN)/python requirements/install.py node

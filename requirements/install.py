@@ -2,6 +2,7 @@
 
     python3 requirements/install.py python      the virtual environment .venv, with Foliot itself in editable mode
     python3 requirements/install.py page        the page that the service shows
+    python3 requirements/install.py scanners    .venv-scan, with what looks for dangerous code
     .venv/bin/python requirements/install.py node       tests/node/node_modules, with the Node that .venv carries
 
 All do nothing when they have nothing to do. What was installed is remembered as a digest of everything that decides
@@ -27,13 +28,21 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 BOOTSTRAP_LOCK = ROOT / "requirements" / "bootstrap.lock"
 DEV_LOCK = ROOT / "requirements" / "dev.lock"
+SCAN_VENV = ROOT / ".venv-scan"
+SCAN_LOCK = ROOT / "requirements" / "scan.lock"
 NODE_PROJECT = ROOT / "tests" / "node"
 STAMP_NAME = "foliot-installed"
 
 
 def main(arguments: list[str]) -> int:
     """Run the step that the command line names."""
-    steps = {"python": install_python, "page": build_page, "node": install_node, "node-lock": lock_node}
+    steps = {
+        "python": install_python,
+        "page": build_page,
+        "scanners": install_scanners,
+        "node": install_node,
+        "node-lock": lock_node,
+    }
     if len(arguments) != 1 or arguments[0] not in steps:
         print(f"usage: install.py {' | '.join(steps)}", file=sys.stderr)
         return 2
@@ -55,7 +64,7 @@ def install_python() -> None:
         return
     say(f"creating .venv with Python {platform.python_version()} …")
     shutil.rmtree(VENV, ignore_errors=True)
-    create_venv()
+    create_venv(VENV)
     python = str(VENV / "bin" / "python")
     say("installing the pinned packages …")
     if not (has_uv(python) and install_with_uv(python)):
@@ -66,6 +75,23 @@ def install_python() -> None:
 def build_page() -> None:
     """Build the page if its sources have changed since it was built."""
     run(str(VENV / "bin" / "python"), str(ROOT / "hatch_build.py"))
+
+
+def install_scanners() -> None:
+    """Make .venv-scan hold exactly what its lock says; its packages would bind the versions of ours."""
+    stamp = SCAN_VENV / STAMP_NAME
+    wanted = digest([SCAN_LOCK, Path(__file__)], f"{platform.python_version()} {sys.base_prefix} {SCAN_VENV}")
+    if is_stamped(stamp, wanted):
+        return
+    say("installing what looks for dangerous code …")
+    shutil.rmtree(SCAN_VENV, ignore_errors=True)
+    create_venv(SCAN_VENV)
+    python = str(SCAN_VENV / "bin" / "python")
+    uv = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if not succeeds(*uv, "--require-hashes", "-r", str(SCAN_LOCK)):
+        run(*pip, "--require-hashes", "-r", str(SCAN_LOCK))
+    stamp.write_text(wanted)
 
 
 def install_node() -> None:
@@ -92,12 +118,12 @@ def lock_node() -> None:
     path.write_text(json.dumps(lock, indent=2) + "\n")
 
 
-def create_venv() -> None:
+def create_venv(home: Path) -> None:
     """Create an empty virtual environment, or say what is missing."""
     try:
-        run(sys.executable, "-m", "venv", str(VENV))
+        run(sys.executable, "-m", "venv", str(home))
     except subprocess.CalledProcessError:
-        shutil.rmtree(VENV, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)
         print("python -m venv failed: on Debian and Ubuntu install the package python3-venv", file=sys.stderr)
         raise
 

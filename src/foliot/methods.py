@@ -25,6 +25,7 @@ from foliot.operations import (
     schedules,
     steering,
     targets,
+    trail,
     work,
     workflows,
 )
@@ -116,6 +117,7 @@ class AsyncMethods(ABC):
     spans = _Async(ledger.spans, writes=False)
     describe = _Async(ledger.describe, writes=False)
     verify = _Async(proof.verify, writes=False)
+    verify_audit = _Async(trail.verify_audit, writes=False)
     preview = _Async(preview_for, writes=False)
     glances = _Async(glances.glances, writes=False)
     effect = _Async(effect.effect, writes=False)
@@ -182,6 +184,7 @@ class SyncMethods(ABC):
     spans = _Sync(ledger.spans, writes=False)
     describe = _Sync(ledger.describe, writes=False)
     verify = _Sync(proof.verify, writes=False)
+    verify_audit = _Sync(trail.verify_audit, writes=False)
     preview = _Sync(preview_for, writes=False)
     glances = _Sync(glances.glances, writes=False)
     effect = _Sync(effect.effect, writes=False)

@@ -77,6 +77,10 @@ class Settings:
     """The most schedules that a change of one named calendar re-plans at once."""
     retention_ms: int = 90 * DAY_MS
     """How long finished runs, spans and the history of deleted schedules are kept."""
+    audit_retention_ms: int = 0
+    """How long the audit is kept; 0 is for ever, and anything else at least twice ``retention_ms``."""
+    audit_seal_ms: int = 10 * SECOND_MS
+    """How often an instance puts new rows of the audit into their chains."""
     request_retention_ms: int = 7 * DAY_MS
     """How long the answer to a request id is kept."""
     max_metric_namespaces: int = 50
@@ -103,6 +107,11 @@ class Settings:
                 f"heartbeat_ms is {self.heartbeat_ms}: at most half of lock_ttl_ms ({self.lock_ttl_ms}), "
                 "or a healthy worker could lose its runs"
             )
+        if 0 < self.audit_retention_ms < 2 * self.retention_ms:
+            raise InvalidInput(
+                f"audit_retention_ms is {self.audit_retention_ms}: at least twice retention_ms ({self.retention_ms}), "
+                "or 'foliot verify' could no longer tell a schedule that was deleted from one that is damaged"
+            )
 
 
-_MAY_BE_ZERO = frozenset({"misfire_grace_ms", "settle_gather_ms", "shutdown_grace_ms"})
+_MAY_BE_ZERO = frozenset({"audit_retention_ms", "misfire_grace_ms", "settle_gather_ms", "shutdown_grace_ms"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
 
 TEMPLATE = "foliot_migrated"
+ROLE_VARIABLE = "FOLIOT_TEST_ROLE"
+"""Set to ``worker``, it lets the tests use PostgreSQL as a role that can change no table, behind the tenants' walls."""
+WORKER, TENANT = "walled_worker", "walled_tenant"
 
 
 @pytest.fixture(scope="session")
@@ -27,5 +31,31 @@ def postgres_template(postgres_server: PostgresServer) -> str:
 def migrated_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
     """A migrated PostgreSQL database of the test's own."""
     name = f"test_{uuid.uuid4().hex}"
-    yield postgres_server.create_database(name, postgres_template)
+    url = postgres_server.create_database(name, postgres_template)
+    yield worker_url(url) if os.environ.get(ROLE_VARIABLE) == "worker" else url
     postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def walled_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
+    """The same with its roles, for whoever connects as the one that processes use."""
+    name = f"test_{uuid.uuid4().hex}"
+    yield worker_url(postgres_server.create_database(name, postgres_template))
+    postgres_server.drop_database(name)
+
+
+def worker_url(url: str) -> str:
+    """Make the roles of a migrated database; return its URL for the one that processes use."""
+    import psycopg
+
+    from foliot.store.postgres.driver import PostgresMigrator
+
+    script = PostgresMigrator(url).roles(WORKER, TENANT)
+    with psycopg.connect(url) as connection:
+        connection.execute(script.encode())
+    return owner_url(url).replace("://postgres@", f"://{WORKER}@")
+
+
+def owner_url(url: str) -> str:
+    """Return the URL of a database for whoever owns its tables."""
+    return url.replace(f"://{WORKER}@", "://postgres@")

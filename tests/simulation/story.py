@@ -56,6 +56,7 @@ SETTINGS = Settings(
     lock_ttl_ms=20_000,
     heartbeat_ms=6_000,
     sweep_ms=60_000,
+    audit_seal_ms=86_400_000,  # sweeps do it, too, without a call more that could fail
     zombie_after_ms=60_000,
     backfills_per_iteration=2,
     max_clock_skew_ms=600_000,

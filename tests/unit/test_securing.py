@@ -215,3 +215,23 @@ def test_temporals_sdks_may_not_reach_an_open_service_from_elsewhere() -> None:
     with pytest.raises(InvalidField, match="temporal_address"):
         refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233"}))
     refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233", "auth": "required"}))
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("auth", ["open", "required"])
+@pytest.mark.parametrize(
+    ("host", "is_here"),
+    [
+        ("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),  # noqa: S104 - what must be refused
+        ("192.0.2.1", False), ("10.0.0.1", False), ("fd00::1", False), ("localhost.example.org", False), ("", False),
+    ],
+)  # fmt: skip
+def test_what_may_be_started(files: Path, host: str, is_here: bool, auth: str, tls: bool) -> None:
+    """Whoever can be reached from elsewhere asks who is there; TLS alone keeps nobody out."""
+    paths = {"tls_cert": str(files / "cert.pem"), "tls_key": str(files / "key.pem")} if tls else {}
+    wanted = load({}, {"host": host, "auth": auth, **paths})
+    if is_here or auth == "required":
+        refuse_open_doors(wanted)
+    else:
+        with pytest.raises(InvalidField, match="host"):
+            refuse_open_doors(wanted)

@@ -132,7 +132,7 @@ class Metrics(Collector):
 
     def _ask(self) -> Standing | None:
         try:
-            asked = self._desk.send(standing, namespace="*", actor="metrics", writes=False)
+            asked = self._desk.send(standing, namespace="*", actor="metrics", writes=False, walled=False)
             return asked.result(PATIENCE_S)
         except (FoliotError, TooSlow):
             return None

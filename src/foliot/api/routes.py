@@ -15,6 +15,7 @@ from typing import Any
 from foliot.api.roles import Role
 from foliot.model.attention import Attention
 from foliot.model.bulk import Touched
+from foliot.model.chain import AuditProof
 from foliot.model.coming import Coming
 from foliot.model.effect import Effect
 from foliot.model.forecast import Forecast
@@ -46,6 +47,7 @@ from foliot.operations import (
     service,
     steering,
     targets,
+    trail,
     work,
     workflows,
 )
@@ -183,6 +185,7 @@ ROUTES = (
     Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, Touched, _BULK),
     Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, Touched, _BULK),
     Route("GET", "/audit", Role.READER, schedules.history, Page[Change], "audit"),
+    Route("GET", "/audit/verify", Role.READER, trail.verify_audit, AuditProof, "audit"),
     Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
     Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
     Route(

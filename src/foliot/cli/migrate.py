@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from foliot.cli import render
 from foliot.cli.options import DEFAULT_STORE, Json, Store
+
+Worker = Annotated[str, typer.Option("--worker", metavar="ROLE", help="What processes connect as.")]
+Tenant = Annotated[str, typer.Option("--tenant", metavar="ROLE", help="What a request becomes for its transaction.")]
 
 migrate_app = typer.Typer(
     help="Bring a store's schema to what this release needs.", no_args_is_help=True, rich_markup_mode="rich"
@@ -62,3 +67,18 @@ def sql_command(store: Store = DEFAULT_STORE) -> None:
         migrator.refuse_newer()
         script = migrator.sql()
     typer.echo(script.rstrip() or "-- nothing to do")
+
+
+@migrate_app.command("roles")
+def roles_command(
+    store: Store = DEFAULT_STORE, worker: Worker = "foliot_worker", tenant: Tenant = "foliot_tenant"
+) -> None:
+    """Print the statements that make the roles of a PostgreSQL database, for its administrator; nothing is changed.
+
+    Example: foliot migrate roles --store postgresql://owner@host/name | psql postgresql://admin@host/name
+    """
+    from foliot.wiring import open_migrator
+
+    with open_migrator(store) as migrator:
+        script = migrator.roles(worker, tenant)
+    typer.echo(script.rstrip())

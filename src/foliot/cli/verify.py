@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from foliot.model.chain import AuditProof
     from foliot.model.verification import Problem, Verification
 
 MANY = 100
@@ -68,9 +69,10 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     retention: Retention = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that each tick is in the ledger exactly once.  Exits 1 if one is not, 3 if there is nothing to verify.
+    """Prove that each tick is in the ledger exactly once, and that the audit is as it was written.
 
-    Nothing is written, and a store is neither created nor migrated.
+    Exits 1 if something is not, 3 if there is nothing to verify.  Nothing is written, and a store is neither created
+    nor migrated.  With --schedule, the audit is left alone.
 
     Example: foliot verify --store sqlite:///jobs.db --schedule report
     """
@@ -83,13 +85,16 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     with open_proof(store, namespace, retention) as proof, _progress(out) as status:
         checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
         total = _report(checks, None if as_json else out, status)
-    if not total.schedules:
+        total.audit = proof.audit() if schedule is None else None
+    if not total.schedules and (total.audit is None or total.audit.ok):
         raise NotFound(f"nothing to verify: there is no schedule in namespace {namespace!r}")
     if as_json:
         render.print_json(total.plain())
     else:
         render.paragraph(summary(total))
-    if total.wrong:
+        if total.audit is not None and (total.audit.position or not total.audit.ok):
+            render.paragraph(audit_line(total.audit))
+    if total.wrong or (total.audit is not None and not total.audit.ok):
         raise typer.Exit(1)
 
 
@@ -100,6 +105,7 @@ class Total:
         """Begin with nothing."""
         self.schedules = self.ticks = self.wrong = self.unchecked = 0
         self.problems: list[Verification] = []
+        self.audit: AuditProof | None = None
 
     def add(self, found: Verification) -> None:
         """Count one schedule."""
@@ -113,7 +119,8 @@ class Total:
         from foliot.wire import encode
 
         counted = {name: getattr(self, name) for name in ("schedules", "ticks", "wrong", "unchecked")}
-        return {**counted, "problems": encode(self.problems)}
+        audit = {} if self.audit is None else {"audit": encode(self.audit)}
+        return {**counted, "problems": encode(self.problems), **audit}
 
 
 def summary(total: Total) -> str:
@@ -129,6 +136,20 @@ def summary(total: Total) -> str:
     if total.unchecked:
         text += f"; not wholly checked: {_counted(total.unchecked, 'schedule')} with a fixed delay, adaptive, or "
         text += "decided with older time zone data, whose ticks cannot be computed anew"
+    return text
+
+
+def audit_line(found: AuditProof) -> str:
+    """Return whether the audit is as it was written, or where it is not."""
+    if not found.ok:
+        return f"audit: {found.problem}"
+    text = f"audit: {_counted(found.checked, 'row')} as written"
+    if found.digest:
+        text += f"; at place {found.position:,} its chain ends with {found.digest}"
+    if found.gone:
+        text += f"; {_counted(found.gone, 'row')} gone by retention"
+    if found.unsealed:
+        text += f"; {_counted(found.unsealed, 'row')} not in the chain yet"
     return text
 
 

@@ -139,7 +139,8 @@ class Engine:
         await self._membership.join()
         self.pulse.begin()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
-        for work in (self._find, self._settle, self._keeping.beat, self._keeping.look_after, self._replanning.replan):
+        keeping = self._keeping
+        for work in (self._find, self._settle, keeping.beat, keeping.seal, keeping.look_after, self._replanning.replan):
             self._loops.run(work)
         for work in self._outside.loops(self._store, self.instance, self.pulse, self._stopping):
             self._loops.run(work)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from foliot import clock as time
+from foliot.engine import sealing
 from foliot.engine.attempt import Attempt
 from foliot.engine.instance import Instance
 from foliot.engine.launching import Launching
@@ -30,7 +31,7 @@ FEW = 1_000
 
 
 class Keeping:
-    """The loop that prolongs the lease and nothing else, and the one that looks for cancellations and sweeps."""
+    """Loops: one prolongs the lease and nothing else, one seals the audit, one looks for cancellations and sweeps."""
 
     def __init__(  # noqa: PLR0913 - what it looks after
         self,
@@ -64,6 +65,15 @@ class Keeping:
         while not self._stopping.is_set():
             renewed = await self._tried(self._beat, "cannot renew the lease just now")
             await time.wait(self._stopping, heartbeat_s if renewed else min(CHECK_S, heartbeat_s))
+
+    async def seal(self) -> None:
+        """Put audit rows into their chains until the engine stops."""
+        while not await time.wait(self._stopping, self._instance.settings.audit_seal_ms / 1000):
+            await self._tried(self._seal_all, "cannot put the audit into its chain just now")
+
+    async def _seal_all(self) -> None:
+        while await self._write(sealing.seal) and not self._stopping.is_set():
+            pass
 
     async def look_after(self) -> None:
         """Look after runs, and sweep, until the engine stops."""

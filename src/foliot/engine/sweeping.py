@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from foliot.engine import sealing
 from foliot.engine.instance import Instance
 from foliot.model.run import Reason, RunRow, RunState
 from foliot.plan.rule import Rule
@@ -60,6 +61,9 @@ class Sweeping:
         transaction.expire_spans(before_ms)
         transaction.expire_requests(now_ms - settings.request_retention_ms)
         transaction.expire_instances(before_ms)
+        sealing.seal(transaction)
+        if settings.audit_retention_ms:
+            sealing.expire(transaction, now_ms - settings.audit_retention_ms)
         forgettable = self._forgettable(transaction, now_ms, before_ms)
         for key in forgettable:
             transaction.purge(key)

@@ -105,7 +105,7 @@ class WorkflowRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """Who changed what, and how it was before."""
+    """Who changed what, and how it was before; the last three are its place in the :mod:`~foliot.model.chain`."""
 
     audit_number: int
     at_ms: int
@@ -118,6 +118,9 @@ class AuditRow(NamedTuple):
     request_id: str | None
     before: str | None
     after: str | None
+    position: int | None = None
+    previous: str | None = None
+    digest: str | None = None
 
 
 class RequestRow(NamedTuple):

@@ -25,16 +25,23 @@ class Desk:
     settings: Settings
     tally: Tally = field(default_factory=Tally)
 
-    def send(self, operation: Callable[[Session], T], *, namespace: str, actor: str, writes: bool) -> Future[T]:
-        """Run an operation, to which everything but the session is bound already; its answer comes later."""
-        if not writes:
-            return self.store.read(lambda transaction: operation(Session(transaction, self.settings, namespace, actor)))
+    def send(
+        self, operation: Callable[[Session], T], *, namespace: str, actor: str, writes: bool, walled: bool = True
+    ) -> Future[T]:
+        """Run an operation, to which everything but the session is bound already; its answer comes later.
+
+        One that is not ``walled`` is about more than a namespace: who shows a key, or which run a token is of.
+        """
         last: list[Session] = []
 
         def work(transaction: Transaction) -> T:
+            if walled:
+                transaction.enter(namespace)
             last[:] = [Session(transaction, self.settings, namespace, actor)]
             return operation(last[0])
 
+        if not writes:
+            return self.store.read(work)
         answer = self.store.write(work)
         answer.add_done_callback(lambda done: self._count(done, last))
         return answer

@@ -107,6 +107,12 @@ def _check_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
             raise InvalidField(str(name), f"there is no such field{hint}")
 
 
+_DECEIVING = frozenset(
+    "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffd"
+) | frozenset(map(chr, range(0x80, 0xA0)))
+"""What makes a name look like another, or is the remains of bytes that were no text."""
+
+
 def check_name(field: str, value: object, settings: Settings) -> str:
     """Return an id that may be stored and shown."""
     if not isinstance(value, str) or not value:
@@ -115,6 +121,10 @@ def check_name(field: str, value: object, settings: Settings) -> str:
         raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
     if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
         raise InvalidField(field, f"{shown(value)}: no control characters, no space at either end")
+    if not value.isascii() and not _DECEIVING.isdisjoint(value):
+        raise InvalidField(
+            field, f"{shown(value)}: nothing that turns the direction of text, and no bytes that are none"
+        )
     if not _is_unicode(value):
         raise InvalidField(field, f"{shown(value)} is not valid Unicode")
     return value

@@ -107,7 +107,13 @@ def retabled_s(session: Session, row: ScheduleRow) -> int:
 
 
 def first_hint_ms(session: Session, row: ScheduleRow) -> int:
-    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did."""
+    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
+
+    If some of the audit is gone, the first may be gone, too.
+    """
+    head = session.transaction.audit_head(row.namespace)
+    if head is not None and head.gone_position:
+        return 0
     return min((change.at_ms for change in _changes(session, row) if change.operation == "hint"), default=_NEWEST)
 
 

@@ -1,16 +1,20 @@
-"""The check of a whole namespace: each schedule in a transaction of its own, so that nobody waits for it."""
+"""The check of a whole namespace and its audit: each part in a transaction of its own, so that nobody waits for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from foliot.errors import NotFound
+from foliot.model.chain import AuditProof
 from foliot.model.rows import ScheduleFilter, ScheduleRow
 from foliot.model.verification import Verification
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
+from foliot.operations.trail import verify_audit
 from foliot.operations.verify import verify
 from foliot.settings import Settings
 from foliot.store.base import Store
@@ -40,6 +44,15 @@ class Proof:
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Check one schedule.  Raises :class:`~foliot.errors.NotFound`."""
         return self._read(lambda session: verify(session, schedule_id, start=start, end=end))
+
+    def audit(self) -> AuditProof:
+        """Check the audit up to its end, or to the first row that is not as it was written."""
+        found = first = self._read(verify_audit)
+        checked = found.checked
+        while found.more:
+            found = self._read(partial(verify_audit, after=found.until))
+            checked += found.checked
+        return replace(found, after=first.after, checked=checked)
 
     def _schedules(self) -> Iterator[str]:
         for state in (None, "closed"):

@@ -37,6 +37,12 @@ class Transaction(Statements):
 
     can_call = False
 
+    def enter(self, namespace: str) -> None:
+        """See and change nothing but one namespace from now on, where the database can see to that.
+
+        This is a second wall: every statement names the namespace that it is about by itself.
+        """
+
     def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
         """Carry out calls, each within a time limit, as part of this transaction.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from foliot.errors import SchemaOutdated, SchemaTooNew
+from foliot.errors import SchemaOutdated, SchemaTooNew, StoreError
 
 
 class MigrationStatus(NamedTuple):
@@ -33,6 +33,10 @@ class Migrator(ABC):
     @abstractmethod
     def stamp(self, number: int) -> str:
         """Return the statement that says that a migration has been run."""
+
+    def roles(self, worker: str, tenant: str) -> str:
+        """Return the statements that make the roles of a store: whoever works with it, and the wall of a tenant."""
+        raise StoreError(f"there are no roles in {self.dialect}: use the rights of its file; use postgresql://…")
 
     def status(self) -> list[MigrationStatus]:
         """Return all migrations that this release knows."""

@@ -6,10 +6,12 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from foliot.model.rows import AuditRow
 from foliot.model.run import RunRow
 
 RUN = ", ".join(RunRow._fields)
 R_RUN = ", ".join(f"r.{field}" for field in RunRow._fields)
+AUDIT = ", ".join(AuditRow._fields)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
@@ -17,17 +19,18 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 def load_queries(package: str) -> dict[str, str]:
     """Return the statements of one dialect by name; ``{run}`` stands for the columns of the ledger.
 
-    And ``{r.run}`` for those of a table called so.
+    And ``{r.run}`` for those of a table called so; ``{audit}`` for the columns of the audit.
     """
     queries: dict[str, str] = {}
     for file in sorted(files(package).joinpath("sql").iterdir(), key=lambda entry: entry.name):
         if not file.name.endswith(".sql"):
             continue
         parts = _NAME.split(file.read_text(encoding="utf-8"))
-        for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        for name, part in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
                 raise ValueError(f"{file.name}: the statement {name} stands twice")
-            queries[name] = text.strip().rstrip(";").replace("{run}", RUN).replace("{r.run}", R_RUN)
+            text = part.replace("{run}", RUN).replace("{r.run}", R_RUN).replace("{audit}", AUDIT)
+            queries[name] = text.strip().rstrip(";")
     return queries
 
 

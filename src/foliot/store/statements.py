@@ -14,7 +14,6 @@ from typing import Any
 
 from foliot.model.backfill import BackfillRow
 from foliot.model.rows import (
-    AuditRow,
     CalendarRow,
     DefinitionRow,
     InstanceRow,
@@ -28,6 +27,7 @@ from foliot.model.rows import (
 )
 from foliot.store.ledger import LedgerStatements
 from foliot.store.outbox import OutboxStatements
+from foliot.store.trail import TrailStatements
 
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
@@ -35,7 +35,7 @@ _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
 """What means something else in a pattern of LIKE, and how it means itself."""
 
 
-class Statements(LedgerStatements, OutboxStatements):
+class Statements(LedgerStatements, OutboxStatements, TrailStatements):
     """The statements of the ``.sql`` files, by the same names."""
 
     # --- schedules ------------------------------------------------------------------------------------------------
@@ -286,26 +286,6 @@ class Statements(LedgerStatements, OutboxStatements):
     def resume_target(self, namespace: str, kind: str, target: str) -> bool:
         """Resume a workflow or a queue; return whether it was paused."""
         return self._one("resume_target", namespace=namespace, kind=kind, target=target) is not None
-
-    def insert_audit(self, row: AuditRow) -> None:
-        """Add an audit row; its number is given by the store."""
-        self.rows("insert_audit", row._asdict())
-
-    def audit_page(self, namespace: str, schedule_id: str | None, before_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of a schedule, or of a namespace, the newest first."""
-        params = {"namespace": namespace, "before_number": before_number, "limit": limit}
-        if schedule_id is None:
-            return [AuditRow._make(row) for row in self.rows("audit_of_all", params)]
-        return [AuditRow._make(row) for row in self.rows("audit_page", {**params, "schedule_id": schedule_id})]
-
-    def audit_since(self, after_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of all namespaces after a number, the oldest first."""
-        params = {"after_number": after_number, "limit": limit}
-        return [AuditRow._make(row) for row in self.rows("audit_since", params)]
-
-    def last_audit_number(self) -> int:
-        """Return the number of the newest audit row."""
-        return int(self.rows("last_audit_number", {})[0][0])
 
     def request(self, namespace: str, request_id: str) -> RequestRow | None:
         """Return what a request id was answered."""

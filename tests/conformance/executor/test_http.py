@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import gzip
 import hmac
+import itertools
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
 from hashlib import sha256
@@ -283,3 +287,70 @@ def test_many_at_once_are_all_answered(server: Server) -> None:
         return await asyncio.gather(*(executor.run(None, launch_of({"url": server.url})) for _ in range(50)))
 
     assert with_executor(server, call) == [Ended(result="1")] * 50
+
+
+def test_a_name_that_changes_its_mind_a_thousand_times_leads_inside_never(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resolver that says in turn what is public and what is not, or both at once: the canary hears nothing."""
+    public, inside = "192.0.2.1", "127.0.0.1"  # the first is nobody's, and refused in its own way
+    turns = itertools.cycle([["93.184.215.14"], [inside], ["93.184.215.14", inside], [inside, public], ["::1"]])
+    tried: list[str] = []
+
+    async def resolved(self: Any, host: str, port: int, **given: Any) -> list[Any]:
+        return [(10 if ":" in each else 2, 1, 6, "", (each, port)) for each in next(turns)]
+
+    async def connected(*given: Any, **named: Any) -> Any:
+        tried.extend(str(info[4][0]) for info in named["addr_infos"])
+        raise OSError("no way out of here")
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolved)
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connected)
+    port = server.url.rpartition(":")[2]
+
+    async def story() -> list[str]:
+        refused: list[str] = []
+        async with aclosing(HttpExecutor({"allow": []}, SITE)) as executor:
+            for _ in range(1_000):
+                with pytest.raises(LaunchError) as caught:
+                    await executor.run(None, launch_of({"url": f"http://rebinding.test:{port}/"}))
+                refused.append(type(caught.value).__name__)
+        return refused
+
+    kinds = Counter(asyncio.run(story()))
+    assert kinds == {"LaunchError": 200, "LaunchRefused": 800}
+    assert set(tried) == {"93.184.215.14"}  # what was looked at is what is connected to
+    assert server.seen == []
+
+
+def test_a_bomb_is_not_unpacked(server: Server) -> None:
+    """A hundred megabytes of zeroes in a hundred kilobytes: kept as they came, and no more than the limit of them."""
+    bomb = gzip.compress(bytes(100_000_000), 9)
+    server.answer = lambda _: (200, {"Content-Encoding": "gzip"}, bomb)
+    ended = called(server, {})
+    assert isinstance(ended, Ended)
+    assert len(str(ended.result)) < 1_000
+
+
+def test_a_target_that_drips_is_cut_off_in_time(server: Server) -> None:
+    """A byte now and then keeps a connection alive, not the run: the limit is for all of it."""
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.01)
+        writer.close()
+
+    async def story() -> Ended | Accepted:
+        dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
+        port = dripping.sockets[0].getsockname()[1]
+        async with dripping, aclosing(HttpExecutor({"allow": ["127.0.0.1"]}, SITE)) as executor:
+            return await executor.run(None, launch_of({"url": f"http://127.0.0.1:{port}/", "timeout_ms": 200}))
+
+    ended = asyncio.run(story())
+    assert isinstance(ended, Ended)
+    assert ended.state == RunState.TIMED_OUT

@@ -39,7 +39,7 @@ SECONDS = 30
 FUNCTION = "tasks:work"
 TABLES = (
     "schedules", "schedule_versions", "dials", "schedule_runs", "tick_spans", "backfills", "calendars",
-    "calendar_uses", "workflows", "paused_targets", "audit", "requests", "instances",
+    "calendar_uses", "workflows", "paused_targets", "audit", "audit_heads", "requests", "instances",
 )  # fmt: skip
 
 

@@ -131,7 +131,9 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
 
         async def ask() -> Any:
             return await _in_time(
-                service.desk.send(bound, namespace=namespace, actor=caller.actor, writes=route.writes)
+                service.desk.send(
+                    bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not NOBODY
+                )
             )
 
         async def gone() -> bool:

@@ -62,7 +62,7 @@ class Cookies:
         if self._seal is None:
             from cryptography.fernet import Fernet
 
-            asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True)
+            asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True, walled=False)
             secret = await asyncio.wrap_future(asked)
             self._seal = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
         return self._seal

@@ -123,7 +123,7 @@ class Live:
     async def _looked(self, seen: Seen | None) -> Looked | None:
         """Look once; a store that cannot be used just now is looked at later."""
         try:
-            sent = self._desk.send(partial(look, seen=seen), namespace="", actor="live", writes=False)
+            sent = self._desk.send(partial(look, seen=seen), namespace="", actor="live", writes=False, walled=False)
             return await asyncio.wrap_future(sent)
         except FoliotError:
             return None

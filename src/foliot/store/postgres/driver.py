@@ -23,6 +23,7 @@ from foliot.store.base import Params, Store, Transaction, Work
 from foliot.store.migrate import Migrator
 from foliot.store.postgres.calls import Calls
 from foliot.store.postgres.listener import CHANNEL, Listener
+from foliot.store.postgres.roles import roles_script
 from foliot.store.postgres.session import Connection, Watchdog, connect, translated
 from foliot.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
 from foliot.store.queries import load_migrations
@@ -37,6 +38,7 @@ MINIMUM = 14
 WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # One view of the data for all statements of a reader, as SQLite gives it.
 READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ENTER = b"SELECT set_config('foliot.namespace', %s, true), set_config('role', %s, true)"
 NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 # Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
@@ -57,11 +59,16 @@ class PostgresTransaction(Transaction):
         """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
         self._again = again
         self._cursor = connection.cursor(binary=True)
+        self._tenant = connection.tenant
         self._calls = Calls(self._cursor)
         self._clock = clock
         self._statements = load_statements()
         self._now_ms: int | None = None
         self.notified = False
+
+    def enter(self, namespace: str) -> None:
+        if self._tenant:
+            self._cursor.execute(ENTER, [namespace, self._tenant], prepare=True)
 
     def now_ms(self) -> int:
         if self._clock is not None:
@@ -248,12 +255,26 @@ class PostgresMigrator(Migrator):
         with closing(connect(self._url)) as connection, connection.transaction():
             # An index on a large ledger takes its time, and so does another migrator.
             connection.execute("SET LOCAL statement_timeout = 0")
-            connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+            connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
             if _version(connection) >= number:
                 return False
             connection.execute(script.encode(), prepare=False)
             connection.execute(self.stamp(number).encode(), prepare=False)
             return True
+
+    def roles(self, worker: str, tenant: str) -> str:
+        self.refuse_newer()
+        self.refuse_older()
+        try:
+            with closing(connect(self._url)) as connection:
+                found = connection.execute(
+                    "SELECT current_database(), schemaname, tableowner FROM pg_tables "
+                    "WHERE tablename = 'foliot_schema' AND schemaname = current_schema"
+                ).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+        database, schema, owner = found[0]
+        return roles_script(database=database, schema=schema, owner=owner, worker=worker, tenant=tenant)
 
     def stamp(self, number: int) -> str:
         return f"UPDATE foliot_schema SET version = {number};"  # noqa: S608 - the number of one of our own files

@@ -13,6 +13,7 @@ import psycopg
 from foliot.store.postgres.session import Connection, Watchdog, connect, shut
 
 CHANNEL = "foliot_due"
+LISTEN = b"LISTEN foliot_due"
 CHECK_S = 20.0
 PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 
@@ -80,7 +81,7 @@ class Listener:
         # For notices that arrive together with the answer to a check.
         connection.add_notify_handler(lambda _notice: self._wake())
         with self._watchdog.watching(connection):
-            connection.execute(f"LISTEN {CHANNEL}", prepare=False)
+            connection.execute(LISTEN, prepare=False)
         self._failures = 0
         self._wake()
         with selectors.DefaultSelector() as selector:

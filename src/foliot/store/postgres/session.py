@@ -16,7 +16,12 @@ from foliot.errors import StoreError, StoreUnavailable
 from foliot.store.masking import masked, scrubbed
 from foliot.store.postgres.arrays import register
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection; ``tenant`` is the role that sees one namespace only, if the database has one."""
+
+    tenant = ""
+
 
 # A network that swallows everything is noticed within half a minute; whatever the URL says goes first.
 _NETWORK: dict[str, Any] = {
@@ -31,7 +36,7 @@ _NETWORK: dict[str, Any] = {
 # The JIT compiler never pays for statements of a few milliseconds.
 _SETTINGS = """
 SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transaction_session_timeout', '60s', false),
-    set_config('jit', 'off', false), set_config('timezone', 'UTC', false)
+    set_config('jit', 'off', false), set_config('timezone', 'UTC', false), current_setting('foliot.tenant', true)
 """
 PREPARED_MAX = 500
 
@@ -54,12 +59,12 @@ def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
 
 def _connected(url: str, watchdog: Watchdog | None) -> Connection:
     given = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
-    connection: Connection = psycopg.connect(autocommit=True, **given)
+    connection = Connection.connect(autocommit=True, **given)
     try:
         register(connection.adapters)
         connection.prepared_max = PREPARED_MAX
         with watchdog.watching(connection) if watchdog is not None else nullcontext():
-            connection.execute(_SETTINGS, prepare=False)
+            connection.tenant = connection.execute(_SETTINGS, prepare=False).fetchall()[0][-1] or ""
     except BaseException:
         connection.close()
         raise

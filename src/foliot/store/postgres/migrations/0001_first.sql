@@ -212,10 +212,67 @@ CREATE TABLE audit (
     version        bigint NOT NULL,
     request_id     text COLLATE "C",
     before         text,
-    after          text
+    after          text,
+    position       bigint,
+    previous       text,
+    digest         text
 );
 CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
 CREATE INDEX audit_of_namespace ON audit (namespace, audit_number);
+
+-- The chain of a namespace: each place is taken once.
+CREATE UNIQUE INDEX audit_chain ON audit (namespace, position);
+
+-- What is not in the chain yet; usually nothing.
+CREATE INDEX audit_unsealed ON audit (audit_number) WHERE position IS NULL;
+
+-- Where the chain of each namespace ends, and up to where its rows were older than their retention and are gone.
+CREATE TABLE audit_heads (
+    namespace      text COLLATE "C" PRIMARY KEY,
+    position       bigint NOT NULL,
+    digest         text NOT NULL,
+    gone_position  bigint NOT NULL,
+    gone_digest    text NOT NULL
+);
+
+-- A row is put into the chain once, and goes only after the head has said so; nothing else can happen to it.
+CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.position IS NULL AND NEW.position IS NOT NULL AND
+            (OLD.audit_number, OLD.at_ms, OLD.namespace, OLD.schedule_id, OLD.actor, OLD.operation, OLD.token,
+                OLD.version, OLD.request_id, OLD.before, OLD.after) IS NOT DISTINCT FROM
+            (NEW.audit_number, NEW.at_ms, NEW.namespace, NEW.schedule_id, NEW.actor, NEW.operation, NEW.token,
+                NEW.version, NEW.request_id, NEW.before, NEW.after)
+        THEN
+            RETURN NEW;
+        END IF;
+    ELSIF TG_OP = 'DELETE' THEN
+        IF OLD.position <= (SELECT gone_position FROM audit_heads WHERE namespace = OLD.namespace) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE TRIGGER audit_is_kept BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
+
+-- A chain grows, and what is gone stays gone.
+CREATE FUNCTION audit_heads_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.namespace = OLD.namespace AND NEW.position >= OLD.position AND
+            NEW.gone_position BETWEEN OLD.gone_position AND NEW.position
+        THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE TRIGGER audit_heads_are_kept BEFORE UPDATE OR DELETE ON audit_heads
+    FOR EACH ROW EXECUTE FUNCTION audit_heads_refuse();
+CREATE TRIGGER audit_heads_are_not_emptied BEFORE TRUNCATE ON audit_heads
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_heads_refuse();
 
 -- Answers by request id: the same request is answered the same, once.
 CREATE TABLE requests (

@@ -128,26 +128,86 @@ INSERT INTO audit (
 );
 
 -- name: audit_page
-SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+SELECT {audit}
 FROM audit
 WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s AND audit_number < %(before_number)s
 ORDER BY audit_number DESC LIMIT %(limit)s;
 
 -- name: audit_of_all
 -- Index audit_of_namespace.
-SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+SELECT {audit}
 FROM audit
 WHERE namespace = %(namespace)s AND audit_number < %(before_number)s
 ORDER BY audit_number DESC LIMIT %(limit)s;
 
 -- name: audit_since
 -- The primary key.
-SELECT audit_number, at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after
+SELECT {audit}
 FROM audit WHERE audit_number > %(after_number)s ORDER BY audit_number LIMIT %(limit)s;
 
 -- name: last_audit_number
 -- The primary key.
 SELECT coalesce(max(audit_number), 0) FROM audit;
+
+-- name: unsealed_namespaces
+-- Index audit_unsealed.
+SELECT DISTINCT namespace FROM (
+    SELECT namespace FROM audit WHERE position IS NULL ORDER BY audit_number LIMIT %(limit)s
+) AS oldest;
+
+-- name: insert_heads
+-- In one order, so that two do not wait for each other; nor for whoever holds one that is there.
+INSERT INTO audit_heads (namespace, position, digest, gone_position, gone_digest)
+SELECT each, 0, '', 0, '' FROM unnest(%s::text[]) AS new (each)
+WHERE NOT EXISTS (SELECT FROM audit_heads WHERE namespace = each) ORDER BY each
+ON CONFLICT DO NOTHING;
+
+-- name: lock_heads
+-- Whoever holds one is about to do the same.
+SELECT namespace, position, digest, gone_position, gone_digest FROM audit_heads
+WHERE namespace = ANY(%(namespaces)s::text[]) ORDER BY namespace FOR UPDATE SKIP LOCKED;
+
+-- name: unsealed_audit
+-- Index audit_unsealed.
+SELECT {audit}
+FROM audit
+WHERE position IS NULL AND namespace = ANY(%(namespaces)s::text[]) ORDER BY audit_number LIMIT %(limit)s;
+
+-- name: seal_audit
+UPDATE audit SET position = new.position, previous = new.previous, digest = new.digest
+FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[]) AS new (audit_number, position, previous, digest)
+WHERE audit.audit_number = new.audit_number AND audit.position IS NULL;
+
+-- name: save_heads
+UPDATE audit_heads SET
+    position = new.position, digest = new.digest, gone_position = new.gone_position, gone_digest = new.gone_digest
+FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::text[])
+    AS new (namespace, position, digest, gone_position, gone_digest)
+WHERE audit_heads.namespace = new.namespace;
+
+-- name: audit_head
+SELECT namespace, position, digest, gone_position, gone_digest FROM audit_heads WHERE namespace = %(namespace)s;
+
+-- name: audit_chain
+-- Index audit_chain.
+SELECT {audit}
+FROM audit
+WHERE namespace = %(namespace)s AND position > %(after_position)s ORDER BY position LIMIT %(limit)s;
+
+-- name: count_unsealed
+-- Index audit_unsealed.
+SELECT count(*) FROM audit WHERE position IS NULL AND namespace = %(namespace)s;
+
+-- name: oldest_audit
+-- The primary key: of the oldest rows those that are too old, by namespace.
+SELECT namespace, max(position) FROM (
+    SELECT namespace, position, at_ms FROM audit ORDER BY audit_number LIMIT %(limit)s
+) AS oldest
+WHERE position IS NOT NULL AND at_ms < %(before_ms)s GROUP BY namespace;
+
+-- name: expire_audit
+-- Index audit_chain.
+DELETE FROM audit WHERE namespace = %(namespace)s AND position <= %(until_position)s;
 
 -- name: request_by_id
 SELECT operation, fingerprint, answer FROM requests WHERE namespace = %(namespace)s AND request_id = %(request_id)s;

@@ -208,10 +208,58 @@ CREATE TABLE audit (
     version        INTEGER NOT NULL,
     request_id     TEXT,
     before         TEXT,
-    after          TEXT
+    after          TEXT,
+    position       INTEGER,
+    previous       TEXT,
+    digest         TEXT
 ) STRICT;
 CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
 CREATE INDEX audit_of_namespace ON audit (namespace, audit_number);
+
+-- The chain of a namespace: each place is taken once.
+CREATE UNIQUE INDEX audit_chain ON audit (namespace, position);
+
+-- What is not in the chain yet; usually nothing.
+CREATE INDEX audit_unsealed ON audit (audit_number) WHERE position IS NULL;
+
+-- Where the chain of each namespace ends, and up to where its rows were older than their retention and are gone.
+CREATE TABLE audit_heads (
+    namespace      TEXT PRIMARY KEY,
+    position       INTEGER NOT NULL,
+    digest         TEXT NOT NULL,
+    gone_position  INTEGER NOT NULL,
+    gone_digest    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A row is put into the chain once, and goes only after the head has said so; nothing else can happen to it.
+CREATE TRIGGER audit_is_kept BEFORE UPDATE ON audit
+WHEN OLD.position IS NOT NULL OR NEW.position IS NULL OR
+    (OLD.audit_number, OLD.at_ms, OLD.namespace, OLD.schedule_id, OLD.actor, OLD.operation, OLD.token, OLD.version,
+        OLD.request_id, OLD.before, OLD.after) IS NOT
+    (NEW.audit_number, NEW.at_ms, NEW.namespace, NEW.schedule_id, NEW.actor, NEW.operation, NEW.token, NEW.version,
+        NEW.request_id, NEW.before, NEW.after)
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is append-only');
+END;
+CREATE TRIGGER audit_is_not_emptied BEFORE DELETE ON audit
+WHEN NOT coalesce(
+    OLD.position <= (SELECT gone_position FROM audit_heads WHERE namespace = OLD.namespace), 0
+)
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is append-only');
+END;
+
+-- A chain grows, and what is gone stays gone.
+CREATE TRIGGER audit_heads_are_kept BEFORE UPDATE ON audit_heads
+WHEN NEW.namespace <> OLD.namespace OR NEW.position < OLD.position OR
+    NEW.gone_position NOT BETWEEN OLD.gone_position AND NEW.position
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is append-only');
+END;
+CREATE TRIGGER audit_heads_are_not_emptied BEFORE DELETE ON audit_heads
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is append-only');
+END;
 
 -- Answers by request id: the same request is answered the same, once.
 CREATE TABLE requests (

@@ -1,0 +1,289 @@
+"""Where one tenant ends and another begins, and where what is asked for is too much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from foliot.api.rest import gate
+from foliot.api.roles import Role
+from foliot.api.routes import ROUTES, Route
+from foliot.configuration import load
+from foliot.model.token import CALLBACKS, signer
+from foliot.operations import keys
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Store
+from foliot.store.postgres.driver import PostgresStore
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of
+from tests.conformance.operations.kit import BEGIN
+from tests.conformance.waiting import wait_until
+
+CANARY = "canary-of-mine"
+PAYLOAD_BYTES, BODY_BYTES = 1_000, 20_000
+
+
+class Tenants:
+    """A service on a store, with two tenants who each administer a namespace of their own."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.desk = desk_of(store, Settings(max_payload_bytes=PAYLOAD_BYTES))
+        self.served = Served(self.desk, load({}, {"auth": "required", "max_body_bytes": BODY_BYTES}))
+        self.http = Http(self.served.url)
+        self.keys = {name: self._key(name) for name in ("mine", "theirs")}
+
+    def _key(self, namespace: str) -> str:
+        def create(session: Session) -> str:
+            return keys.create_key(session, CANARY if namespace == "mine" else "own", role="admin").secret
+
+        return self.desk.send(create, namespace=namespace, actor="ann", writes=True).result(SECONDS)
+
+    def ask(self, who: str, method: str, path: str, body: Any = None) -> Answer:
+        return self.http(method, path, body, Authorization=f"Bearer {self.keys[who]}")
+
+    def made(self, method: str, path: str, body: Any) -> Any:
+        answer = self.ask("mine", method, path, body)
+        assert answer.status < 300, (path, answer.body)
+        return answer.said if answer.body else None
+
+    def close(self) -> None:
+        self.http.close()
+        self.served.close()
+        self.store.close()
+
+
+@pytest.fixture(params=["sqlite", "walled"])
+def tenants(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tenants]:
+    monkeypatch.setattr(gate, "BELIEVED_S", 60.0)
+    clock = ManualClock(BEGIN)
+    store: Store
+    if request.param == "walled":
+        store = PostgresStore(request.getfixturevalue("walled_url"), clock=clock)
+    else:
+        store = SqliteStore(clock=clock)
+    made = Tenants(store)
+    yield made
+    made.close()
+
+
+def belongings(tenants: Tenants) -> dict[str, str]:
+    """Something of everything, and what each is called."""
+    spec = {"cron": "* * * * *", "function": "tasks:work", "description": CANARY, "labels": {"team": CANARY}}
+    tenants.made("PUT", "/api/v1/schedules/report", {**spec, "payload": {"secret": CANARY}})
+    run = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
+    begin, end = "2027-01-15T07:00:00Z", "2027-01-15T07:05:00Z"
+    (backfill,) = tenants.made("POST", "/api/v1/schedules/report/backfills", {"start": begin, "end": end})
+    tenants.made("PUT", "/api/v1/workflows/flow", {"function": f"tasks:{CANARY.replace('-', '_')}"})
+    tenants.made("PUT", "/api/v1/calendars/days", {"dates": ["2027-02-01"]})
+    tenants.made("POST", "/api/v1/queues/default/pause", {"note": CANARY})
+    worker = tenants.made("POST", "/api/v1/workers", {"name": CANARY, "queues": ["default"]})
+    (key,) = tenants.made("GET", "/api/v1/keys", None)["items"]
+    return {
+        "schedule_id": "report", "run_id": run["run_id"], "backfill_id": str(backfill["backfill_id"]),
+        "workflow_id": "flow", "name": "days", "queue": "default", "worker_id": str(worker["worker_id"]),
+        "key_id": key["key_id"], "version": "1",
+    }  # fmt: skip
+
+
+def rows_of(tenants: Tenants) -> list[tuple[Any, ...]]:
+    """What is written about the namespace of the one whom the other tries to reach."""
+    return tenants.desk.send(
+        lambda session: [tuple(row) for row in session.transaction.audit_page("mine", None, 1 << 62, 1_000)],
+        namespace="mine", actor="ann", writes=False,
+    ).result(SECONDS)  # fmt: skip
+
+
+BODIES: dict[str, Any] = {
+    "backfill": {"start": "2027-01-15T07:00:00Z", "end": "2027-01-15T07:05:00Z"},
+    "hint": {"interval": "5m"},
+    "take_work": {"most": 10},
+    "pause_matching": {"all": True},
+    "resume_matching": {"all": True},
+    "trigger_matching": {"all": True},
+}
+
+
+def test_nobody_reaches_another_s_by_its_id(tenants: Tenants) -> None:
+    """Every route, with the real ids of another tenant, whether or not the namespace is named."""
+    names = belongings(tenants)
+    before = rows_of(tenants)
+    for route in ROUTES:
+        if route.role is Role.PUBLIC:
+            continue
+        path = re.sub(r"{(\w+)}", lambda found: names[found[1]], route.address)
+        body = None if route.method in ("GET", "DELETE") else BODIES.get(route.name, {})
+        for suffix in ("", "?namespace=mine"):
+            answer = tenants.ask("theirs", route.method, path + suffix, body)
+            assert answer.status < 500, (route.method, path, answer.body)
+            assert CANARY.encode() not in answer.body, (route.method, path, answer.body)
+            if suffix:
+                assert answer.status == 404, (route.method, path, answer.status)
+            elif _names_one(route):
+                nothing = answer.status in (404, 409, 422, 400) or answer.said == 0  # a goodbye that nobody knows
+                assert nothing, (route.method, path, answer.status)
+    assert rows_of(tenants) == before
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{names['run_id']}").said["state"] == "ENQUEUED"
+    (worker,) = tenants.ask("mine", "GET", "/api/v1/instances").said
+    assert worker["stopped_at"] is None
+
+
+def _names_one(route: Route) -> bool:
+    """Whether it is about something that must be there; what is put is made, and a queue need not be."""
+    return bool(route.names) and route.method != "PUT" and not {"queue", "workflow_id"} & set(route.names)
+
+
+def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
+    for number in range(3):
+        spec = {"cron": "* * * * *", "function": "tasks:work", "description": CANARY, "labels": {"team": CANARY}}
+        tenants.made("PUT", f"/api/v1/schedules/s{number}", spec)
+        tenants.made("POST", f"/api/v1/schedules/s{number}/trigger", {})
+    lists = [f"/schedules?text={CANARY}", f"/schedules?label=team&label_value={CANARY}", "/runs", "/audit", "/keys"]
+    lists += ["/workflows", "/calendars", "/notices", "/instances", "/queues", "/coming", "/attention", "/forecast"]
+    for path in lists:
+        answer = tenants.ask("theirs", "GET", f"/api/v1{path}")
+        assert answer.status in (200, 400), (path, answer.body)
+        assert CANARY.encode() not in answer.body, path
+    for path, after in (("/schedules?limit=1", "after"), ("/audit?limit=1", "before"), ("/keys?limit=1", "after")):
+        cursor = tenants.ask("mine", "GET", f"/api/v1{path}").said["next_page"] or "0"
+        found = tenants.ask("theirs", "GET", f"/api/v1{path}&{after}={cursor}")
+        assert found.status in (200, 400, 422)
+        if found.status == 200:
+            own = [each for each in found.said["items"] if "s0" in str(each) or "s1" in str(each)]
+            assert own == [], path
+
+
+def test_a_cursor_that_was_tampered_with_is_refused_or_finds_one_s_own(tenants: Tenants) -> None:
+    tenants.made("PUT", "/api/v1/schedules/s1", {"cron": "* * * * *", "function": "tasks:work"})
+    for cursor in ("0", "-1", "99999999999999999999", "' OR 1=1 --", "../..", "%00", "s1", "1-1-1", "a" * 5_000):
+        for path, name in (("/schedules", "after"), ("/runs", "before"), ("/audit", "before"), ("/keys", "after")):
+            answer = tenants.ask("theirs", "GET", f"/api/v1{path}?{name}={cursor.replace(' ', '+')}")
+            assert answer.status in (200, 400, 404, 414, 422, 431), (path, cursor, answer.body)
+            assert b"tasks:work" not in answer.body
+
+
+SCHEDULE = {"cron": "0 0 * * *", "function": "tasks:work"}
+
+
+def refused(answer: Answer) -> bool:
+    assert answer.status < 500, answer.body
+    return answer.status in (400, 413, 422, 404)
+
+
+def test_each_size_at_its_limit_and_one_beyond(tenants: Tenants) -> None:
+    def put(name: str, body: Any) -> Answer:
+        return tenants.ask("mine", "PUT", f"/api/v1/schedules/{name}", body)
+
+    around = len('{"x":""}')
+    for size, fine in ((PAYLOAD_BYTES, True), (PAYLOAD_BYTES + 1, False)):
+        assert refused(put("payload", {**SCHEDULE, "payload": {"x": "y" * (size - around)}})) != fine
+    assert put("n" * 200, SCHEDULE).status == 200
+    assert refused(put("n" * 201, SCHEDULE))
+    assert tenants.ask("mine", "GET", "/api/v1/schedules?limit=1000").status == 200
+    for limit in ("1001", "0", "-1", "1e3", "9" * 400):
+        assert refused(tenants.ask("mine", "GET", f"/api/v1/schedules?limit={limit}")), limit
+    begin = b'{"cron": "0 0 * * *", "function": "tasks:work"'
+    for size, status in ((BODY_BYTES, 200), (BODY_BYTES + 1, 413)):
+        assert put("body", begin + b" " * (size - len(begin) - 1) + b"}").status == status
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"payload": ' + b"[" * 9_000 + b"]" * 9_000 + b"}",
+        b'{"payload": ' + b'{"a":' * 3_000 + b"1" + b"}" * 3_000 + b"}",
+        b'{"payload": ' + b"9" * 5_000 + b"}",
+        b'{"payload": 1e999999}',
+        b'{"payload": NaN}',
+        b'{"payload": -Infinity}',
+        b'{"payload": "\\ud800"}',
+        b'{"description": "\\u0000"}',
+        b'{"description": "\xff\xfe"}',
+        b'{"payload": {"a": 1, "a": 2}}',
+        b"[" * 9_000,
+    ],
+    ids=lambda body: repr(body[:24]),
+)
+def test_json_that_is_a_trap_is_refused_and_breaks_nothing(tenants: Tenants, body: bytes) -> None:
+    whole = body if not body.startswith(b"{") else body[:-1] + b', "cron": "0 0 * * *", "function": "tasks:work"}'
+    assert refused(tenants.ask("mine", "PUT", "/api/v1/schedules/trap", whole))
+    assert tenants.ask("mine", "GET", "/api/v1/schedules/trap").status == 404
+    assert tenants.ask("mine", "GET", "/api/v1/schedules").status == 200
+
+
+@pytest.mark.parametrize("name", ["%00", "a%00b", "a%0Ab", "%E2%80%AEtxt.exe", "%ED%A0%80", "%FF", "%1B%5B31m"])
+def test_a_name_that_deceives_is_refused(tenants: Tenants, name: str) -> None:
+    """NUL, line ends, right-to-left overrides, surrogates, bytes that are no text, and what colours a terminal."""
+    assert refused(tenants.ask("mine", "PUT", f"/api/v1/schedules/{name}", SCHEDULE))
+
+
+def test_a_backfill_of_ten_years_of_minutes_is_refused_at_once(tenants: Tenants) -> None:
+    tenants.made("PUT", "/api/v1/schedules/often", {"cron": "* * * * *", "function": "tasks:work"})
+    body = {"start": "2017-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z"}
+    begun = perf_counter()
+    answer = tenants.ask("mine", "POST", "/api/v1/schedules/often/backfills", body)
+    took = perf_counter() - begun
+    assert refused(answer) or answer.status == 429
+    assert "max_backfill_ticks" in answer.said["detail"]
+    assert took < 2, took  # a few milliseconds on a machine that has nothing else to do
+    assert tenants.ask("mine", "GET", "/api/v1/schedules/often/backfills").said == []
+
+
+def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> None:
+    """Forged, altered, signed with another secret, for another run, or said twice: nothing changes."""
+    names = belongings(tenants)
+    other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
+    secret = tenants.desk.send(
+        lambda session: session.transaction.secret(CALLBACKS, "x" * 64),
+        namespace="", actor="test", writes=True, walled=False,
+    ).result(SECONDS)  # fmt: skip
+    run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.1")
+
+    def report(shown: str) -> int:
+        return tenants.http("POST", "/api/v1/reports", {"token": shown, "event": "succeeded"}).status
+
+    forged = [signer("y" * 64)(f"{run_id}.1"), "", "x", token[:-1], token + "0", token.upper(), f"{run_id}.1."]
+    forged += [token.replace(run_id, other["run_id"]), token.replace(".1.", ".2.")]
+    flipped = {"0": "1", "a": "b"}
+    forged += [token[:index] + flipped.get(token[index], "0") + token[index + 1 :] for index in range(len(token))]
+    assert {report(shown) for shown in forged if shown != token} <= {400, 404, 409, 422}
+    assert report(signer(secret)(f"{run_id}.2")) == 409  # of an attempt that is not the current one
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said["state"] == "ENQUEUED"
+
+
+def test_a_revoked_key_opens_no_instance_within_five_seconds(walled_url: str) -> None:
+    """Three instances that have all believed it just now, as long as they usually do."""
+    store = PostgresStore(walled_url)
+    desk = desk_of(store)
+    instances = [Served(desk_of(PostgresStore(walled_url)), load({}, {"auth": "required"})) for _ in range(3)]
+    asking = [Http(each.url) for each in instances]
+
+    def create(session: Session) -> Any:
+        return keys.create_key(session, "ci", role="reader")
+
+    made = desk.send(create, namespace="default", actor="ann", writes=True).result(SECONDS)
+    shown = {"Authorization": f"Bearer {made.secret}"}
+    assert [http("GET", "/api/v1/schedules", **shown).status for http in asking] == [200, 200, 200]
+
+    def refuses(http: Http) -> bool:
+        return http("GET", "/api/v1/schedules", **shown).status == 401
+
+    begun = perf_counter()
+    desk.send(
+        lambda session: keys.revoke_key(session, made.key.key_id), namespace="default", actor="ann", writes=True
+    ).result(SECONDS)
+    try:
+        assert all(wait_until(partial(refuses, http)) for http in asking)
+        assert perf_counter() - begun < 5
+    finally:
+        for http, each in zip(asking, instances, strict=True):
+            http.close()
+            each.close()
+        store.close()

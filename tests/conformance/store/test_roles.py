@@ -1,0 +1,193 @@
+"""What the role of a process cannot do, and what a transaction on behalf of a tenant does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from foliot.errors import StoreError
+from foliot.operations import control, keys, schedules, workflows
+from foliot.operations.desk import Desk
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Transaction
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.store.postgres.roles import SHARED, WALLS
+from foliot.store.sqlite.driver import SqliteStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.conftest import TENANT, WORKER, owner_url
+from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+
+NAMESPACES = ("a", "b")
+
+
+def execute(transaction: Transaction, statement: str) -> list[tuple[object, ...]]:
+    return Bench._execute(transaction, statement)
+
+
+@pytest.fixture
+def walled(walled_url: str) -> Iterator[Bench]:
+    """Two namespaces, each with something in every table that a tenant can fill."""
+    store = PostgresStore(walled_url, clock=ManualClock(BEGIN))
+    bench = Bench(store, ManualClock(BEGIN))
+    for name in NAMESPACES:
+        bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
+        bench.ask(control.trigger, "report", namespace=name, request_id="once")
+        bench.ask(workflows.put_workflow, "flow", {"function": "tasks:work"}, namespace=name)
+        bench.ask(keys.create_key, "ci", namespace=name)
+    yield bench
+    store.close()
+
+
+def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[object, ...]]:
+    """What a statement finds that names no namespace."""
+
+    def look(transaction: Transaction) -> list[tuple[object, ...]]:
+        if namespace is not None:
+            transaction.enter(namespace)
+        return execute(transaction, statement)
+
+    return bench.write(look)
+
+
+def test_every_table_has_a_wall_or_is_nobody_s(migrated_url: str) -> None:
+    with psycopg.connect(migrated_url) as connection:
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
+    assert {name for (name,) in found} == WALLS.keys() | SHARED
+
+
+def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> None:
+    for table in ("schedules", "audit", "workflows", "api_keys", "requests"):
+        query = f"SELECT DISTINCT namespace FROM {table} ORDER BY 1"
+        assert seen(walled, None, query) == [("a",), ("b",)], table
+        assert seen(walled, "a", query) == [("a",)], table
+        assert seen(walled, "nobody", query) == [], table
+    for table in ("dials", "schedule_versions", "schedule_runs"):
+        query = f"SELECT count(*), count(DISTINCT schedule_key) FROM {table}"
+        assert seen(walled, None, query) == [(2, 2)], table
+        assert seen(walled, "b", query) == [(1, 1)], table
+        assert seen(walled, "nobody", query) == [(0, 0)], table
+
+
+def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
+    def look(transaction: Transaction) -> int:
+        execute(transaction, f"SET LOCAL ROLE {TENANT}")
+        return sum(len(execute(transaction, f"SELECT 1 FROM {table}")) for table in WALLS if table != "secrets")
+
+    assert walled.write(look) == 0
+
+
+def test_what_is_another_s_cannot_be_changed_or_made(walled: Bench) -> None:
+    changed = {
+        "UPDATE schedules SET description = 'x' RETURNING namespace": [("a",)],
+        "DELETE FROM dials RETURNING 1": [(1,)],
+        "DELETE FROM requests RETURNING namespace": [("a",)],
+    }
+    for statement, rows in changed.items():
+        assert seen(walled, "a", statement) == rows
+    for statement in (
+        "UPDATE schedules SET namespace = 'b', schedule_id = 'moved'",
+        "INSERT INTO workflows VALUES ('b', 'planted', 1, '{}', 0)",
+        "INSERT INTO paused_targets VALUES ('b', 'queue', 'default', 'eve', NULL, 0)",
+    ):
+        with pytest.raises(StoreError, match="row-level security"):
+            seen(walled, "a", statement)
+    assert seen(walled, None, "SELECT count(*) FROM schedules WHERE namespace = 'b' AND description = 'x'") == [(0,)]
+
+
+def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
+    seen(walled, "a", "SELECT 1")
+    assert seen(walled, None, "SELECT current_user = session_user") == [(True,)]
+    assert seen(walled, None, "SELECT count(*) FROM schedules") == [(2,)]
+
+
+def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
+    """An operation that forgot the namespace of whoever asks: it is behind the wall because the desk puts it there."""
+
+    def forgetful(session: Session) -> list[tuple[object, ...]]:
+        return execute(session.transaction, "SELECT namespace FROM schedules")
+
+    desk = Desk(walled.store, Settings())
+    for writes in (False, True):
+        sent = desk.send(forgetful, namespace="a", actor="ann", writes=writes)
+        assert sent.result(SECONDS) == [("a",)]
+        unwalled = desk.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
+        assert len(unwalled.result(SECONDS)) == 2
+
+
+def test_without_roles_there_is_no_wall(migrated_url: str) -> None:
+    store = PostgresStore(owner_url(migrated_url), clock=ManualClock(BEGIN))
+    bench = Bench(store, ManualClock(BEGIN))
+    bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
+    assert seen(bench, "b", "SELECT count(*) FROM schedules") == [(1,)]
+    store.close()
+
+
+FORBIDDEN = (
+    "CREATE TABLE more (x int)",
+    "ALTER TABLE schedules ADD COLUMN x int",
+    "DROP TABLE audit",
+    "DROP TRIGGER audit_is_kept ON audit",
+    "ALTER TABLE audit DISABLE TRIGGER USER",
+    "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+    "ALTER TABLE schedules DISABLE ROW LEVEL SECURITY",
+    "DROP POLICY foliot_tenant ON schedules",
+    "TRUNCATE schedules",
+    "UPDATE audit SET actor = 'eve'",
+    "UPDATE foliot_schema SET version = 99",
+    "UPDATE secrets SET value = 'x'",
+    "CREATE INDEX more ON dials (cursor_s)",
+)
+
+
+def test_the_role_of_a_process_can_change_no_table(walled_url: str) -> None:
+    with psycopg.connect(walled_url, autocommit=True) as connection:
+        for statement in FORBIDDEN:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.encode())
+
+
+def test_a_tenant_cannot_touch_what_is_written_of_it(walled: Bench) -> None:
+    for statement in ("UPDATE audit SET digest = 'x'", "DELETE FROM audit", "UPDATE audit_heads SET position = 0"):
+        with pytest.raises(StoreError, match="permission denied"):
+            seen(walled, "a", statement)
+    assert seen(walled, "a", "SELECT count(*) FROM secrets WHERE name <> 'callbacks'") == [(0,)]
+
+
+def test_names_are_looked_up_in_the_schema_alone(walled_url: str) -> None:
+    with psycopg.connect(walled_url) as connection:
+        assert connection.execute("SHOW search_path").fetchone() == ("public, pg_temp",)
+
+
+def test_the_script_may_run_twice_and_names_are_quoted(postgres_url: str) -> None:
+    worker, tenant = 'wor"ker', "ten'ant"
+    PostgresMigrator(postgres_url).up()
+    script = PostgresMigrator(postgres_url).roles(worker, tenant)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        try:
+            connection.execute(script.encode())
+            connection.execute(script.encode())
+            found = connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[worker, tenant]])
+            assert found.fetchone() == (2,)
+        finally:
+            both = sql.SQL(", ").join(map(sql.Identifier, (worker, tenant)))
+            connection.execute(sql.SQL("DROP OWNED BY {}").format(both))
+            connection.execute(sql.SQL("DROP ROLE {}").format(both))
+
+
+def test_a_file_has_no_roles() -> None:
+    import sqlite3
+
+    from foliot.store.sqlite.driver import SqliteMigrator
+
+    with pytest.raises(StoreError, match="no roles in sqlite"):
+        SqliteMigrator(sqlite3.connect(":memory:")).roles(WORKER, TENANT)
+
+
+def test_a_store_without_walls_lets_everybody_enter() -> None:
+    store = SqliteStore(inline=True)
+    store.write(lambda transaction: transaction.enter("a")).result(SECONDS)
+    store.close()
