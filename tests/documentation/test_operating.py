@@ -77,7 +77,9 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
             migrate, status = (here(command) for command in shell(INSTANCES, 0))
             assert run(migrate, tmp_path).startswith("applied 0001")
             assert "missing" not in run(status, tmp_path)
-            (start,) = (here(command) for command in shell(INSTANCES, 1))
+            walls, _as_administrator = shell(INSTANCES, 1)
+            root.execute(run(here(walls.partition(" >")[0]), tmp_path).encode())
+            (start,) = (here(command) for command in shell(INSTANCES, 2))
             store = start.rpartition(" ")[2]
             with SyncFoliot(store, engine=False) as foliot:
                 foliot.create("notes", cron="* * * * * *", function="tasks:note")
@@ -89,11 +91,12 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
                 finishing(store, "notes", before + 2)
                 second.send_signal(signal.SIGTERM)
                 assert second.wait(SECONDS) == 0
-            (verify,) = (here(command) for command in shell(INSTANCES, 2))
+            (verify,) = (here(command) for command in shell(INSTANCES, 3))
             assert run(verify, tmp_path).endswith("each accounted for exactly once\n")
         finally:
-            root.execute("DROP OWNED BY foliot_worker, foliot_owner")
-            root.execute("DROP ROLE foliot_worker, foliot_owner")
+            for role in ("foliot_worker", "foliot_tenant", "foliot_owner"):
+                root.execute(f"DROP OWNED BY {role}".encode())
+                root.execute(f"DROP ROLE {role}".encode())
 
 
 def _connections(root: psycopg.Connection[Any]) -> int:

@@ -91,9 +91,9 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
     if as_json:
         render.print_json(total.plain())
     else:
-        render.paragraph(summary(total))
         if total.audit is not None and (total.audit.position or not total.audit.ok):
             render.paragraph(audit_line(total.audit))
+        render.paragraph(summary(total))
     if total.wrong or (total.audit is not None and not total.audit.ok):
         raise typer.Exit(1)
 

@@ -257,3 +257,20 @@ def test_every_kind_of_problem_has_its_words() -> None:
     assert len(kinds) > 10
     for kind in kinds:
         assert problem_line(Verification("x", when, when, 0, 0, 0, (Problem(kind, None, "so"),))).endswith("; first so")
+
+
+def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:
+    from foliot.engine.sealing import seal
+    from foliot.store.sqlite.driver import SqliteStore
+
+    store = SqliteStore(file)
+    store.write(seal).result()
+    store.close()
+    assert re.search(r"audit: \d+ rows as written; at place \d+ its chain ends with [0-9a-f]{64}\n", verify().out)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DROP TRIGGER audit_is_kept")
+        connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")
+    result = verify()
+    assert result.code == 1
+    assert re.search(r"audit: row \d+, at place 2 of the chain, was changed\n", result.out)
+    assert verify("--schedule", "a").code == 0
