@@ -115,6 +115,31 @@ def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_conn
     assert not [step for step in steps if re.match(r"SCAN (schedules|dials|d|s|v)\b", step)], steps
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("coming_in_namespace", "SEARCH d USING COVERING INDEX dials_due"),
+        ("newest_runs", "SEARCH r USING INTEGER PRIMARY KEY"),
+        ("latest_decided", "SEARCH r USING INTEGER PRIMARY KEY"),
+        ("latest_spans", "SEARCH t USING INDEX tick_spans_age"),
+        ("missed_lately", "SEARCH t USING INDEX tick_spans_age"),
+        ("take_runs", "SEARCH r USING INDEX schedule_runs_due"),
+        ("waiting_in_queues", "SEARCH r USING INDEX schedule_runs_due"),
+        ("held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
+        ("standing", "SCAN schedules USING INDEX schedules_paused"),
+    ],
+)
+def test_what_is_found_by_time_does_not_begin_with_all_schedules(
+    name: str, first: str, sqlite_connection: sqlite3.Connection
+) -> None:
+    """SQLite began with the namespace, and read the whole history of every schedule to find the newest runs."""
+    text = load_queries(SQLITE)[name]
+    named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
+    steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
+    assert any(step.startswith(first) for step in steps), steps
+    assert not [step for step in steps if "(namespace=?" in step], steps
+
+
 def test_each_statement_can_be_prepared_by_postgres(migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as connection:
         for name, statement in load_statements().items():

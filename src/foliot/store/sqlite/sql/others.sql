@@ -280,7 +280,9 @@ RETURNING key_id;
 SELECT
     (SELECT count(*) FROM (SELECT 1 FROM dials WHERE next_fire_ms <= :now_ms LIMIT :most) AS due),
     (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT :most) AS waiting),
-    (SELECT count(*) FROM (SELECT 1 FROM schedules WHERE state = 'paused' LIMIT :most) AS paused),
+    (SELECT count(*) FROM (
+        SELECT 1 FROM schedules INDEXED BY schedules_paused WHERE state = 'paused' LIMIT :most
+    ) AS paused),
     (SELECT count(*) FROM (
         SELECT 1 FROM schedules WHERE substr(zones, -5) = ':gone' AND state <> 'closed' LIMIT :most
     ) AS degraded);

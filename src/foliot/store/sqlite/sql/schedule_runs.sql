@@ -117,8 +117,8 @@ UPDATE schedule_runs SET
     state = 'STARTED', started_ms = :now_ms, execution_id = :worker
 WHERE run_number IN (
     SELECT r.run_number FROM schedule_runs r
-    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    JOIN schedules s ON s.schedule_key = r.schedule_key
+    CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
     WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
       AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = :namespace
       AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
@@ -131,8 +131,8 @@ RETURNING {run};
 -- Index schedule_runs_due.  What nobody has taken yet, by queue.
 SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
 FROM schedule_runs r
-JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-JOIN schedules s ON s.schedule_key = r.schedule_key
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
 WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = :namespace
 GROUP BY 1;
 
@@ -270,8 +270,8 @@ WHERE due_ms <= :now_ms AND state = 'PLANNED' AND schedule_key IN (SELECT value 
 
 -- name: held_for_target
 SELECT DISTINCT r.schedule_key FROM schedule_runs r
-JOIN schedules s ON s.schedule_key = r.schedule_key
-JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
 WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
   AND ((:kind = 'workflow' AND json_extract(v.action, '$.workflow_id') = :target)
     OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
@@ -298,14 +298,14 @@ ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 
 -- name: newest_runs
 -- The primary key, newest first; only so many rows are looked at, whatever is looked for.
-SELECT r.run_number, {r.run} FROM schedule_runs r JOIN schedules s USING (schedule_key)
+SELECT r.run_number, {r.run} FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
 WHERE r.run_number < :before_number AND r.run_number >= :least_number AND s.namespace = :namespace
   AND (:state IS NULL OR r.state = :state)
 ORDER BY r.run_number DESC LIMIT :limit;
 
 -- name: latest_decided
 -- The primary key, newest first: numbers grow with the time of the decision.
-SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r JOIN schedules s USING (schedule_key)
+SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
 WHERE r.run_number >= :least_number AND r.decided_ms >= :since_ms AND s.namespace = :namespace
 ORDER BY r.run_number DESC LIMIT :limit;
 
@@ -315,13 +315,13 @@ SELECT decided_ms FROM schedule_runs WHERE run_number >= :least_number ORDER BY 
 
 -- name: latest_spans
 -- Index tick_spans_age.
-SELECT t.decided_ms, t.ticks FROM tick_spans t JOIN schedules s USING (schedule_key)
+SELECT t.decided_ms, t.ticks FROM tick_spans t CROSS JOIN schedules s USING (schedule_key)
 WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace
 ORDER BY t.decided_ms DESC LIMIT :limit;
 
 -- name: missed_lately
 -- Index tick_spans_age.
-SELECT s.schedule_id, sum(t.ticks), max(t.decided_ms) FROM tick_spans t JOIN schedules s USING (schedule_key)
+SELECT s.schedule_id, sum(t.ticks), max(t.decided_ms) FROM tick_spans t CROSS JOIN schedules s USING (schedule_key)
 WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace AND s.state <> 'closed'
   AND t.reason IN ('missed', 'outside_window')
 GROUP BY s.schedule_id ORDER BY sum(t.ticks) DESC, s.schedule_id LIMIT :limit;
