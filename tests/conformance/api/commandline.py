@@ -109,9 +109,14 @@ UNSAYABLE = (
     line("pause_matching"),
     line("glances", ["s1", "nobody", "s0"]),
     line("glances", [""]),
+    line("verify_audit"),
+    line("verify_audit", after=-1),
     *PAGE_LINES,
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; some are for the page only."""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; some are for the page only.
+
+``foliot verify`` proves the audit and everything else at once.
+"""
 
 
 class Left(NamedTuple):

@@ -111,6 +111,8 @@ STORIES: dict[str, list[Line]] = {
         line("verify", "report"),
         line("describe", "report"),
         line("history", "report", limit=2),
+        line("verify_audit"),
+        line("verify_audit", after=-1),
     ],
     "many at once": [
         *(line("create", f"s{n}", **DAILY, labels={"team": "a" if n < 3 else "b"}) for n in range(5)),
