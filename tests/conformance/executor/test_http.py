@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import gzip
 import hmac
 import itertools
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, closing, suppress
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
+from foliot.clock import pause
 from foliot.errors import InvalidField, LaunchError, LaunchRefused
 from foliot.launch.base import Accepted, Ended
 from foliot.launch.http import HttpExecutor
@@ -336,14 +336,13 @@ def test_a_target_that_drips_is_cut_off_in_time(server: Server) -> None:
     """A byte now and then keeps a connection alive, not the run: the limit is for all of it."""
 
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-        with contextlib.suppress(ConnectionError):
+        with closing(writer), suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
             while not writer.is_closing():
                 writer.write(b"x")
                 await writer.drain()
-                await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.01)
-        writer.close()
+                await pause(0.01)
 
     async def story() -> Ended | Accepted:
         dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
