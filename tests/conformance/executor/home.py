@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from foliot import Foliot
 from foliot.clock import SystemClock
@@ -23,11 +23,14 @@ QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 class Home(Foliot):
     """Foliot in this process, whose engine has these executors."""
 
+    newest: ClassVar[Home | None] = None
+
     def __init__(self, store: str, executors: dict[str, Executor], settings: Settings = QUICK, **other: Any) -> None:
         """Take the executors as they are; the engine closes them."""
         self.events: list[Event] = []
         self._happened = asyncio.Event()
         self._made = executors
+        Home.newest = self
         super().__init__(store, settings=settings, listener=self._listen, **other)
 
     def _listen(self, event: Event) -> None:

@@ -22,6 +22,7 @@ from foliot.clock import pause
 from foliot.launch.base import Executor, Launch
 from foliot.launch.site import Site
 from foliot.settings import Settings
+from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.executor.home import Home
 
 DOOMED = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
@@ -48,9 +49,18 @@ def note(run: Launch) -> None:
         notes.write(f"{run.key}\n")
 
 
+def is_writing(home: Home | None) -> bool:
+    return home is not None and isinstance(home._store, SqliteStore) and home._store._writer.in_transaction
+
+
 async def freeze(run: Launch) -> str:
-    """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens."""
+    """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens.
+
+    Not while it writes into a file of SQLite: whoever is stopped then stops everybody, and is no test of a lease.
+    """
     if run.attempt == 1:
+        while is_writing(Home.newest):
+            await pause(0.001)
         os.kill(os.getpid(), signal.SIGSTOP)
     return f"attempt {run.attempt}"
 
