@@ -5,8 +5,7 @@ The serial orders are played with the mistake in place too, so whatever is caugh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from foliot.model.backfill import BackfillRow
@@ -16,7 +15,7 @@ from foliot.operations.session import Session
 from foliot.store.postgres.driver import PostgresTransaction
 from foliot.store.postgres.statements import load_statements
 from tests.interleavings.search import Report, Worlds, explore
-from tests.simulation.planting import Patches
+from tests.simulation.planting import Defect, Patches, planted
 
 MOST = 150
 """So many orders of each pair are tried before a mistake counts as missed."""
@@ -125,19 +124,8 @@ def _become(patches: Patches, name: str, text: bytes) -> None:
     statements[name] = before._replace(text=text)
 
 
-@contextmanager
-def made(chosen: Mistake) -> Iterator[None]:
-    """Make a mistake for a while."""
-    patches = Patches()
-    try:
-        chosen.plant(patches)
-        yield
-    finally:
-        patches.undo()
-
-
 def caught(chosen: Mistake, worlds: Worlds, seed: int = 1) -> Report | None:
     """The first pair whose orders give a mistake away."""
-    with made(chosen):
+    with planted(Defect(chosen.name, chosen.plant)):
         reports = (explore(pair, worlds, MOST, seed, enough=True) for pair in chosen.pairs)
         return next((report for report in reports if report.anomalies), None)
