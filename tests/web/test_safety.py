@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from foliot.model.run import FINAL
 from tests.web.kit import Service, make_key, serving
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
@@ -91,6 +92,24 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
             for name in ("Pause", "Trigger now", "Restore version 1", "Run them again", "More actions"):
                 expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
         with_key.other.close()
+
+
+def test_what_changes_before_the_page_listens_is_shown(page: Page, service: Service) -> None:
+    """A page that had read and did not listen yet showed what it had read for as long as nothing else happened."""
+    service.other.create("early", cron=FAR, function="tasks:work")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/v1/events", hold)
+    page.goto(f"{service.url}/schedules/early/runs")
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    run = service.other.trigger("early")
+    while service.other.get_run(run.run_id).state not in FINAL:
+        pass
+    held[0].continue_()
+    expect(page.get_by_text("1 succeeded")).to_be_visible()
 
 
 def test_a_service_that_goes_away_is_said_to_and_comes_back_by_itself(

@@ -146,6 +146,29 @@ def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.Monk
     assert edited(ask(store, look, looked.seen)) == ["later"]
 
 
+def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> None:
+    """To the first who listens and to the next: what they have read may be older than that."""
+    http("PUT", "/api/v1/schedules/elsewhere?namespace=b", HOURLY)
+    http("PUT", "/api/v1/schedules/report", HOURLY)
+    run = http("POST", "/api/v1/schedules/report/fire", {}).said
+    listeners = [Listening(url) for _ in range(2)]
+    for one in listeners:
+        assert one.until("run")["run_id"] == run["run_id"]
+        assert one.until("edit")["schedule_id"] == "report"
+    late = Listening(url)
+    assert late.until("run")["run_id"] == run["run_id"]
+    for one in (*listeners, late):
+        one.close()
+
+
+def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(store, schedules.create, "report", **HOURLY)
+    ask(store, control.trigger, "report")
+    assert len(ask(store, look).updates) == 3
+    monkeypatch.setattr(live, "LATELY_MS", -60_000)
+    assert not ask(store, look).updates
+
+
 def test_many_listen_to_one_look(url: str, http: Http) -> None:
     listeners = [Listening(url) for _ in range(20)]
     found: list[Any] = []

@@ -172,7 +172,7 @@ def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
         editor, reader = world.key("editor").secret, world.key("reader")
         listening = Listening(world.served.url, key=reader.secret)
         world.ask("PUT", ONE, editor, HOURLY)
-        assert listening.until("edit")["schedule_id"] == "report"
+        assert listening.until("edit", schedule_id="report")["operation"] == "upsert"
         world.ask("DELETE", f"/api/v1/keys/{reader.key.key_id}", world.key("admin").secret)
         world.ask("POST", f"{ONE}/pause", editor, {})
         assert listening.answer.read() == b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -14,7 +15,7 @@ from foliot.errors import FoliotError, LimitExceeded
 from foliot.model.live import Update
 from foliot.model.schedule import Run
 from foliot.operations.desk import Desk
-from foliot.operations.live import Looked, Seen, look
+from foliot.operations.live import LATELY_MS, Looked, Seen, look
 from foliot.wire import encode
 
 T = TypeVar("T")
@@ -40,20 +41,32 @@ class Listener(NamedTuple):
     actor: str
 
 
+class Told(NamedTuple):
+    """What was told to a namespace, or to everybody, and when by the clock of the loop."""
+
+    at_s: float
+    namespace: str | None
+    event: bytes
+
+
 class Live:
-    """Looks on, and tells whoever listens."""
+    """Looks on, and tells whoever listens.
+
+    Whoever begins to listen is told what has changed lately: it may have read before that, and would miss it.
+    """
 
     def __init__(self, desk: Desk) -> None:
         """Take what to look at."""
         self._desk = desk
         self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._lately: deque[Told] = deque(maxlen=WAITING)
         self.closed = False
 
     async def events(
         self, namespace: str, actor: str, may_still: Callable[[], Awaitable[None]]
     ) -> AsyncIterator[bytes]:
-        """Yield the changes in a namespace from now on, until nobody listens or the service ends.
+        """Yield the changes in a namespace from shortly before now on, until nobody listens or the service ends.
 
         ``may_still`` raises once whoever listens may no longer do so: keys are revoked, and tokens end.
         """
@@ -64,7 +77,12 @@ class Live:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
         self._listeners[waiting] = Listener(namespace, actor)
         if self._looking is None:
+            self._lately.clear()
             self._looking = asyncio.create_task(self._look_on())
+        since_s = asyncio.get_running_loop().time() - LATELY_MS / 1000
+        for told in self._lately:
+            if told.at_s >= since_s and told.namespace in (None, namespace):
+                waiting.put_nowait(told.event)
         return self._told(waiting, may_still)
 
     def close(self) -> None:
@@ -129,17 +147,21 @@ class Live:
             return None
 
     def _tell(self, looked: Looked) -> None:
-        events = [(namespace, _event(update)) for namespace, update in looked.updates]
+        now_s = asyncio.get_running_loop().time()
+        events = [Told(now_s, namespace, _event(update)) for namespace, update in looked.updates]
+        if looked.behind:
+            self._lately.append(Told(now_s, None, RESET))
+        self._lately.extend(events)
         for waiting, listener in self._listeners.items():
             if looked.behind:
                 _begin_anew(waiting)
-            for namespace, event in events:
-                if namespace != listener.namespace:
+            for told in events:
+                if told.namespace != listener.namespace:
                     continue
                 if waiting.full():
                     _begin_anew(waiting)
                     break
-                waiting.put_nowait(event)
+                waiting.put_nowait(told.event)
 
 
 async def _tried(awaited: Coroutine[Any, Any, T], seconds: float) -> asyncio.Task[T]:
