@@ -6,6 +6,7 @@ what was read can be sent back.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -82,8 +83,8 @@ def status_of(error: FoliotError) -> int:
 def definition_document(definition: Definition) -> dict[str, Any]:
     """Return a definition as the document that describes it."""
     document: dict[str, Any] = {"spec": document_json(definition.spec)}
-    document |= _differing(definition.action, Action())
-    policy = _differing(definition.policy, Policy())
+    document |= _differing(definition.action, _ACTION)
+    policy = _differing(definition.policy, _POLICY)
     if "catchup_window_s" in policy:
         policy[WINDOW] = policy.pop("catchup_window_s")
     document |= policy
@@ -99,7 +100,7 @@ def definition_document(definition: Definition) -> dict[str, Any]:
 
 def read_definition(document: dict[str, Any]) -> Definition:
     """Return the definition that a document describes, which has been checked before."""
-    policy = {name: document[name] for name in _POLICY_FIELDS if name in document}
+    policy = {name: document[name] for name in _POLICY if name in document}
     if WINDOW in document:
         policy["catchup_window_s"] = document[WINDOW]
     for name, kind in CHOICES.items():
@@ -107,7 +108,7 @@ def read_definition(document: dict[str, Any]) -> Definition:
             policy[name] = kind(policy[name])
     return Definition(
         spec=read_spec(document["spec"]),
-        action=Action(**{name: document[name] for name in _ACTION_FIELDS if name in document}),
+        action=Action(**{name: document[name] for name in _ACTION if name in document}),
         policy=Policy(**policy),
         payload=document.get("payload"),
         description=document.get("description", ""),
@@ -116,16 +117,15 @@ def read_definition(document: dict[str, Any]) -> Definition:
     )
 
 
-def _differing(value: Any, default: Any) -> dict[str, Any]:
+def _differing(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that are not as by default, as JSON-ready data."""
-    return {
-        field.name: to_plain(getattr(value, field.name))
-        for field in fields(value)
-        if getattr(value, field.name) != getattr(default, field.name)
-    }
+    return {name: to_plain(given) for name, default in defaults.items() if (given := getattr(value, name)) != default}
+
+
+def _defaults(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 _STATED = ("memo", "search_attributes")
-_POLICY_FIELDS = tuple(field.name for field in fields(Policy))
-_ACTION_FIELDS = tuple(field.name for field in fields(Action))
+_POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
 FORMS: Forms = {Definition: (definition_document, read_definition), SpecDocument: (document_json, read_spec)}

@@ -95,11 +95,6 @@ class Route:
         return self.method != "GET" and self.operation not in READING
 
     @property
-    def shared(self) -> bool:
-        """Return whether those who ask it at the same time are given one answer."""
-        return self.operation in SHARED
-
-    @property
     def name(self) -> str:
         """Return the operation's name, which is that of its method in Python."""
         return NAMES.get(self.operation, self.operation.__name__)
@@ -132,7 +127,7 @@ class Extra:
 READING = (preview_for, glances.glances, effect.effect)
 """Operations that write nothing although they take a body."""
 SHARED = (forecast.forecast, attention.attention, figures.stats, ahead.coming)
-"""Operations that look at everything there is, and tell everybody the same."""
+"""Operations that look at everything there is, and tell everybody the same: who asks at the same time shares one."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -22,23 +22,41 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
     """Return a value as JSON-ready data."""
-    kind = type(value)
+    kind: type = type(value)
     if kind in _PLAIN:  # most of what there is
         return value
+    if kind in forms:
+        return forms[kind][0](value)
+    return _writer(kind)(value, forms)
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any, Forms], Any]:
+    """How values of a kind are written, which is the same for all of them."""
     if is_dataclass(kind):
-        if kind in forms:
-            return forms[kind][0](value)
-        return {name: to_plain(getattr(value, name), forms) for name in _names(kind)}
-    if isinstance(value, datetime):
-        text = value.isoformat()
-        return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(each, forms) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(each, forms) for each in value]
-    return value
+        return partial(_fields, tuple(field.name for field in fields(kind)))
+    if issubclass(kind, datetime):
+        return _moment
+    if issubclass(kind, Enum):
+        return lambda value, _: value.value
+    if issubclass(kind, Mapping):
+        return lambda value, forms: {str(key): to_plain(each, forms) for key, each in value.items()}
+    if issubclass(kind, list | tuple):
+        return lambda value, forms: [to_plain(each, forms) for each in value]
+    return lambda value, _: value
+
+
+def _fields(names: tuple[str, ...], value: Any, forms: Forms) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    for name in names:
+        each = getattr(value, name)
+        written[name] = each if type(each) in _PLAIN else to_plain(each, forms)
+    return written
+
+
+def _moment(value: datetime, _: Forms) -> str:
+    text = value.isoformat()
+    return f"{text[:-6]}Z" if text.endswith("+00:00") else text
 
 
 def from_plain(kind: type[T], data: Any, forms: Forms = NO_FORMS) -> T:
@@ -98,11 +116,6 @@ def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         return tuple(_read(kinds[0], each, forms) for each in data)
     return tuple(_read(kind, each, forms) for kind, each in zip(kinds, data, strict=True))
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
 
 
 @cache

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 Labels: TypeAlias = tuple[str, ...]
@@ -40,8 +41,8 @@ class Tally:
         """Take how many namespaces have a label of their own: the first so many that are seen."""
         self.counts: Counter[str] = Counter()
         self.gauges: dict[str, Callable[[], float]] = {}
-        self._labelled: dict[str, Counter[Labels]] = {}
-        self._spreads: dict[str, dict[Labels, _Spreading]] = {}
+        self._labelled: defaultdict[str, Counter[Labels]] = defaultdict(Counter)
+        self._spreads: defaultdict[str, defaultdict[Labels, _Spreading]] = defaultdict(partial(defaultdict, _Spreading))
         self._namespaces: set[str] = set()
         self._most = namespaces
         self._lock = threading.Lock()
@@ -52,14 +53,14 @@ class Tally:
             return
         with self._lock:
             if labels:
-                self._labelled.setdefault(name, Counter())[labels] += number
+                self._labelled[name][labels] += number
             else:
                 self.counts[name] += number
 
     def observe(self, name: str, seconds: float, number: int = 1, labels: Labels = ()) -> None:
         """Add a duration that was measured so many times."""
         with self._lock:
-            spreading = self._spreads.setdefault(name, {}).setdefault(labels, _Spreading())
+            spreading = self._spreads[name][labels]
             spreading.buckets[bisect_left(BOUNDS_S, seconds)] += number
             spreading.total_s += seconds * number
 

@@ -6,7 +6,7 @@ from foliot.errors import InvalidField
 from foliot.model.hint import HintRow, Outlook
 from foliot.model.schedule import Schedule
 from foliot.operations.drafting import check_name, check_text, check_whole
-from foliot.operations.editing import Note, Opened, find, loaded, open_schedule, save
+from foliot.operations.editing import Note, Opened, find_whole, open_schedule, save
 from foliot.operations.moments import When, epoch_ms
 from foliot.operations.session import Session, once
 from foliot.operations.views import outlook_view
@@ -59,8 +59,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
 
 def hints(session: Session, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule, and what it does next."""
-    row = find(session, schedule_id)
-    opened = _adaptive(loaded(session, row, session.transaction.read_dials([row.schedule_key]).get(row.schedule_key)))
+    opened = _adaptive(find_whole(session, schedule_id))
     return outlook_view(opened.row, opened.dial, opened.rule, session.now_ms)
 
 

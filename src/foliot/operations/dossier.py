@@ -18,7 +18,7 @@ from foliot.model.rows import ScheduleRow
 from foliot.model.run import IN_FLIGHT, WAITING, RunRow, RunState
 from foliot.model.schedule import Run, Schedule, ScheduleState
 from foliot.model.spec import SpecDocument
-from foliot.operations.editing import Opened, find, loaded, view_of
+from foliot.operations.editing import Opened, find_whole, loaded, view_of
 from foliot.operations.schedules import page_limit, page_name, schedule_filter
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms, at_s, run_view
@@ -81,10 +81,10 @@ def _launches(opened: Opened, start_ms: int, end_ms: int) -> Iterator[datetime]:
 
 def opened_for_reading(session: Session, schedule_id: str) -> Opened:
     """Return a schedule that is not deleted, and that nobody has locked."""
-    row = find(session, schedule_id)
-    if row.state == ScheduleState.CLOSED:
+    opened = find_whole(session, schedule_id)
+    if opened.row.state == ScheduleState.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
-    return loaded(session, row, session.transaction.read_dials([row.schedule_key]).get(row.schedule_key))
+    return opened
 
 
 def _gathered(session: Session, opened: Opened) -> Dossier:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from foliot.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
+from foliot.errors import FoliotError, InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError
 from foliot.model.dial import Dial, Span
 from foliot.model.hint import read_hints
 from foliot.model.record import Record
@@ -39,8 +40,47 @@ def find(session: Session, schedule_id: str) -> ScheduleRow:
         session.namespace, check_name("schedule_id", schedule_id, session.settings)
     )
     if row is None:
-        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
+        raise _missing(session, schedule_id)
     return row
+
+
+def find_whole(session: Session, schedule_id: str) -> Opened:
+    """Return a schedule with its dial and the version in force, without locking it.
+
+    Raises :class:`~foliot.errors.NotFound`, and :class:`~foliot.errors.StoreError` if it is damaged.
+    """
+    name = check_name("schedule_id", schedule_id, session.settings)
+    found = session.transaction.whole_schedules(session.namespace, [name]).get(name)
+    if found is None:
+        raise _missing(session, schedule_id)
+    return loaded(session, *found)
+
+
+def find_each(session: Session, ids: Sequence[str]) -> list[Opened | FoliotError]:
+    """Return several schedules as :func:`find_whole` does, with one statement; instead of one, what it would raise."""
+    names: list[str | FoliotError] = []
+    for each in ids:
+        try:
+            names.append(check_name("schedule_id", each, session.settings))
+        except InvalidField as error:
+            names.append(error)
+    found = session.transaction.whole_schedules(session.namespace, [each for each in names if isinstance(each, str)])
+    answers: list[Opened | FoliotError] = []
+    for name in names:
+        try:
+            if isinstance(name, FoliotError):
+                answers.append(name)
+            elif name in found:
+                answers.append(loaded(session, *found[name]))
+            else:
+                answers.append(_missing(session, name))
+        except StoreError as error:
+            answers.append(error)
+    return answers
+
+
+def _missing(session: Session, schedule_id: str) -> NotFound:
+    return NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
 
 
 def open_schedule(
@@ -54,7 +94,7 @@ def open_schedule(
     dial = session.transaction.lock_dials([key]).get(key)
     row = find(session, schedule_id)  # once more: what was read before the lock may be out of date
     if row.schedule_key != key:
-        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
+        raise _missing(session, schedule_id)
     if token is not None and type(token) is not int:
         raise InvalidField("token", f"{token!r} is not a conflict token; pass the one that the schedule was read with")
     if token is not None and token != row.token:

@@ -9,7 +9,7 @@ from typing import Any
 from foliot.errors import InvalidField, LimitExceeded, shown
 from foliot.model.effect import AffectedTick, Effect
 from foliot.operations.drafting import draft
-from foliot.operations.editing import calendar_of, find, loaded, newest_calendar
+from foliot.operations.editing import calendar_of, find_whole, newest_calendar
 from foliot.operations.session import Session
 from foliot.operations.views import at_s
 from foliot.plan.ahead import upcoming
@@ -30,8 +30,7 @@ def effect(session: Session, /, schedule_id: str, *, count: int = 20, **given: A
         raise InvalidField("count", f"{shown(count)}; expected a whole number from 1 to {MOST_TICKS}")
     if count > MOST_TICKS:
         raise LimitExceeded(f"count is {count}; at most {MOST_TICKS} ticks are compared at once")
-    row = find(session, schedule_id)
-    opened = loaded(session, row, session.transaction.read_dials([row.schedule_key]).get(row.schedule_key))
+    opened = find_whole(session, schedule_id)
     definition = draft(given, session.settings).definition
     calendars = tuple(calendar_of(newest_calendar(session, each)) for each in definition.spec.exclude.named)
     edited = compile_rule(*opened.rule[:4], definition.spec, definition.policy, definition.action, calendars=calendars)

@@ -11,7 +11,7 @@ from foliot.model.page import Page
 from foliot.model.rows import ScheduleRow
 from foliot.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Description, Run, SpanRecord
-from foliot.operations.editing import UNREADABLE, find, loaded, view_of
+from foliot.operations.editing import UNREADABLE, find, find_whole, view_of
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_number
 from foliot.operations.session import Session
 from foliot.operations.views import at_s, backfill_view, loaded_json, outlook_view, run_view, span_view
@@ -136,10 +136,9 @@ def spans(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> t
 def describe(session: Session, schedule_id: str) -> Description:
     """Return everything about one schedule: its state, its runs, what comes next, what would run on resume."""
     transaction = session.transaction
-    row = find(session, schedule_id)
+    opened = find_whole(session, schedule_id)
+    row, dial, rule = opened.row, opened.dial, opened.rule
     key = row.schedule_key
-    opened = loaded(session, row, transaction.read_dials([key]).get(key))
-    dial, rule = opened.dial, opened.rule
     open_runs = _open_runs(session, dial)
     held_up = _would_run(session, dial, rule) if dial.paused else []
     return Description(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from foliot.errors import AlreadyExists, InvalidField, NotFound, StoreError, shown
+from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound, StoreError, shown
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
@@ -20,6 +21,8 @@ from foliot.operations.editing import (
     Opened,
     audit,
     find,
+    find_each,
+    find_whole,
     loaded,
     newest_calendar,
     open_schedule,
@@ -109,9 +112,13 @@ def patch(
 
 def get(session: Session, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
-    row = find(session, schedule_id)
-    dials = session.transaction.read_dials([row.schedule_key])
-    return view_of(session, loaded(session, row, dials.get(row.schedule_key)))
+    return view_of(session, find_whole(session, schedule_id))
+
+
+def get_each(session: Session, ids: Sequence[str]) -> list[Schedule | FoliotError]:
+    """Return several schedules as :func:`get` does; instead of one, what it would raise."""
+    found = find_each(session, ids)
+    return [view_of(session, each) if isinstance(each, Opened) else each for each in found]
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about

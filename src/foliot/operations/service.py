@@ -16,7 +16,7 @@ from foliot.errors import InvalidField, shown
 from foliot.model.page import Page
 from foliot.model.schedule import Run, Schedule
 from foliot.operations import control, launches, schedules
-from foliot.operations.editing import find, loaded
+from foliot.operations.editing import find_whole, view_of
 from foliot.operations.moments import When
 from foliot.operations.session import Session
 from foliot.operations.views import at_s
@@ -96,10 +96,9 @@ def pause_schedule(
 
 def show_schedule(session: Session, schedule_id: str) -> Shown:
     """Return a schedule and its next five fire times."""
-    row = find(session, schedule_id)
-    opened = loaded(session, row, session.transaction.read_dials([row.schedule_key]).get(row.schedule_key))
+    opened = find_whole(session, schedule_id)
     coming = islice(upcoming(opened.dial, opened.rule, session.now_ms), NEXT_FIRES)
-    return Shown(schedules.get(session, schedule_id), tuple(map(at_s, coming)))
+    return Shown(view_of(session, opened), tuple(map(at_s, coming)))
 
 
 def delete_schedule(session: Session, schedule_id: str) -> Upserted:

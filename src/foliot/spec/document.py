@@ -45,6 +45,7 @@ MAX_SEED = 1_000
 
 T = TypeVar("T")
 FIELDS = tuple(field.name for field in fields(SpecDocument))
+_DEFAULTS = {name: getattr(SpecDocument(), name) for name in FIELDS}
 
 
 def read_document(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,10 +69,9 @@ def read_spec(data: Mapping[str, Any]) -> SpecDocument:
 def document_json(document: SpecDocument) -> dict[str, Any]:
     """Return a document as JSON-ready data, without what is as by default."""
     written: dict[str, Any] = {}
-    default = SpecDocument()
-    for name in FIELDS:
+    for name, default in _DEFAULTS.items():
         value = getattr(document, name)
-        if value != getattr(default, name):
+        if value != default:
             written[name] = _WRITERS.get(name, _plain)(value)
     return written
 

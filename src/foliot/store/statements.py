@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from foliot.model.backfill import BackfillRow
+from foliot.model.dial import Dial
 from foliot.model.rows import (
     CalendarRow,
     DefinitionRow,
@@ -31,6 +32,8 @@ from foliot.store.trail import TrailStatements
 
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
+_SCHEDULE = len(ScheduleRow._fields)
+_DIAL = _SCHEDULE + len(Dial._fields)
 _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
 """What means something else in a pattern of LIKE, and how it means itself."""
 
@@ -44,6 +47,20 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         """Return one schedule."""
         found = self._one("schedule_by_id", namespace=namespace, schedule_id=schedule_id)
         return None if found is None else ScheduleRow._make(found)
+
+    def whole_schedules(
+        self, namespace: str, ids: Iterable[str]
+    ) -> dict[str, tuple[ScheduleRow, Dial | None, VersionRow | None]]:
+        """Return schedules with their dials and the versions in force, of which a damaged one may have neither."""
+        found = {}
+        for each in self.rows("whole_schedules", {"namespace": namespace, "ids": sorted(set(ids))}):
+            row, dial, version = ScheduleRow._make(each[:_SCHEDULE]), each[_SCHEDULE:_DIAL], each[_DIAL:]
+            found[row.schedule_id] = (
+                row,
+                None if dial[0] is None else Dial._make(dial),
+                None if version[0] is None else VersionRow._make(version),
+            )
+        return found
 
     def schedules_by_key(self, keys: Iterable[int]) -> dict[int, ScheduleRow]:
         """Return schedules by key."""

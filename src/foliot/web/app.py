@@ -24,7 +24,7 @@ BUILT = files("foliot.web").joinpath("static")
 NONCE = "__FOLIOT_NONCE__"
 """What stands in the built page for the number that each answer has of its own."""
 ASSETS = "/assets/"
-FOR_MACHINES = ("/api/", "/healthz", "/readyz", "/metrics", ASSETS)
+FOR_MACHINES = ("/api/", "/healthz", "/readyz", "/metrics")
 NOT_BUILT = (
     "The page has not been built. The API is there: /api/v1. To build the page, run in a clone of the repository:\n\n"
     "    python hatch_build.py\n"
@@ -64,13 +64,15 @@ class Pages:
 
     def _answer(self, scope: Any) -> Response | None:
         path: str = scope["path"]
+        if path.startswith(FOR_MACHINES):
+            return None
         headers = Headers(scope=scope)
         if path.startswith(ASSETS):
             return _asset(self._built, path.removeprefix(ASSETS), zipped="gzip" in headers.get("accept-encoding", ""))
         if path == "/favicon.svg":
             return _file(self._built, "favicon.svg", zipped=False)
         wanted = path == "/" or "text/html" in headers.get("accept", "")
-        return _page(self._built) if wanted and not path.startswith(FOR_MACHINES) else None
+        return _page(self._built) if wanted else None
 
 
 def _page(built: Traversable) -> Response:

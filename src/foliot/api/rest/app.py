@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -20,6 +19,7 @@ from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.cookies import Cookies
 from foliot.api.rest.extras import ANSWERS
 from foliot.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate, authorise
+from foliot.api.rest.gathering import LIGHT, Gathering
 from foliot.api.rest.hosts import Hosts
 from foliot.api.rest.limits import WHO, Limits
 from foliot.api.rest.live import Live
@@ -30,7 +30,7 @@ from foliot.api.rest.sharing import Sharing
 from foliot.api.rest.slashes import Slashes
 from foliot.api.rest.watching import Answered, Watching
 from foliot.api.roles import Role
-from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from foliot.api.routes import EXTRAS, ROUTES, SHARED, Extra, Route
 from foliot.errors import FoliotError, Forbidden, StoreUnavailable
 from foliot.model.run import Source
 from foliot.model.schedule import Run, Schedule
@@ -70,6 +70,11 @@ class Service:
     def live(self) -> Live:
         """Return who tells of changes as they happen."""
         return Live(self.desk)
+
+    @cached_property
+    def gathering(self) -> Gathering:
+        """Return who answers small questions together."""
+        return Gathering(self.desk)
 
     @cached_property
     def sharing(self) -> Sharing:
@@ -120,6 +125,8 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
+    shared, light = route.operation in SHARED, route.operation in LIGHT
+
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, route.role)
         namespace = namespace_for(service, request, caller)
@@ -130,11 +137,12 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         bound = partial(called, route.operation, given)
 
         async def ask() -> Any:
-            return await _in_time(
-                service.desk.send(
-                    bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not NOBODY
-                )
+            if light:
+                return await _in_time(service.gathering.ask(route.operation, namespace, next(iter(given.values()))))
+            sent = service.desk.send(
+                bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not NOBODY
             )
+            return await _in_time(asyncio.wrap_future(sent))
 
         async def gone() -> bool:
             return service.live.closed or await request.is_disconnected()
@@ -142,7 +150,7 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         wait_ms = given.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
             found = await until_found(service.desk, ask, wait_ms, gone)
-        elif route.shared:
+        elif shared:
             found = await service.sharing.answer((route.name, namespace, repr(sorted(given.items()))), ask)
         else:
             found = await ask()
@@ -162,13 +170,21 @@ async def _believed(service: Service, request: Request, role: Role) -> Caller:
     return caller
 
 
-async def _in_time(sent: Future[Any]) -> Any:
+async def _in_time(answer: asyncio.Future[Any]) -> Any:
     """Return what the store answers; raises if it does not, so that nobody waits for ever."""
-    answer = asyncio.wrap_future(sent)
-    done, _ = await asyncio.wait([answer], timeout=ANSWER_S)
-    if done:
-        return answer.result()
-    answer.cancel()
+    late: list[bool] = []
+
+    def give_up() -> None:
+        late.append(answer.cancel())
+
+    timer = asyncio.get_running_loop().call_later(ANSWER_S, give_up)
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if not late:
+            raise
+    finally:
+        timer.cancel()
     raise StoreUnavailable(
         f"the store has not answered within {ANSWER_S:.0f} s; a change may have been made: ask again with the same "
         "Idempotency-Key"
@@ -177,6 +193,8 @@ async def _in_time(sent: Future[Any]) -> Any:
 
 def namespace_for(service: Service, request: Request, caller: Caller) -> str:
     """Return the namespace that a request is about; raises :class:`~foliot.errors.InvalidField`."""
+    if not request.scope["query_string"]:
+        return caller.home
     named = request.query_params.get("namespace")
     return check_namespace(named, service.desk.settings) if named else caller.home
 

@@ -124,6 +124,8 @@ def _token_of(text: str) -> int:
 
 def _from_query(request: Request, known: Taking, given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    if not request.scope["query_string"]:
+        return found
     for name in request.query_params:
         if name == "namespace":
             continue
@@ -140,6 +142,8 @@ def _listed(known: Taking, request: Request) -> str:
 
 def _read(parameter: Parameter, text: str) -> Any:
     """Read a parameter from text, as its type wants it."""
+    if parameter.kind is str:
+        return text
     kinds = _kinds(parameter.kind)
     if bool in kinds:
         if text.lower() in TRUE or text.lower() in FALSE:

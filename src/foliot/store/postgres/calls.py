@@ -117,7 +117,7 @@ class Calls:
         return called
 
     def _called(self) -> Called:
-        found = self._cursor.fetchall() if self._cursor.description is not None else []
+        found = self._cursor.fetchall() if self._cursor.pgresult is not None and self._cursor.pgresult.nfields else []
         number = _NUMBER_OR_UUID.fullmatch(str(found[0][0])) if found else None
         return Called(None if number is None else number[1])
 

@@ -116,7 +116,8 @@ class PostgresTransaction(Transaction):
 
     @staticmethod
     def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        return cursor.fetchall() if cursor.description is not None else []
+        found = cursor.pgresult  # and not the cursor's description, which is made anew each time it is looked at
+        return cursor.fetchall() if found is not None and found.nfields else []
 
 
 class PostgresStore(Store):

@@ -20,6 +20,7 @@ PACKAGE = "foliot.store.postgres"
 # Columns are named, never `*`: a statement that is prepared goes on working while a newer release adds one.
 _COLUMNS = {
     "{dial}": Dial._fields,
+    "{d.dial}": tuple(f"d.{field}" for field in Dial._fields),
     "{schedule}": ScheduleRow._fields,
     "{s.schedule}": tuple(f"s.{field}" for field in ScheduleRow._fields),
     "{version}": VersionRow._fields,

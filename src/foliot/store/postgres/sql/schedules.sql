@@ -1,6 +1,13 @@
 -- name: schedule_by_id
 SELECT {schedule} FROM schedules WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s;
 
+-- name: whole_schedules
+-- A unique index and two primary keys.
+SELECT {s.schedule}, {d.dial}, {v.version} FROM schedules s
+LEFT JOIN dials d ON d.schedule_key = s.schedule_key
+LEFT JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
+WHERE s.namespace = %(namespace)s AND s.schedule_id = ANY (%(ids)s::text[]);
+
 -- name: schedules_by_key
 SELECT {schedule} FROM schedules WHERE schedule_key = ANY (%(keys)s::bigint[]);
 

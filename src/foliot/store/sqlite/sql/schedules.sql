@@ -1,6 +1,13 @@
 -- name: schedule_by_id
 SELECT * FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id;
 
+-- name: whole_schedules
+-- A unique index and two primary keys.
+SELECT s.*, d.*, v.* FROM schedules s
+LEFT JOIN dials d ON d.schedule_key = s.schedule_key
+LEFT JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
+WHERE s.namespace = :namespace AND s.schedule_id IN (SELECT value FROM json_each(:ids));
+
 -- name: schedules_by_key
 SELECT * FROM schedules WHERE schedule_key IN (SELECT value FROM json_each(:keys));
 

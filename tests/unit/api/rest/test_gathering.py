@@ -1,0 +1,175 @@
+"""Small questions that are asked at the same time share a transaction, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+import pytest
+
+from foliot.api.rest import gathering
+from foliot.api.rest.gathering import MOST_TOGETHER, Gathering
+from foliot.errors import FoliotError, NotFound, StoreUnavailable
+from foliot.operations import runs, schedules
+from foliot.operations.desk import Desk
+from foliot.operations.session import Session
+from foliot.settings import Settings
+from foliot.store.base import Work
+from foliot.store.sqlite.driver import SqliteStore
+
+
+class Held(SqliteStore):
+    """A store that reads when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(inline=True)
+        self.held: list[tuple[Work[Any], Future[Any]]] = []
+
+    def read(self, work: Work[Any]) -> Future[Any]:
+        self.held.append((work, Future()))
+        return self.held[-1][1]
+
+    def let_go(self, error: Exception | None = None) -> None:
+        """Answer what was asked longest ago."""
+        work, future = self.held.pop(0)
+        if error is None:
+            future.set_result(super().read(work).result())
+        else:
+            future.set_exception(error)
+
+
+@pytest.fixture
+def store() -> Held:
+    made = Held()
+    desk = Desk(made, Settings())
+    for namespace, name in (("default", "a"), ("default", "b"), ("other", "a")):
+        desk.send(
+            partial(schedules.create, schedule_id=name, cron="0 * * * *", function="tasks:work"),
+            namespace=namespace,
+            actor="ann",
+            writes=True,
+        ).result()
+    return made
+
+
+def told(store: Held, story: Callable[[Gathering], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        await story(Gathering(Desk(store, Settings())))
+
+    asyncio.run(tell())
+
+
+async def turn() -> None:
+    """Let everything go on that can."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
+    async def story(gathering: Gathering) -> None:
+        names = ("a", "b", "c", "", "\ud800", "b")
+        answers = [gathering.ask(schedules.get, "default", name) for name in names]
+        assert len(store.held) == 1, "whoever is first does not wait for others"
+        store.let_go()
+        assert (await answers[0]).schedule_id == "a"
+        await turn()
+        assert len(store.held) == 1
+        store.let_go()
+        found: list[Any] = await asyncio.gather(*answers, return_exceptions=True)
+        assert [type(each).__name__ for each in found[2:5]] == ["NotFound", "InvalidField", "InvalidField"]
+        assert [found[1].schedule_id, found[5].schedule_id] == ["b", "b"]
+        await turn()
+        assert not store.held
+
+    told(store, story)
+
+
+def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(store: Held) -> None:
+    async def story(gathering: Gathering) -> None:
+        first = gathering.ask(schedules.get, "default", "b")
+        elsewhere = gathering.ask(schedules.get, "other", "b")
+        another = gathering.ask(runs.run, "default", "1-2-3")
+        assert len(store.held) == 3
+        for _ in range(3):
+            store.let_go()
+        assert (await first).namespace == "default"
+        for missing in (elsewhere, another):
+            with pytest.raises(NotFound):
+                await missing
+
+    told(store, story)
+
+
+def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> None:
+    async def story(gathering: Gathering) -> None:
+        answers = [gathering.ask(schedules.get, "default", name) for name in ("a", "a", "b")]
+        store.let_go()
+        await turn()
+        store.let_go(StoreUnavailable("the connection is gone"))
+        await turn()
+        assert len(store.held) == 2, "each is asked for alone"
+        store.let_go(StoreUnavailable("and again"))
+        store.let_go()
+        found = await asyncio.gather(*answers, return_exceptions=True)
+        assert [isinstance(each, FoliotError) for each in found] == [False, True, False]
+
+    told(store, story)
+
+
+def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "PATIENCE_S", 0.0)
+
+    async def story(gathering: Gathering) -> None:
+        slow = gathering.ask(schedules.get, "default", "a")
+        quick = gathering.ask(schedules.get, "default", "b")
+        while len(store.held) < 2:
+            await turn()
+        store.held.reverse()
+        store.let_go()
+        assert (await quick).schedule_id == "b"
+        assert not slow.done()
+        store.let_go()
+        assert (await slow).schedule_id == "a"
+
+    told(store, story)
+
+
+def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
+    async def story(gathering: Gathering) -> None:
+        answers = [gathering.ask(schedules.get, "default", "a") for _ in range(MOST_TOGETHER + 3)]
+        answers[1].cancel()
+        for _ in range(3):
+            store.let_go()
+            await turn()
+        found = await asyncio.gather(*answers, return_exceptions=True)
+        assert sum(isinstance(each, asyncio.CancelledError) for each in found) == 1
+        assert not store.held
+
+    told(store, story)
+
+
+def test_a_store_that_is_closed_says_so() -> None:
+    store = SqliteStore()
+    store.close()
+
+    async def story() -> None:
+        with pytest.raises(RuntimeError, match="stopping"):
+            await Gathering(Desk(store, Settings())).ask(schedules.get, "default", "a")
+
+    asyncio.run(story())
+
+
+def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
+    def both(session: Session) -> None:
+        names = ["a", "missing", "", "b", "a"]
+        for name, many in zip(names, schedules.get_each(session, names), strict=True):
+            if isinstance(many, FoliotError):
+                with pytest.raises(type(many), match=str(many).replace("(", r"\(").replace(")", r"\)")):
+                    schedules.get(session, name)
+            else:
+                assert schedules.get(session, name) == many
+
+    Desk(store, Settings()).send(both, namespace="default", actor="ann", writes=True).result()
