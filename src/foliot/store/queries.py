@@ -6,20 +6,37 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from foliot.model.rows import AuditRow
-from foliot.model.run import RunRow
+from foliot.model.backfill import BackfillRow
+from foliot.model.dial import STEP_COLUMNS, TALLY_COLUMNS, Dial, Span
+from foliot.model.rows import AuditRow, ScheduleRow, VersionRow
+from foliot.model.run import FINISH_COLUMNS, START_COLUMNS, RunChange, RunRow
 
-RUN = ", ".join(RunRow._fields)
-R_RUN = ", ".join(f"r.{field}" for field in RunRow._fields)
-AUDIT = ", ".join(AuditRow._fields)
+# Columns are named, never `*`: a release that already runs goes on working while a newer one adds a column.
+COLUMNS = {
+    "run": RunRow._fields,
+    "audit": AuditRow._fields,
+    "dial": Dial._fields,
+    "schedule": ScheduleRow._fields,
+    "version": VersionRow._fields,
+    "span": Span._fields,
+    "start": START_COLUMNS,
+    "step": STEP_COLUMNS,
+    "finish": FINISH_COLUMNS,
+    "tally": TALLY_COLUMNS,
+    "change": RunChange._fields,
+    # ONLY is a reserved word.
+    "backfill": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
+}
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_PLACE = re.compile(r"\{(?:(\w)\.)?(\w+)\}")
 
 
 @cache
 def load_queries(package: str) -> dict[str, str]:
-    """Return the statements of one dialect by name; ``{run}`` stands for the columns of the ledger.
+    """Return the statements of one dialect by name.
 
-    And ``{r.run}`` for those of a table called so; ``{audit}`` for the columns of the audit.
+    ``{run}`` stands for the columns of the ledger, ``{r.run}`` for those of a table called so in the statement, and so
+    on for every name in :data:`COLUMNS`.
     """
     queries: dict[str, str] = {}
     for file in sorted(files(package).joinpath("sql").iterdir(), key=lambda entry: entry.name):
@@ -29,9 +46,13 @@ def load_queries(package: str) -> dict[str, str]:
         for name, part in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
                 raise ValueError(f"{file.name}: the statement {name} stands twice")
-            text = part.replace("{run}", RUN).replace("{r.run}", R_RUN).replace("{audit}", AUDIT)
-            queries[name] = text.strip().rstrip(";")
+            queries[name] = _PLACE.sub(_columns, part).strip().rstrip(";")
     return queries
+
+
+def _columns(place: re.Match[str]) -> str:
+    table = f"{place[1]}." if place[1] else ""
+    return ", ".join(f"{table}{column}" for column in COLUMNS[place[2]])
 
 
 @cache

@@ -7,33 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from foliot.model.backfill import BackfillRow
-from foliot.model.dial import STEP_COLUMNS, TALLY_COLUMNS, Dial, Span
-from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.model.run import FINISH_COLUMNS, START_COLUMNS, RunChange
 from foliot.store.base import Params
 from foliot.store.postgres.arrays import ARRAYS, BinaryArray
 from foliot.store.queries import load_queries
 
 PACKAGE = "foliot.store.postgres"
 
-# Columns are named, never `*`: a statement that is prepared goes on working while a newer release adds one.
-_COLUMNS = {
-    "{dial}": Dial._fields,
-    "{d.dial}": tuple(f"d.{field}" for field in Dial._fields),
-    "{schedule}": ScheduleRow._fields,
-    "{s.schedule}": tuple(f"s.{field}" for field in ScheduleRow._fields),
-    "{version}": VersionRow._fields,
-    "{v.version}": tuple(f"v.{field}" for field in VersionRow._fields),
-    "{span}": Span._fields,
-    "{start}": START_COLUMNS,
-    "{step}": STEP_COLUMNS,
-    "{finish}": FINISH_COLUMNS,
-    "{tally}": TALLY_COLUMNS,
-    "{change}": RunChange._fields,
-    # ONLY is a reserved word.
-    "{backfill}": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
-}
 _POSITIONAL = re.compile(r"%s::(\w+)\[\]")
 _NAMED = re.compile(r"%\((\w+)\)s::(\w+)\[\]")
 _PART = re.compile(r"(\w+)_(\d)")
@@ -69,10 +48,7 @@ class Statement(NamedTuple):
 def load_statements() -> dict[str, Statement]:
     """Return the statements by name."""
     found = {}
-    for name, query in load_queries(PACKAGE).items():
-        text = query
-        for placeholder, columns in _COLUMNS.items():
-            text = text.replace(placeholder, ", ".join(columns))
+    for name, text in load_queries(PACKAGE).items():
         lists = tuple(dict.fromkeys(_NAMED.findall(text)))
         found[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
     return found

@@ -9,13 +9,15 @@ SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0));
 SELECT value FROM secrets WHERE name = %(name)s;
 
 -- name: insert_secret
-INSERT INTO secrets VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;
+INSERT INTO secrets (name, value)
+VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;
 
 -- name: search_attributes
 SELECT name, kind FROM search_attributes WHERE namespace = %(namespace)s ORDER BY name;
 
 -- name: insert_search_attribute
-INSERT INTO search_attributes VALUES (%(namespace)s, %(name)s, %(kind)s) ON CONFLICT (namespace, name) DO NOTHING;
+INSERT INTO search_attributes (namespace, name, kind)
+VALUES (%(namespace)s, %(name)s, %(kind)s) ON CONFLICT (namespace, name) DO NOTHING;
 
 -- name: insert_backfill
 INSERT INTO backfills ({backfill})
@@ -62,7 +64,8 @@ SELECT namespace, name, version, document, created_ms FROM calendars
 WHERE namespace = %(namespace)s AND name = %(name)s AND version = %(version)s;
 
 -- name: insert_calendar
-INSERT INTO calendars VALUES (%(namespace)s, %(name)s, %(version)s, %(document)s, %(created_ms)s);
+INSERT INTO calendars (namespace, name, version, document, created_ms)
+VALUES (%(namespace)s, %(name)s, %(version)s, %(document)s, %(created_ms)s);
 
 -- name: calendars_page
 SELECT c.namespace, c.name, c.version, c.document, c.created_ms FROM calendars c
@@ -106,13 +109,15 @@ WHERE w.namespace = %(namespace)s AND w.workflow_id > %(after_id)s
 ORDER BY w.workflow_id LIMIT %(limit)s;
 
 -- name: insert_workflow
-INSERT INTO workflows VALUES (%(namespace)s, %(workflow_id)s, %(version)s, %(document)s, %(created_ms)s);
+INSERT INTO workflows (namespace, workflow_id, version, document, created_ms)
+VALUES (%(namespace)s, %(workflow_id)s, %(version)s, %(document)s, %(created_ms)s);
 
 -- name: paused_targets
 SELECT namespace, kind, target FROM paused_targets;
 
 -- name: pause_target
-INSERT INTO paused_targets VALUES (%(namespace)s, %(kind)s, %(target)s, %(paused_by)s, %(note)s, %(paused_ms)s)
+INSERT INTO paused_targets (namespace, kind, target, paused_by, note, paused_ms)
+VALUES (%(namespace)s, %(kind)s, %(target)s, %(paused_by)s, %(note)s, %(paused_ms)s)
 ON CONFLICT (namespace, kind, target) DO UPDATE SET
     paused_by = excluded.paused_by, note = excluded.note, paused_ms = excluded.paused_ms;
 
@@ -213,7 +218,8 @@ DELETE FROM audit WHERE namespace = %(namespace)s AND position <= %(until_positi
 SELECT operation, fingerprint, answer FROM requests WHERE namespace = %(namespace)s AND request_id = %(request_id)s;
 
 -- name: insert_request
-INSERT INTO requests VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fingerprint)s, %(answer)s, %(created_ms)s);
+INSERT INTO requests (namespace, request_id, operation, fingerprint, answer, created_ms)
+VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fingerprint)s, %(answer)s, %(created_ms)s);
 
 -- name: expire_requests
 DELETE FROM requests WHERE created_ms < %(before_ms)s;

@@ -1,6 +1,6 @@
 -- name: claim_due
 -- Index dials_due.  BEGIN IMMEDIATE holds the only write lock, so nobody else can claim the same rows.
-SELECT * FROM dials
+SELECT {dial} FROM dials
 WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
 ORDER BY next_fire_ms, schedule_key
 LIMIT :limit;
@@ -48,13 +48,13 @@ SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next
 ORDER BY k.schedules DESC, k.example;
 
 -- name: lock_dials
-SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
+SELECT {dial} FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
 -- name: read_dials
-SELECT * FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
+SELECT {dial} FROM dials WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
 -- name: insert_dials
-INSERT INTO dials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO dials ({dial}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: save_dials
 UPDATE dials SET

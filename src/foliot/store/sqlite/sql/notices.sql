@@ -59,7 +59,7 @@ ORDER BY notice_number DESC LIMIT :limit;
 
 -- name: notice_rate
 -- Whoever asks has the row until its transaction is over.
-INSERT INTO notice_rates VALUES (:notification, :namespace, :minute, 0)
+INSERT INTO notice_rates (notification, namespace, minute, sent) VALUES (:notification, :namespace, :minute, 0)
 ON CONFLICT (notification, namespace) DO UPDATE SET
     sent = CASE WHEN notice_rates.minute = :minute THEN notice_rates.sent ELSE 0 END, minute = :minute
 RETURNING sent;

@@ -9,16 +9,17 @@ SELECT 1;
 SELECT value FROM secrets WHERE name = :name;
 
 -- name: insert_secret
-INSERT INTO secrets VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+INSERT INTO secrets (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
 -- name: search_attributes
 SELECT name, kind FROM search_attributes WHERE namespace = :namespace ORDER BY name;
 
 -- name: insert_search_attribute
-INSERT INTO search_attributes VALUES (:namespace, :name, :kind) ON CONFLICT (namespace, name) DO NOTHING;
+INSERT INTO search_attributes (namespace, name, kind)
+VALUES (:namespace, :name, :kind) ON CONFLICT (namespace, name) DO NOTHING;
 
 -- name: insert_backfill
-INSERT INTO backfills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO backfills ({backfill}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: save_backfill
 UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms = :next_ms, finished_ms = :finished_ms
@@ -30,13 +31,13 @@ UPDATE backfills SET next_ms = :until_ms WHERE backfill_id = :backfill_id AND ne
 
 -- name: due_backfills
 -- Index backfills_due.
-SELECT * FROM backfills WHERE next_ms <= :now_ms ORDER BY next_ms, backfill_id LIMIT :limit;
+SELECT {backfill} FROM backfills WHERE next_ms <= :now_ms ORDER BY next_ms, backfill_id LIMIT :limit;
 
 -- name: backfill_by_id
-SELECT * FROM backfills WHERE backfill_id = :backfill_id;
+SELECT {backfill} FROM backfills WHERE backfill_id = :backfill_id;
 
 -- name: backfills_of
-SELECT * FROM backfills WHERE schedule_key = :key AND (state = 'RUNNING' OR NOT :unfinished)
+SELECT {backfill} FROM backfills WHERE schedule_key = :key AND (state = 'RUNNING' OR NOT :unfinished)
 ORDER BY backfill_id DESC LIMIT :limit;
 
 -- name: wake_backfills
@@ -56,7 +57,8 @@ SELECT namespace, name, version, document, created_ms FROM calendars
 WHERE namespace = :namespace AND name = :name AND version = :version;
 
 -- name: insert_calendar
-INSERT INTO calendars VALUES (:namespace, :name, :version, :document, :created_ms);
+INSERT INTO calendars (namespace, name, version, document, created_ms)
+VALUES (:namespace, :name, :version, :document, :created_ms);
 
 -- name: calendars_page
 SELECT c.namespace, c.name, c.version, c.document, c.created_ms FROM calendars c
@@ -71,7 +73,7 @@ SELECT schedule_key FROM calendar_uses WHERE namespace = :namespace AND name = :
 DELETE FROM calendar_uses WHERE schedule_key = :key;
 
 -- name: insert_calendar_uses
-INSERT INTO calendar_uses VALUES (?, ?, ?);
+INSERT INTO calendar_uses (namespace, name, schedule_key) VALUES (?, ?, ?);
 
 -- name: workflow_newest
 SELECT namespace, workflow_id, version, document, created_ms FROM workflows
@@ -94,13 +96,15 @@ WHERE w.namespace = :namespace AND w.workflow_id > :after_id
 ORDER BY w.workflow_id LIMIT :limit;
 
 -- name: insert_workflow
-INSERT INTO workflows VALUES (:namespace, :workflow_id, :version, :document, :created_ms);
+INSERT INTO workflows (namespace, workflow_id, version, document, created_ms)
+VALUES (:namespace, :workflow_id, :version, :document, :created_ms);
 
 -- name: paused_targets
 SELECT namespace, kind, target FROM paused_targets;
 
 -- name: pause_target
-INSERT INTO paused_targets VALUES (:namespace, :kind, :target, :paused_by, :note, :paused_ms)
+INSERT INTO paused_targets (namespace, kind, target, paused_by, note, paused_ms)
+VALUES (:namespace, :kind, :target, :paused_by, :note, :paused_ms)
 ON CONFLICT (namespace, kind, target) DO UPDATE SET paused_by = :paused_by, note = :note, paused_ms = :paused_ms;
 
 -- name: resume_target
@@ -142,7 +146,8 @@ SELECT DISTINCT namespace FROM (
 ) AS oldest;
 
 -- name: insert_heads
-INSERT INTO audit_heads (namespace, position, digest, gone_position, gone_digest) VALUES (?, 0, '', 0, '')
+INSERT INTO audit_heads (namespace, position, digest, gone_position, gone_digest)
+VALUES (?, 0, '', 0, '')
 ON CONFLICT DO NOTHING;
 
 -- name: lock_heads
@@ -189,7 +194,8 @@ DELETE FROM audit WHERE namespace = :namespace AND position <= :until_position;
 SELECT operation, fingerprint, answer FROM requests WHERE namespace = :namespace AND request_id = :request_id;
 
 -- name: insert_request
-INSERT INTO requests VALUES (:namespace, :request_id, :operation, :fingerprint, :answer, :created_ms);
+INSERT INTO requests (namespace, request_id, operation, fingerprint, answer, created_ms)
+VALUES (:namespace, :request_id, :operation, :fingerprint, :answer, :created_ms);
 
 -- name: expire_requests
 DELETE FROM requests WHERE created_ms < :before_ms;

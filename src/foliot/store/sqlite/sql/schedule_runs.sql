@@ -372,10 +372,10 @@ DELETE FROM schedule_runs
 WHERE run_number > :after_number AND run_number <= :until_number AND finished_ms < :before_ms;
 
 -- name: insert_spans
-INSERT INTO tick_spans VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO tick_spans ({span}) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: spans_of
-SELECT * FROM tick_spans WHERE schedule_key = :key AND until_s > :after_s AND after_s < :until_s
+SELECT {span} FROM tick_spans WHERE schedule_key = :key AND until_s > :after_s AND after_s < :until_s
 ORDER BY until_s DESC LIMIT :limit;
 
 -- name: expire_spans

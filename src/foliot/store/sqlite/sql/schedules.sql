@@ -1,15 +1,15 @@
 -- name: schedule_by_id
-SELECT * FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id;
+SELECT {schedule} FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id;
 
 -- name: whole_schedules
 -- A unique index and two primary keys.
-SELECT s.*, d.*, v.* FROM schedules s
+SELECT {s.schedule}, {d.dial}, {v.version} FROM schedules s
 LEFT JOIN dials d ON d.schedule_key = s.schedule_key
 LEFT JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
 WHERE s.namespace = :namespace AND s.schedule_id IN (SELECT value FROM json_each(:ids));
 
 -- name: schedules_by_key
-SELECT * FROM schedules WHERE schedule_key IN (SELECT value FROM json_each(:keys));
+SELECT {schedule} FROM schedules WHERE schedule_key IN (SELECT value FROM json_each(:keys));
 
 -- name: insert_schedule
 INSERT INTO schedules (
@@ -34,7 +34,7 @@ DELETE FROM schedules WHERE schedule_key = :key;
 -- name: schedules_page
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
 -- What is planned keeps a schedule active: index schedule_runs_queued.  What needs no dial is asked first.
-SELECT s.* FROM schedules s LEFT JOIN dials d USING (schedule_key)
+SELECT {s.schedule} FROM schedules s LEFT JOIN dials d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND CASE coalesce(:state, 'open') WHEN 'open' THEN s.state <> 'closed' WHEN 'exhausted' THEN s.state = 'active'
     ELSE s.state = :state END
@@ -94,7 +94,7 @@ SELECT DISTINCT zones FROM schedules WHERE zones <> '';
 SELECT schedule_key FROM schedules WHERE zones = :zones AND zones <> '' ORDER BY schedule_key LIMIT :limit;
 
 -- name: insert_version
-INSERT INTO schedule_versions VALUES (
+INSERT INTO schedule_versions ({version}) VALUES (
     :schedule_key, :version, :spec, :policy, :action, :payload, :about, :calendars, :after_s, :until_s, :author,
     :created_ms
 );
@@ -103,14 +103,14 @@ INSERT INTO schedule_versions VALUES (
 UPDATE schedule_versions SET until_s = :until_s WHERE schedule_key = :key AND version = :version AND until_s IS NULL;
 
 -- name: versions_of
-SELECT * FROM schedule_versions WHERE schedule_key = :key ORDER BY version DESC LIMIT :limit;
+SELECT {version} FROM schedule_versions WHERE schedule_key = :key ORDER BY version DESC LIMIT :limit;
 
 -- name: version_by_number
-SELECT * FROM schedule_versions WHERE schedule_key = :key AND version = :version;
+SELECT {version} FROM schedule_versions WHERE schedule_key = :key AND version = :version;
 
 -- name: versions_in_force
 -- Both primary keys.
-SELECT v.* FROM schedules s JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
+SELECT {v.version} FROM schedules s JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
 WHERE s.schedule_key IN (SELECT value FROM json_each(:keys));
 
 -- name: purge_versions
