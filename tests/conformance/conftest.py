@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
+    from tests.servers.recycling import Recycling
 
 TEMPLATE = "foliot_migrated"
 ROLE_VARIABLE = "FOLIOT_TEST_ROLE"
@@ -27,21 +27,26 @@ def postgres_template(postgres_server: PostgresServer) -> str:
     return TEMPLATE
 
 
-@pytest.fixture
-def migrated_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
-    """A migrated PostgreSQL database of the test's own."""
-    name = f"test_{uuid.uuid4().hex}"
-    url = postgres_server.create_database(name, postgres_template)
-    yield worker_url(url) if os.environ.get(ROLE_VARIABLE) == "worker" else url
-    postgres_server.drop_database(name)
+@pytest.fixture(scope="session")
+def migrated_databases(postgres_server: PostgresServer, postgres_template: str) -> Recycling:
+    """Migrated databases, each used by one test after the other."""
+    from tests.servers.recycling import Recycling  # here, for the same reason
+
+    return Recycling(postgres_server, postgres_template)
 
 
 @pytest.fixture
-def walled_url(postgres_server: PostgresServer, postgres_template: str) -> Iterator[str]:
+def migrated_url(migrated_databases: Recycling) -> Iterator[str]:
+    """A migrated PostgreSQL database that is the test's own while it runs."""
+    with migrated_databases.lent() as url:
+        yield worker_url(url) if os.environ.get(ROLE_VARIABLE) == "worker" else url
+
+
+@pytest.fixture
+def walled_url(migrated_databases: Recycling) -> Iterator[str]:
     """The same with its roles, for whoever connects as the one that processes use."""
-    name = f"test_{uuid.uuid4().hex}"
-    yield worker_url(postgres_server.create_database(name, postgres_template))
-    postgres_server.drop_database(name)
+    with migrated_databases.lent() as url:
+        yield worker_url(url)
 
 
 def worker_url(url: str) -> str:
