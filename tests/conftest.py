@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -33,3 +34,9 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex}"
     yield postgres_server.create_database(name)
     postgres_server.drop_database(name)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Spare the collector what lives as long as the tests: thousands of them, looked at again and again otherwise."""
+    gc.collect()
+    gc.freeze()
