@@ -25,7 +25,7 @@ Adoptable(r, n) == InFlight(r) /\ r.held /\ r.owner = n
 Adopted(r) == [r EXCEPT !.attempt = @ + 1]
 
 \* settle_runs, finish_runs, hand_back: only for the holder of the fence, and only in flight.
-Accepts(r, fence) == InFlight(r) /\ ("fence" \in Guards => r.attempt = fence)
+Accepts(r, fence) == ("state" \in Guards => InFlight(r)) /\ ("fence" \in Guards => r.attempt = fence)
 Finished(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
 LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0]
 

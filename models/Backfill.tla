@@ -90,7 +90,7 @@ Taken(row, flying, taken) ==
     IN IF later = {} THEN [taken EXCEPT !.row = [row EXCEPT !.state = "done"]]
        ELSE IF ~room \/ taken.steps = Size THEN [taken EXCEPT !.row = row]
        ELSE LET t == Min(later)
-            IN Taken([row EXCEPT !.cursor = t], flying,
+            IN Taken([row EXCEPT !.cursor = IF "moves" \in Guards THEN t ELSE @], flying,
                      [taken EXCEPT !.steps = @ + 1, !.runs = IF Wanted(t) THEN @ \cup {t} ELSE @])
 
 Chunk(i) ==

@@ -52,12 +52,17 @@ Open(i) ==
     /\ mind' = [mind EXCEPT ![i] = [at |-> now, phase |-> "open", read |-> Unread]]
     /\ UNCHANGED <<now, store, edits>>
 
+\* What a read may see: what is committed, or, without that, what another transaction is about to write.
+Visible(i) ==
+    {dial} \cup (IF "committed" \in Guards THEN {}
+                 ELSE {Decided(mind[j].read, mind[j].at, 0).dial : j \in {k \in Instances \ {i} : mind[k].phase = "holds"}})
+
 \* FOR UPDATE SKIP LOCKED, and the condition once more on the row that was locked.
 Lock(i) ==
     /\ mind[i].phase = "open"
     /\ "lock" \in Guards => Free
     /\ IF Due(mind[i].at)
-       THEN mind' = [mind EXCEPT ![i].phase = "holds", ![i].read = dial]
+       THEN \E seen \in Visible(i) : mind' = [mind EXCEPT ![i].phase = "holds", ![i].read = seen]
        ELSE mind' = [mind EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 

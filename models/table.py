@@ -48,7 +48,7 @@ def _only(broken: str, invariants: tuple[str, ...]) -> tuple[tuple[str, ...], tu
     return ((broken,), ()) if broken in invariants else ((), (broken,))
 
 
-FIRE_GUARDS = "lock key pause cursor trace"
+FIRE_GUARDS = "lock key pause cursor trace committed"
 FIRE = {
     "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
     "FireAt": "Punctual", "Policies": "SmallPolicies", "Untils": "SmallUntils", "Grace": "1", "MaxCatchup": "1",
@@ -67,7 +67,7 @@ def _fire_twin(name: str, gone: tuple[str, ...], broken: str, **changed: str) ->
     return Configuration("Fire", name, "FireSpec", constants, *_only(broken, FIRE_INVARIANTS), broken)
 
 
-LEASE_GUARDS = "fence share expiry rescue"
+LEASE_GUARDS = "fence share expiry rescue state"
 LEASE = {
     "Processes": "{p1, p2}", "Runs": "{r1}", "MaxNumber": "3", "MaxAttempt": "2", "MaxStops": "1", "Slow": "{p1}",
     "Guards": _without(LEASE_GUARDS),
@@ -127,7 +127,7 @@ def _pause(name: str, *properties: str, long: bool = False, expected: str = HOLD
     return Configuration("Pause", name, "PauseSpec", PAUSE | changed, (), properties, expected, long)
 
 
-BACKFILL_GUARDS = "room reread key order"
+BACKFILL_GUARDS = "room reread key order moves"
 BACKFILL = {
     "Instances": "{i1, i2}", "Guards": _without(BACKFILL_GUARDS), "Ticks": "{1, 2, 3, 4}", "Start": "2", "Last": "4",
     "First": "1", "End": "3", "Only": '"all"', "Slots": "1", "Size": "2",
@@ -173,20 +173,39 @@ TWINS = (
     _fire_twin("no lock", ("lock",), "PausedBlocksFire"),
     _fire_twin("no lock, an update", ("lock",), "NoFireFromStaleDefinition"),
     _fire_twin("no lock, two fire", ("lock",), "CursorMonotone"),
+    _fire_twin("reads what is not committed", ("lock", "committed"), "SnapshotNeverAheadOfStore"),
     _fire_twin("pause not read again", ("pause",), "PausedBlocksFire"),
     _fire_twin("cursor to now", ("cursor",), "NoLostFireWithinWindow"),
     _fire_twin("an edit without a span", ("trace",), "NoLostFireWithinWindow"),
     _lease_twin("no fence", "fence", "FencedWritesOnly"),
+    _lease_twin("an end that is not final", "state", "OneTerminalRecord"),
+    _lease_twin("an end that is begun again", "state", "FinalIsFinal"),
     _lease_twin("no shared lock", "share", "HeldUnderLease"),
     _lease_twin("leases not waited for", "expiry", "NeverTakenFromTheLiving"),
     _lease_twin("nobody rescues", "rescue", "LostWorkerEventuallyRescued"),
     _overlap_twin("slots not counted", "slot", "OverlapRespected"),
     _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", Policies="Queues", Requests='{"queue"}'),
+    _overlap_twin(
+        "no bound, whatever waits",
+        "bound",
+        "BufferBounded",
+        Ids="{1, 2, 3, 4}",
+        Policies="Queues",
+        Requests='{"queue"}',
+    ),
     _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", Policies="Queues", Requests='{"queue"}'),
     _overlap_twin("a slot that frees nothing", "release", "BufferedEventuallyDecided"),
     _overlap_twin("a resume that wakes nobody", "woken", "BufferedEventuallyDecided"),
     _pause("a storm of pauses", CAUGHT_UP, expected=CAUGHT_UP, Storm="TRUE"),
     _pause("a resume that aims at nothing", CAUGHT_UP, expected=CAUGHT_UP, Guards=_without(PAUSE_GUARDS, "aim")),
+    _pause(
+        "aims at nothing, coalesce",
+        COALESCED,
+        expected=COALESCED,
+        Policies="Coalesce",
+        Guards=_without(PAUSE_GUARDS, "aim"),
+    ),
+    _backfill_twin("a cursor that stands", ("moves",), "Terminates"),
     _backfill_twin("an old row, no key", ("reread", "key"), "ExactRange"),
     _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
     _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
