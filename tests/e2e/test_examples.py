@@ -30,6 +30,8 @@ SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPL
 def running(where: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start an example in a directory of its own; end it as a terminal would, and see that it ends."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script; children would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [sys.executable, *arguments], cwd=where, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:

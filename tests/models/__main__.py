@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
+from itertools import count
 
 from models.checking import Missing, command
 from models.table import HOLDS
@@ -18,7 +20,8 @@ AT_ONCE = 40
 def main(arguments: list[str] | None = None) -> int:
     """Replay as many stories as the arguments say; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=40, help="how many stories (40)")
+    parser.add_argument("--seeds", type=int, help="how many stories (40, or as many as there is time for)")
+    parser.add_argument("--seconds", type=float, help="begin no others after so long")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
     given = parser.parse_args(arguments)
     try:
@@ -26,23 +29,32 @@ def main(arguments: list[str] | None = None) -> int:
     except Missing as error:
         print(f"python -m tests.models: {error}", file=sys.stderr)
         return 2
-    wrong = 0
-    for recordings in _batches(given.first, given.first + given.seeds):
+    wrong = commits = 0
+    ends_s = time.monotonic() + given.seconds if given.seconds else float("inf")
+    seeds = given.seeds or (None if given.seconds else 40)
+    for recordings in _batches(given.first, None if seeds is None else given.first + seeds):
         for name, replay in REPLAYS.items():
             replayed = replay(recordings)
             is_right = replayed.answer.verdict == HOLDS
             wrong += not is_right
+            commits += replayed.steps
             print(
                 f"{name:8} seeds {recordings[0].seed}–{recordings[-1].seed}: {replayed.stories:,} stories, "
                 f"{replayed.steps:,} commits, {'each a step of the model' if is_right else replayed.answer.output}",
                 flush=True,
             )
+        if time.monotonic() >= ends_s:
+            break
+    print(f"{commits:,} commits held against the models")
     return 1 if wrong else 0
 
 
-def _batches(first: int, end: int) -> Iterator[list[Recording]]:
-    for begin in range(first, end, AT_ONCE):
-        yield [record(seed) for seed in range(begin, min(begin + AT_ONCE, end))]
+def _batches(first: int, end: int | None) -> Iterator[list[Recording]]:
+    for begin in count(first, AT_ONCE):
+        if end is not None and begin >= end:
+            return
+        until = begin + AT_ONCE if end is None else min(begin + AT_ONCE, end)
+        yield [record(seed) for seed in range(begin, until)]
 
 
 if __name__ == "__main__":

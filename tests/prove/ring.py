@@ -27,6 +27,8 @@ class Search(NamedTuple):
     counts: str
     """The pattern of how its output says how much was tried: the last match counts."""
     unit: str
+    is_drawn: bool = True
+    """Whether its tries are drawn from very many: one that goes through all there are leaves no rate to estimate."""
 
 
 def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
@@ -46,12 +48,20 @@ def _models(seconds: float) -> list[str]:
     return ["models", *(["--long"] if seconds > LONG_MODELS_S else [])]
 
 
+def _replay(seconds: float) -> list[str]:
+    return ["tests.models", "--seconds", f"{seconds:.0f}", "--first", str(SystemRandom().randrange(1 << 32))]
+
+
 RING = (
     Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
-    Search("texts", "T8, T9", 5, _seconds("tests.fuzz"), r"^([\d,]+) texts in", "texts"),
+    *(
+        Search(f"{door} texts", "T8, T9", 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts")
+        for door in ("cron", "rrule", "json", "config", "key", "token")
+    ),
     Search("conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests"),
     Search("simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories", "stories"),
-    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states"),
+    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states", False),
+    Search("replay", "G1, G4–G6", 4, _replay, r"^([\d,]+) commits held", "commits"),
     Search("interleavings", "G1, G3–G5", 10, _interleavings, r"pairs, (\d+) orders", "orders"),
     Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories"),
     Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories"),
@@ -72,7 +82,7 @@ class Found(NamedTuple):
     @property
     def bound(self) -> str:
         """With nothing found in n tries, the true rate is below 3/n with a confidence of 95 %."""
-        return f"< {3 / self.tried:.1e}" if self.is_clean and self.tried else "–"
+        return f"< {3 / self.tried:.1e}" if self.is_clean and self.search.is_drawn else "–"
 
 
 def read(search: Search, seconds: float, code: int, said: str) -> Found:
