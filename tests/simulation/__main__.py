@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
+from foliot.wiring import settle_in
 from tests.simulation.defects import DEFECTS, Defect, planted
 from tests.simulation.story import CRASHED, Verdict, tell
 from tests.simulation.telling import TELLING
@@ -40,7 +41,7 @@ def caught(chosen: Defect, seeds: int = DEFECT_SEEDS) -> Verdict | None:
 
 def _stories(seeds: range, seconds: float, processes: int) -> Iterator[Verdict]:
     end = time.monotonic() + seconds
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, initializer=settle_in) as pool:
         for first in range(0, len(seeds), BATCH):
             if time.monotonic() > end:
                 return
