@@ -72,8 +72,9 @@ def holder(place: Place, schedule_id: str) -> int:
 
 def assert_refused(old: Release, place: Place) -> None:
     """A worker of the old release does not even begin: no instance is added."""
-    before = place.rows("SELECT instance_id, name FROM instances")
+    instances = "SELECT instance_id, name FROM instances ORDER BY instance_id"
+    before = place.rows(instances)
     ended = old.run("worker", "--store", place.worker_url, cwd=place.home)
     assert (ended.code, ended.said) == (2, "")
     assert "use a newer release; nothing was written" in ended.complaint
-    assert place.rows("SELECT instance_id, name FROM instances") == before
+    assert place.rows(instances) == before
