@@ -1,7 +1,9 @@
-"""Releases and stores that the tests of this folder share; each worker of the tests makes its own."""
+"""Releases that the tests of this folder share, and stores of which each test has a copy."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,16 +20,31 @@ DIALECTS = ["sqlite", pytest.param("postgres", marks=pytest.mark.server)]
 FILE = "sqlite:///foliot.db"
 
 
+def _shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Release]) -> Release:
+    """Return a release that the first process of the tests makes for all: Python compiles its modules only once."""
+    base = factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"release-{name}"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ready = place / "ready"
+        if not ready.exists():
+            shutil.rmtree(place, ignore_errors=True)
+            made = make(place)
+            ready.write_text(f"{made.version}\n{made.home}")
+    version, home = ready.read_text().split("\n")
+    return Release(version, Path(home))
+
+
 @pytest.fixture(scope="session")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """The newest release there has been."""
-    return unpacked(pins()[-1], tmp_path_factory.mktemp("old"))
+    return _shared(tmp_path_factory, "old", lambda place: unpacked(pins()[-1], place))
 
 
 @pytest.fixture(scope="session")
 def coming(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release that may follow the present code, with one migration more."""
-    return next_release(tmp_path_factory.mktemp("next"))
+    return _shared(tmp_path_factory, "next", next_release)
 
 
 def _home(tmp_path: Path) -> Path:

@@ -160,7 +160,7 @@ def unpacked(pin: Pin, directory: Path) -> Release:
 
 def next_release(directory: Path) -> Release:
     """Return a release that there may be one day: the present code, a version of its own, and one more migration."""
-    shutil.copytree(ROOT / "src" / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("ui", "__pycache__"))
+    shutil.copytree(ROOT / "src" / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("ui"))
     for dialect in ("sqlite", "postgres"):
         scripts = directory / PACKAGE / "store" / dialect / "migrations"
         number = len(list(scripts.glob("*.sql"))) + 1

@@ -90,7 +90,7 @@ def filled(release: Release, place: Place) -> None:
     migrated(release, place)
     program = (str(HERE / "filling.py"),)
     with release.started(place.url, cwd=place.home, program=program) as process:
-        wait_for(lambda: process.poll() is not None or is_full(place), f"some tables stay empty: {empty(place)}")
+        assert soon(lambda: process.poll() is not None or is_full(place)), f"some tables stay empty: {empty(place)}"
         process.kill()
     assert is_full(place), (place.home / SAID).read_text()
 
@@ -135,7 +135,11 @@ class Fleet:
         def enough() -> bool:
             return wanted <= {line.pid for line in lines_of(self._place) if line.nominal_s > after_s}
 
-        wait_for(enough, f"{wanted} do not all work: {Counter(line.pid for line in lines_of(self._place))}")
+        assert soon(enough), f"not all of {wanted} have run something: {self._said(after_s)}"
+
+    def _said(self, after_s: int) -> str:
+        counts = Counter(line.pid for line in lines_of(self._place) if line.nominal_s > after_s)
+        return f"{counts} {(self._place.home / SAID).read_text()[-2_000:]}"
 
     def open(self, gate: str) -> None:
         """Let the runs end that wait for a gate."""
