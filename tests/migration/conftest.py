@@ -17,7 +17,6 @@ from tests.migration.upgrading import filled
 from tests.servers.postgres import PostgresServer
 
 DIALECTS = ["sqlite", pytest.param("postgres", marks=pytest.mark.server)]
-FILE = "sqlite:///foliot.db"
 
 
 def _shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Release]) -> Release:
@@ -58,7 +57,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     home = _home(tmp_path)
     if request.param == "postgres":
         return PostgresPlace(request.getfixturevalue("postgres_url"), home)
-    return SqlitePlace(FILE, home)
+    return SqlitePlace(home)
 
 
 Copy = Callable[[str, Callable[[Place], object]], Place]
@@ -76,10 +75,10 @@ def file_copy(made: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, 
 
     def copied(name: str, make: Callable[[Place], object]) -> Place:
         if f"file {name}" not in made:
-            made[f"file {name}"] = SqlitePlace(FILE, _home(tmp_path_factory.mktemp(name)))
+            made[f"file {name}"] = SqlitePlace(_home(tmp_path_factory.mktemp(name)))
             make(made[f"file {name}"])
         shutil.copytree(made[f"file {name}"].home, tmp_path, dirs_exist_ok=True)
-        return SqlitePlace(FILE, tmp_path)
+        return SqlitePlace(tmp_path)
 
     return copied
 

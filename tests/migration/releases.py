@@ -54,6 +54,11 @@ class Release:
     version: str
     home: Path
 
+    @property
+    def schema(self) -> int:
+        """How many migrations it knows."""
+        return len(list((self.home / PACKAGE / "store" / "sqlite" / "migrations").glob("*.sql")))
+
     def environment(self, cwd: Path) -> dict[str, str]:
         """Return what its processes are told: where it is and what lies beside the store, and nothing else."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}

@@ -60,9 +60,9 @@ class SqlitePlace(Place):
 
     dialect = "sqlite"
 
-    @property
-    def path(self) -> Path:
-        return self.home / "foliot.db"
+    def __init__(self, home: Path) -> None:
+        self.path = home / "foliot.db"
+        super().__init__(f"sqlite:///{self.path}", home)
 
     def rows(self, query: str) -> Rows:
         with closing(sqlite3.connect(self.path, timeout=30)) as connection:

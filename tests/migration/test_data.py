@@ -11,17 +11,16 @@ from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, migra
 pytestmark = pytest.mark.slow
 
 
-def test_every_row_is_as_it_was(old: Release, coming: Release, full: Place) -> None:
+def test_every_row_is_as_it_was(coming: Release, full: Place) -> None:
     """Every old column of every row; what is new has its default; the ledger and the audit are whole."""
-    before, was = stored(full.snapshot()), full.version()
-    assert_whole(old, full)
-    assert migrated(coming, full) == f"applied {was + 1:04}_next\n"
+    before = stored(full.snapshot())
+    assert migrated(coming, full).endswith(f"applied {coming.schema:04}_next\n")
     after = stored(full.snapshot())
     assert as_before(after, before) == before
     assert {row["next_note"] for row in after["schedule_runs"]} == {"old"}
     assert {row["next_note"] for row in after["schedules"]} == {"new"}
     assert len(after["next_things"]) == len(before["schedules"])
-    assert full.version() == was + 1
+    assert full.version() == coming.schema
     assert_whole(coming, full)
 
 

@@ -49,7 +49,6 @@ def test_processes_of_the_old_release_do_not_start(old: Release, newer: Place) -
 
 
 def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(newer.home)
     roles = ["migrate roles"] if newer.dialect == "postgres" else []
     before = newer.snapshot()
     for command in [*COMMANDS, *roles]:
@@ -65,7 +64,6 @@ def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_doctor_says_so_and_advises_nothing_else(
     newer: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(newer.home)
     monkeypatch.setattr(sys, "argv", ["foliot", "doctor", "--store", newer.url])
     with pytest.raises(SystemExit) as left:
         main()
@@ -79,8 +77,7 @@ async def _open(url: str) -> None:
         pass
 
 
-def test_a_program_is_refused(newer: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(newer.home)
+def test_a_program_is_refused(newer: Place) -> None:
     before = newer.snapshot()
     doors: list[Callable[[], object]] = [
         lambda: SyncFoliot(newer.url).open(),

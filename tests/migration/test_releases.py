@@ -29,3 +29,8 @@ def test_processes_of_a_release_use_that_release(old: Release, coming: Release, 
         said = release.run(cwd=tmp_path, program=WHERE).said.split()
         assert said == [str(release.home / "foliot" / "__init__.py"), release.version]
     assert (old.version, coming.version) == (pins()[-1].version, NEXT_VERSION)
+
+
+def test_a_clone_without_the_commit_is_told_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(pytest.skip.Exception, match="git fetch --unshallow"):
+        build("0" * 40, tmp_path)
