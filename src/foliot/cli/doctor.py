@@ -15,7 +15,7 @@ from foliot.cli import render
 from foliot.cli.asking import Ask, asked, taking
 from foliot.cli.surveying import Survey, survey
 from foliot.cli.tables import STYLES, length, now
-from foliot.errors import FoliotError, Forbidden, NotFound
+from foliot.errors import FoliotError, Forbidden, NotFound, SchemaTooNew
 from foliot.model.schedule import Run, Schedule, ScheduleState
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def _store(ask: Ask) -> Check:
         with open_migrator(ask.address) as migrator:
             migrator.refuse_newer()
             missing = [each.name for each in migrator.status() if not each.applied]
+    except SchemaTooNew as error:
+        return Check("store", BAD, str(error))
     except FoliotError as error:
         return Check("store", BAD, str(error), "is it running, and is --store right?")
     if missing:

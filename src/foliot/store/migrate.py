@@ -34,6 +34,10 @@ class Migrator(ABC):
     def stamp(self, number: int) -> str:
         """Return the statement that says that a migration has been run."""
 
+    def begin(self) -> str:
+        """Return what a script that is run by hand begins with."""
+        return "BEGIN;"
+
     def roles(self, worker: str, tenant: str) -> str:
         """Return the statements that make the roles of a store: whoever works with it, and the wall of a tenant."""
         raise StoreError(f"there are no roles in {self.dialect}: use the rights of its file; use postgresql://…")
@@ -56,7 +60,7 @@ class Migrator(ABC):
         """Return the scripts that are missing and their stamps, as text that can be run by hand."""
         version = self.version()
         return "\n".join(
-            f"BEGIN;\n{script}\n{self.stamp(number)}\nCOMMIT;\n"
+            f"{self.begin()}\n{script}\n{self.stamp(number)}\nCOMMIT;\n"
             for number, _name, script in self.migrations
             if number > version
         )

@@ -72,6 +72,24 @@ def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> 
         assert seen(walled, "nobody", query) == [(0, 0)], table
 
 
+def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(walled: Bench, walled_url: str) -> None:
+    """Statement by statement, as psql sends them, a worker found no runs between one wall and the next, and let go."""
+    script = PostgresMigrator(owner_url(walled_url)).roles(WORKER, TENANT)
+    begun, commit = script.rstrip().removesuffix("COMMIT;"), b"COMMIT"
+    assert len(begun) < len(script.rstrip())
+    with (
+        psycopg.connect(owner_url(walled_url), autocommit=True) as administrator,
+        psycopg.connect(walled_url, autocommit=True) as worker,
+    ):
+        administrator.execute(begun.encode())
+        worker.execute("SET lock_timeout = '10ms'")
+        for table in WALLS:
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                worker.execute(f"SELECT count(*) FROM {table}".encode())
+        administrator.execute(commit)
+        assert worker.execute("SELECT count(*) FROM schedule_runs").fetchall() == [(2,)]
+
+
 def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
     def look(transaction: Transaction) -> int:
         execute(transaction, f"SET LOCAL ROLE {TENANT}")

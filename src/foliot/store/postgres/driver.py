@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
 
-from foliot.clock import Clock
-from foliot.errors import StoreError
+from foliot.clock import Clock, wait_here
+from foliot.errors import StoreError, StoreUnavailable
 from foliot.model.call import Answers, Call
 from foliot.model.run import RunId, RunRow, StartRow
 from foliot.store.base import Params, Store, Transaction, Work
@@ -34,6 +34,14 @@ POOL_SIZE = 8
 ATTEMPTS = 5
 MIGRATION_LOCK = 0x666F6C696F74
 MINIMUM = 14
+MIGRATION_TRIES = 60
+MIGRATION_PAUSE_S = 1.0
+PATIENCE = "SET LOCAL lock_timeout = '1s';"
+"""How long a migration waits for a table, and keeps all who come after it waiting."""
+HELD = (
+    "PostgreSQL: somebody holds the tables for long, a backup or a forgotten transaction (pg_stat_activity shows "
+    "whom); nothing was changed: run it again when that is over"
+)
 
 WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # One view of the data for all statements of a reader, as SQLite gives it.
@@ -243,25 +251,39 @@ class PostgresMigrator(Migrator):
             raise translated(error) from error
 
     def apply(self, number: int, script: str) -> bool:
-        for left in reversed(range(ATTEMPTS)):
+        for left in reversed(range(MIGRATION_TRIES)):
             try:
                 return self._apply(number, script)
             except psycopg.Error as error:
                 # Those who are at work lock tables in another order than a script does: the server may end either.
-                if not (left and isinstance(error, psycopg.errors.DeadlockDetected)):
+                if left and isinstance(error, psycopg.errors.DeadlockDetected):
+                    continue
+                if not isinstance(error, psycopg.errors.LockNotAvailable):
                     raise translated(error) from error
+                if not left:
+                    raise StoreUnavailable(HELD) from error
+            # Whoever waits for a table keeps all who come later waiting: let them go first, and try again.
+            wait_here(MIGRATION_PAUSE_S)
         raise AssertionError("the last attempt returns or raises")
 
     def _apply(self, number: int, script: str) -> bool:
-        with closing(connect(self._url)) as connection, connection.transaction():
-            # An index on a large ledger takes its time, and so does another migrator.
-            connection.execute("SET LOCAL statement_timeout = 0")
-            connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
-            if _version(connection) >= number:
-                return False
-            connection.execute(script.encode(), prepare=False)
-            connection.execute(self.stamp(number).encode(), prepare=False)
-            return True
+        with closing(connect(self._url)) as connection:
+            # A migrator that is killed lets go of the tables even while its script works; not where that is Windows.
+            with suppress(psycopg.Error):
+                connection.execute("SET client_connection_check_interval = '1s'")
+            with connection.transaction():
+                # An index on a large ledger takes its time, and so does another migrator.
+                connection.execute("SET LOCAL statement_timeout = 0")
+                connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
+                if _version(connection) >= number:
+                    return False
+                connection.execute(PATIENCE.encode(), prepare=False)
+                connection.execute(script.encode(), prepare=False)
+                connection.execute(self.stamp(number).encode(), prepare=False)
+                return True
+
+    def begin(self) -> str:
+        return f"{super().begin()}\n{PATIENCE}"
 
     def roles(self, worker: str, tenant: str) -> str:
         self.refuse_newer()

@@ -50,7 +50,7 @@ def roles_script(*, database: str, schema: str, owner: str, worker: str, tenant:
     script = files(PACKAGE).joinpath("roles.sql").read_text(encoding="utf-8")
     walls = (_wall(rows, {**parts, "table": sql.Identifier(schema, table)}) for table, rows in WALLS.items())
     rights = [sql.Identifier(schema, table) for table in WALLS if table not in _OTHERS]
-    return "\n".join([_said(script, {**parts, "tables": sql.SQL(", ").join(rights)}), *walls])
+    return "\n".join([_said(script, {**parts, "tables": sql.SQL(", ").join(rights)}), *walls, "COMMIT;"])
 
 
 def _wall(rows: str, parts: dict[str, sql.Composable]) -> str:

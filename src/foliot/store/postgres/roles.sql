@@ -1,6 +1,11 @@
 -- Three roles.  {owner} has the tables and migrates them.  {worker} is what processes connect as: it reads and writes
 -- rows, and can change no table.  {tenant} is what a request becomes for its transaction: it sees one namespace.
--- Run it as an administrator after each `foliot migrate up`; it may run twice.
+-- Run it as an administrator after each `foliot migrate up`; it may run twice, and while processes work: it is one
+-- transaction, or they would see tables without rows between a wall that goes and the one that comes.  If it cannot have
+-- a table for a second it changes nothing; run it again then.
+
+BEGIN;
+SET LOCAL lock_timeout = '1s';
 
 DO $$
 BEGIN

@@ -1,0 +1,29 @@
+-- What a next release may do to tables that older processes still use: columns with a default, tables, indexes, and
+-- values for what it has added.
+ALTER TABLE schedules ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE schedule_versions ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE dials ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE schedule_runs ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE tick_spans ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE backfills ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE calendars ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE calendar_uses ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE workflows ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE paused_targets ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE audit ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE audit_heads ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE requests ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE instances ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE secrets ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE search_attributes ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE api_keys ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE notices ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+ALTER TABLE notice_rates ADD COLUMN next_note TEXT NOT NULL DEFAULT 'new';
+
+CREATE TABLE next_things (
+    schedule_key   INTEGER PRIMARY KEY,
+    note           TEXT NOT NULL
+) STRICT;
+INSERT INTO next_things (schedule_key, note) SELECT schedule_key, schedule_id FROM schedules;
+UPDATE schedule_runs SET next_note = 'old';
+CREATE INDEX schedule_runs_next ON schedule_runs (next_note, nominal_s);

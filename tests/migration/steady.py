@@ -1,0 +1,27 @@
+"""A program of any release: ``python steady.py URL`` makes a store, and schedules of which no tick may be lost."""
+
+from __future__ import annotations
+
+import sys
+
+from foliot import SyncFoliot
+from foliot.wiring import open_migrator
+
+EVERY_SECOND = "* * * * * *"
+ALL = {"cron": EVERY_SECOND, "catchup_policy": "fire_immediately"}
+
+
+def main(url: str) -> None:
+    """Make some that simply run, one of which runs wait for each other, and a run that takes long."""
+    with open_migrator(url, create=True) as migrator:
+        migrator.up()
+    with SyncFoliot(url, engine=False) as foliot:
+        for number in range(8):
+            foliot.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
+        foliot.create("behind", function="tasks:wait", payload={"gate": "behind"}, overlap_policy="queue", **ALL)
+        foliot.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"gate": "lost"})
+        foliot.trigger("lost")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

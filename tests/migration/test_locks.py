@@ -1,0 +1,78 @@
+"""A migration waits for tables that others hold, and keeps nobody waiting for long meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import psycopg
+import pytest
+
+from foliot.errors import StoreUnavailable
+from foliot.store.postgres import driver
+from foliot.store.postgres.driver import PostgresMigrator
+from tests.migration.releases import SECONDS, Release
+from tests.migration.stores import Place
+from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, wait_for
+
+pytestmark = pytest.mark.server
+_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+
+
+@contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Hold tables as a backup does, which only reads."""
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT count(*) FROM dials, schedule_runs")
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: Release, place: Place) -> None:
+    """It waited without bound, and whoever wanted the table later waited behind it: no tick until the backup's end."""
+    old.program("steady.py", place.url, cwd=place.home)
+    was = place.version()
+    with Fleet(place) as fleet, ExitStack() as backup:
+        fleet.open("behind")
+        fleet.open("lost")
+        worker = fleet.start(old)
+        fleet.wait_for_ticks([worker])
+        backup.enter_context(reading(place.url))
+        with coming.started("migrate", "up", "--store", place.url, cwd=place.home) as migrator:
+            for _ in range(2):  # it is not the first try only that lets others go on
+                wait_for(lambda: place.one(_WAITING) > 0, "the migration waits for the backup")
+                fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
+            assert (migrator.poll(), place.version()) == (None, was)
+            backup.close()
+            assert migrator.wait(SECONDS) == 0
+        assert place.version() == coming.schema
+        fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
+        assert left(worker) == 0
+    assert_whole(coming, place)
+
+
+def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "MIGRATION_TRIES", 3)
+    monkeypatch.setattr(driver, "MIGRATION_PAUSE_S", 0)
+    monkeypatch.setattr(driver, "PATIENCE", "SET LOCAL lock_timeout = '10ms';")
+    migrator = PostgresMigrator(postgres_url)
+    migrator.up()
+    was = migrator.version()
+    script = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE dials ADD COLUMN next_note text;"
+    with reading(postgres_url), pytest.raises(StoreUnavailable, match="nothing was changed: run it again"):
+        migrator.apply(was + 1, script)
+    assert migrator.version() == was
+    assert migrator.apply(was + 1, script)
+    assert migrator.version() == was + 1
+
+
+def test_a_script_that_is_run_by_hand_does_not_wait_for_long_either(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(PostgresMigrator(postgres_url).sql().encode())
+    migrator = PostgresMigrator(postgres_url)
+    migrator.migrations = (*migrator.migrations, (len(migrator.migrations) + 1, "next", "DROP TABLE notice_rates;"))
+    with psycopg.connect(postgres_url) as holder, psycopg.connect(postgres_url, autocommit=True) as connection:
+        holder.execute("SELECT FROM notice_rates")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            connection.execute(migrator.sql().encode())

@@ -1,0 +1,90 @@
+"""A store that a newer release has migrated: whoever knocks with an older one is told so, and nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from foliot import Foliot, SchemaTooNew, SyncFoliot
+from foliot.cli.main import main
+from tests.migration.releases import Release
+from tests.migration.stores import Place
+
+PROCESSES = ["worker", "serve --port 0"]
+COMMANDS = [
+    "migrate up",
+    "migrate status",
+    "migrate sql",
+    "verify",
+    "schedules list",
+    "schedules create new --cron @daily --function tasks:note",
+    "schedules pause steady-0",
+    "runs list",
+    "workflows list",
+    "queues list",
+    "instances list",
+    "keys create mine",
+    "notify list",
+    "coming",
+    "stats",
+    "audit",
+    "top",
+]
+WRONG_INPUT = 2
+TOLD = "use a newer release; nothing was written"
+
+
+def test_processes_of_the_old_release_do_not_start(old: Release, newer: Place) -> None:
+    before = newer.snapshot()
+    for command in PROCESSES:
+        ended = old.run(*command.split(), "--store", newer.url, cwd=newer.home)
+        assert (ended.code, ended.said) == (WRONG_INPUT, ""), command
+        assert TOLD in " ".join(ended.complaint.split()), command
+    assert newer.snapshot() == before
+
+
+def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    roles = ["migrate roles"] if newer.dialect == "postgres" else []
+    before = newer.snapshot()
+    for command in [*COMMANDS, *roles]:
+        monkeypatch.setattr(sys, "argv", ["foliot", *command.split(), "--store", newer.url])
+        said, complaint = io.StringIO(), io.StringIO()
+        with redirect_stdout(said), redirect_stderr(complaint), pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == WRONG_INPUT, (command, said.getvalue(), complaint.getvalue())
+        assert TOLD in " ".join(complaint.getvalue().split()), command
+    assert newer.snapshot() == before
+
+
+def test_the_doctor_says_so_and_advises_nothing_else(
+    newer: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["foliot", "doctor", "--store", newer.url])
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr().out.split("\n")
+    assert left.value.code == 1
+    assert [line.endswith(TOLD) for line in said if line.startswith("bad")] == [True]
+
+
+async def _open(url: str) -> None:
+    async with Foliot(url):
+        pass
+
+
+def test_a_program_is_refused(newer: Place) -> None:
+    before = newer.snapshot()
+    doors: list[Callable[[], object]] = [
+        lambda: SyncFoliot(newer.url).open(),
+        lambda: SyncFoliot(newer.url, engine=False).open(),
+        lambda: asyncio.run(_open(newer.url)),
+    ]
+    for door in doors:
+        with pytest.raises(SchemaTooNew, match=TOLD):
+            door()
+    assert newer.snapshot() == before
