@@ -105,10 +105,14 @@ class PostgresServer:
     top of those in `QUICK`. Use it as a context manager, or call `start` and, in the end, `close`.
 
     The kernel ends the server together with the *thread* that started it, so start it in one that lives long enough.
+    `surroundings` are variables of its environment.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, surroundings: Mapping[str, str] | None = None
+    ) -> None:
         self._settings = {**QUICK, **(settings or {})}
+        self._surroundings = dict(surroundings or {})
         self._home: Path | None = None
         self._owner: IO[str] | None = None
         self._binaries: Path | None = None
@@ -236,12 +240,16 @@ class PostgresServer:
         data.mkdir(mode=0o700)
         if user is not None:
             os.chown(data, *user)
-        options = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={SUPERUSER}"]
+        program, *options = self._creation()
         with (self.home / "log").open("ab") as log:
-            initdb = self._spawn([str(binaries / "initdb"), *options, f"--pgdata={data}"], log)
-        if initdb.wait(SECONDS_TO_START) != 0:
+            creating = self._spawn([str(binaries / program), *options, f"--pgdata={data}"], log)
+        if creating.wait(SECONDS_TO_START) != 0:
             shutil.rmtree(data, ignore_errors=True)
-            raise RuntimeError(f"initdb failed ({binaries}):\n{self.log()[-3000:]}")
+            raise RuntimeError(f"{program} failed ({binaries}):\n{self.log()[-3000:]}")
+
+    def _creation(self) -> list[str]:
+        """The program that fills an empty directory, with its options."""
+        return ["initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={SUPERUSER}"]
 
     def _launch(self, port: int) -> bool:
         """Start the server on this port; False if it ended at once."""
@@ -273,7 +281,7 @@ class PostgresServer:
             stdout=log,
             stderr=log,
             cwd=self.home,
-            env={**kept, "LC_ALL": "C", "TZ": "UTC"},
+            env={**kept, "LC_ALL": "C", "TZ": "UTC", **self._surroundings},
             pass_fds=inherited,
             start_new_session=True,  # an interrupt from the keyboard is for the tests, which then stop the server
         )
