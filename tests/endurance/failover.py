@@ -70,7 +70,7 @@ class Report(NamedTuple):
         return [
             f"seed {self.options.seed}, {self.options.seconds:g} s, {self.options.workers} workers",
             f"failovers   {self.failovers}",
-            f"away        {away[len(away) // 2]:.2f} s in the median from the kill to the next launch, {away[-1]:.2f} s at most",
+            f"away        {away[len(away) // 2]:.2f} s in the median, {away[-1]:.2f} s at most, from kill to launch",
             f"requests    {', '.join(f'{kind} {count}' for kind, count in sorted(self.requests.items()))}",
             f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
             f"launches    {self.launches} in the logs; {self.relaunched} runs launched again",

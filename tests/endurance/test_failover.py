@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_what_no_standby_has_confirmed_is_not_confirmed() -> None:
             assert store.write(join).result(SECONDS) == 1
             admin.execute("ALTER SYSTEM SET synchronous_standby_names = 'somebody'")
             admin.execute("SELECT pg_reload_conf()")
-            answers = []
+            answers: list[Future[int]] = []
 
             def hangs() -> bool:  # the processes of the server hear of the new setting one after the other
                 if not answers or answers[-1].done():

@@ -271,20 +271,29 @@ class PostgresServer:
         return False
 
     def _spawn(self, command: list[str], log: IO[bytes], *inherited: int) -> subprocess.Popen[bytes]:
-        uid, gid = unprivileged() or (0, 0)
-        launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid()), str(uid), str(gid)]
         # None of our PG… variables, which would change what the server does.
         kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
         return subprocess.Popen(
-            [*launcher, *command],
+            [*self._launcher(), *self._told(), *command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=self.home,
-            env={**kept, "LC_ALL": "C", "TZ": "UTC", **self._surroundings},
+            env={**kept, "LC_ALL": "C", "TZ": "UTC"},
             pass_fds=inherited,
             start_new_session=True,  # an interrupt from the keyboard is for the tests, which then stop the server
         )
+
+    def _launcher(self) -> list[str]:
+        """What runs between us and a program of the server."""
+        uid, gid = unprivileged() or (0, 0)
+        return [sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid()), str(uid), str(gid)]
+
+    def _told(self) -> list[str]:
+        """What gives a program its variables: only once it is somebody else, who may not see what is ours."""
+        program = shutil.which("env")
+        assert program is not None
+        return [program, *(f"{name}={value}" for name, value in self._surroundings.items())]
 
     def _answers(self, port: int) -> bool:
         """Whether our server takes connections; another one on that port means that ours could not have it."""
