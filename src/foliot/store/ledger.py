@@ -354,9 +354,9 @@ class LedgerStatements(Sending):
         self.rows("expire_runs", params)
         return last if len(found) == limit and found[-1][1] < before_ms else None
 
-    def expire_spans(self, before_ms: int) -> None:
-        """Forget spans that were decided before a moment."""
-        self.rows("expire_spans", {"before_ms": before_ms})
+    def expire_spans(self, before_ms: int, limit: int) -> int:
+        """Forget some spans that were decided before a moment; return how many."""
+        return len(self.rows("expire_spans", {"before_ms": before_ms, "limit": limit}))
 
     def insert_spans(self, spans: Sequence[Span]) -> None:
         """Add spans to the ledger."""
