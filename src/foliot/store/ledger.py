@@ -10,6 +10,9 @@ from foliot.model.rows import DueNow, HeldRun, KindRow
 from foliot.model.run import FinishRow, RunChange, RunId, RunRow, StartRow
 from foliot.store.sending import Sending
 
+SMALL_NAMESPACE = 1_000
+"""So many schedules of a namespace are looked at one by one; beyond that, what all namespaces do next is."""
+
 
 class LedgerStatements(Sending):
     """Dials, runs and spans."""
@@ -29,7 +32,9 @@ class LedgerStatements(Sending):
     def coming_in_namespace(self, namespace: str, until_ms: int, limit: int) -> list[tuple[int, int]]:
         """Return the schedules of a namespace that are looked at until a moment, the first one first, and when."""
         params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
-        return [(row[0], row[1]) for row in self.rows("coming_in_namespace", params)]
+        size = self.rows("namespace_size", {"namespace": namespace, "limit": SMALL_NAMESPACE + 1})[0][0]
+        name = "coming_in_namespace" if size > SMALL_NAMESPACE else "coming_in_small_namespace"
+        return [(row[0], row[1]) for row in self.rows(name, params)]
 
     def next_fires(
         self, namespace: str, since_ms: int, until_ms: int, length_ms: int, most: int
