@@ -1,4 +1,4 @@
-"""The worker processes of a trial, each behind a proxy of its own, and none left when the trial is over."""
+"""The worker processes of a trial, each behind a proxy of its own if wanted, and none left when the trial is over."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ SECONDS_TO_STOP = 30
 
 
 class Worker:
-    """One place in the fleet: a proxy that stays, and processes that come and go behind it."""
+    """One place in the fleet: a way to the database that stays, and processes that come and go."""
 
-    def __init__(self, index: int, proxy: TcpProxy, url: str, directory: Path) -> None:
+    def __init__(self, index: int, url: str, directory: Path) -> None:
         """Take the way to the database; no process starts yet."""
         self.index = index
-        self.proxy = proxy
         self._url = url
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
@@ -91,21 +90,21 @@ class Worker:
 class Fleet:
     """Some workers. Use as a context manager: whatever happens inside, nothing runs afterwards."""
 
-    def __init__(self, size: int, port: int, url: str, directory: Path) -> None:
-        """Take where the database listens, and what a worker is to ask for."""
+    def __init__(self, size: int, port: int | None, url: str, directory: Path) -> None:
+        """Take where the database listens, and what a worker is to ask for; without a port there are no proxies."""
         self._size = size
         self._port = port
         self._url = url
         self._directory = directory
         self._stack = ExitStack()
         self.workers: list[Worker] = []
+        self.proxies: list[TcpProxy] = []
+        """The way of each worker to the database."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             for index in range(self._size):
-                proxy = stack.enter_context(TcpProxy(LOOPBACK, self._port))
-                url = proxy.reroute(self._url) + "?connect_timeout=2"
-                worker = Worker(index, proxy, url, self._directory)
+                worker = Worker(index, self._way(stack), self._directory)
                 stack.callback(worker.kill)
                 self.workers.append(worker)
                 worker.start()
@@ -114,6 +113,13 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _way(self, stack: ExitStack) -> str:
+        if self._port is None:
+            return self._url
+        proxy = stack.enter_context(TcpProxy(LOOPBACK, self._port))
+        self.proxies.append(proxy)
+        return proxy.reroute(self._url) + "?connect_timeout=2"
 
     def stop(self) -> None:
         """Ask all to end, and wait until they have."""

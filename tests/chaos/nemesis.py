@@ -108,7 +108,7 @@ class Nemesis:
     def _begin(self, kind: str) -> None:
         worker = self._victim()
         # The people's own way to the database suffers as well, though less often.
-        proxy = self._clients if self._dice.random() < 0.15 else worker.proxy
+        proxy = self._clients if self._dice.random() < 0.15 else self._fleet.proxies[worker.index]
         if kind == "kill":
             worker.kill()
             self._later(self._dice.uniform(0, 0.5), worker.start)

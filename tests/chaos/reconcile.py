@@ -21,7 +21,7 @@ from tests.chaos.workload import Plan, beat_of
 
 LAWFUL = {
     "skip": {("SKIPPED", "overlap")},
-    "cancel_other": {("CANCELLED", "cancel_requested"), ("SKIPPED", "superseded")},
+    "cancel_other": {("CANCELLED", "cancel_requested"), ("CANCELLED", "superseded"), ("SKIPPED", "superseded")},
     "terminate_other": {("TERMINATED", "superseded"), ("SKIPPED", "superseded")},
 }
 """How a run may end without success, by what its schedule does about overlaps."""
@@ -172,14 +172,23 @@ def overlaps(evidence: Evidence) -> Iterator[str]:
 
 
 def successions(evidence: Evidence) -> Iterator[str]:
-    """Whoever was ended by force was followed at once; whoever was cancelled, by one that waited for that."""
+    """Whoever was ended by force was followed at once; whoever was cancelled, by one that waited for that.
+
+    One that nobody held, which had not begun or was left behind by the dead, is given up as soon as another comes.
+    """
     waiting: dict[int, set[RunId]] = {}
     terminated: dict[int, Change] = {}
+    given_up: dict[int, Change] = {}
     for change in evidence.ledger.changes:
         key = change.schedule_key
+        left = given_up.pop(key, None)
+        if left is not None and change.was_state is not None:
+            yield f"given up, and nobody came instead: {left}, {change}"
         waits = waiting.setdefault(key, set())
         (waits.add if change.state in OPEN - IN_FLIGHT else waits.discard)(change.id)
-        if change.state == RunState.CANCELLED and not waits:
+        if change.state == RunState.CANCELLED and _reason(evidence, change) == "superseded":
+            given_up[key] = change
+        elif change.state == RunState.CANCELLED and not waits:
             yield f"cancelled, and nobody waited for that: {change}"
         if change.state == RunState.TERMINATED:
             terminated[key] = change
@@ -187,7 +196,13 @@ def successions(evidence: Evidence) -> Iterator[str]:
             ended = terminated.pop(key)
             if change.was_state is not None or change.state not in IN_FLIGHT:
                 yield f"ended by force, and nothing has started: {ended}, {change}"
-    yield from (f"ended by force, and nothing has followed: {ended}" for ended in terminated.values())
+    alone = [*terminated.values(), *given_up.values()]
+    yield from (f"ended by force, and nothing has followed: {ended}" for ended in alone)
+
+
+def _reason(evidence: Evidence, change: Change) -> str | None:
+    run = evidence.ledger.runs.get(change.id)
+    return None if run is None else run.reason
 
 
 def lawful_changes(evidence: Evidence) -> Iterator[str]:

@@ -230,6 +230,19 @@ def test_what_does_not_add_up_is_found(evidence: Evidence, name: str, tamper: Ta
     assert any(text.startswith(f"{name}: ") for text in check(tamper(evidence)))
 
 
+@pytest.mark.parametrize("in_time", [True, False])
+def test_a_run_that_nobody_held_may_give_way(evidence: Evidence, in_time: bool) -> None:
+    """A trigger that no worker had taken yet when the next tick came; that is no run that ended against the rules."""
+    given_up = CANCELLED._replace(reason="superseded")
+    wait = Change(0, CANCELS, 1_002, 0, None, "BUFFERED", None, 0, None)
+    changes = [change for change in evidence.ledger.changes if change != wait]
+    (cancel,) = [change for change in changes if change.id == given_up.id and change.state == "CANCELLED"]
+    changes.insert(changes.index(cancel) + (1 if in_time else 0), wait)
+    ledger = evidence.ledger._replace(runs={**evidence.ledger.runs, given_up.id: given_up}, changes=changes)
+    found = check(evidence._replace(ledger=ledger))
+    assert [text.split(":")[0] for text in found] == ([] if in_time else ["successions"])
+
+
 @pytest.mark.parametrize("beat", [Beat(1), Beat(2), Beat(5), Beat(3, 1), Beat(3, 2)])
 def test_a_beat_is_read_as_it_was_written(beat: Beat) -> None:
     assert beat_of(beat.fields()) == beat

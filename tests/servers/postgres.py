@@ -105,10 +105,14 @@ class PostgresServer:
     top of those in `QUICK`. Use it as a context manager, or call `start` and, in the end, `close`.
 
     The kernel ends the server together with the *thread* that started it, so start it in one that lives long enough.
+    `surroundings` are variables of its environment.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, surroundings: Mapping[str, str] | None = None
+    ) -> None:
         self._settings = {**QUICK, **(settings or {})}
+        self._surroundings = dict(surroundings or {})
         self._home: Path | None = None
         self._owner: IO[str] | None = None
         self._binaries: Path | None = None
@@ -236,12 +240,16 @@ class PostgresServer:
         data.mkdir(mode=0o700)
         if user is not None:
             os.chown(data, *user)
-        options = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={SUPERUSER}"]
+        program, *options = self._creation()
         with (self.home / "log").open("ab") as log:
-            initdb = self._spawn([str(binaries / "initdb"), *options, f"--pgdata={data}"], log)
-        if initdb.wait(SECONDS_TO_START) != 0:
+            creating = self._spawn([str(binaries / program), *options, f"--pgdata={data}"], log)
+        if creating.wait(SECONDS_TO_START) != 0:
             shutil.rmtree(data, ignore_errors=True)
-            raise RuntimeError(f"initdb failed ({binaries}):\n{self.log()[-3000:]}")
+            raise RuntimeError(f"{program} failed ({binaries}):\n{self.log()[-3000:]}")
+
+    def _creation(self) -> list[str]:
+        """The program that fills an empty directory, with its options."""
+        return ["initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={SUPERUSER}"]
 
     def _launch(self, port: int) -> bool:
         """Start the server on this port; False if it ended at once."""
@@ -263,12 +271,10 @@ class PostgresServer:
         return False
 
     def _spawn(self, command: list[str], log: IO[bytes], *inherited: int) -> subprocess.Popen[bytes]:
-        uid, gid = unprivileged() or (0, 0)
-        launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid()), str(uid), str(gid)]
         # None of our PG… variables, which would change what the server does.
         kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
         return subprocess.Popen(
-            [*launcher, *command],
+            [*self._launcher(), *self._told(), *command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -277,6 +283,17 @@ class PostgresServer:
             pass_fds=inherited,
             start_new_session=True,  # an interrupt from the keyboard is for the tests, which then stop the server
         )
+
+    def _launcher(self) -> list[str]:
+        """What runs between us and a program of the server."""
+        uid, gid = unprivileged() or (0, 0)
+        return [sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid()), str(uid), str(gid)]
+
+    def _told(self) -> list[str]:
+        """What gives a program its variables: only once it is somebody else, who may not see what is ours."""
+        program = shutil.which("env")
+        assert program is not None
+        return [program, *(f"{name}={value}" for name, value in self._surroundings.items())]
 
     def _answers(self, port: int) -> bool:
         """Whether our server takes connections; another one on that port means that ours could not have it."""

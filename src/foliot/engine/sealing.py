@@ -31,17 +31,23 @@ def seal(transaction: Transaction) -> bool:
     return len(rows) == SEAL_BATCH
 
 
-def expire(transaction: Transaction, before_ms: int) -> None:
-    """Forget some rows that were written before a moment; where each chain begins from then on is kept."""
+def expire(transaction: Transaction, before_ms: int) -> bool:
+    """Forget some rows that were written before a moment; where each chain begins from then on is kept.
+
+    Return whether any were: then there may be more.
+    """
     found = transaction.oldest_audit(before_ms, SEAL_BATCH)
     if not found:
-        return
+        return False
+    gone = False
     for head in transaction.lock_heads(found):
         until = found[head.namespace]
         last = transaction.audit_chain(head.namespace, until - 1, 1)
         if until > head.gone_position and last and last[0].position == until and last[0].digest is not None:
             transaction.save_heads([head._replace(gone_position=until, gone_digest=last[0].digest)])
             transaction.expire_audit(head.namespace, until)
+            gone = True
+    return gone
 
 
 def _appended(head: Head, rows: list[AuditRow]) -> tuple[Head, list[AuditRow]]:

@@ -49,24 +49,34 @@ class Sweeping:
         return transaction.expire_runs(after, before_ms, SWEEP_BATCH)
 
     def expire(self, transaction: Transaction) -> bool:
-        """Forget what else is older than its retention; return whether there is more."""
+        """Forget some of what else is older than its retention; return whether there may be more."""
         settings = self._instance.settings
         now_ms = transaction.now_ms()
         before_ms = now_ms - settings.retention_ms
-        given_up = transaction.give_up_notices(now_ms - settings.notice_give_up_ms, now_ms)
+        given_up = transaction.give_up_notices(now_ms - settings.notice_give_up_ms, now_ms, SWEEP_BATCH)
         if given_up:
             self._instance.probe.count("notices_given_up", given_up)
             self._instance.probe.warn(f"{given_up} notices were given up: nobody has delivered them in time")
-        transaction.expire_notices(before_ms)
-        transaction.expire_spans(before_ms)
-        transaction.expire_requests(now_ms - settings.request_retention_ms)
+        gone = [
+            given_up,
+            transaction.expire_notices(before_ms, SWEEP_BATCH),
+            transaction.expire_spans(before_ms, SWEEP_BATCH),
+            transaction.expire_requests(now_ms - settings.request_retention_ms, SWEEP_BATCH),
+        ]
         transaction.expire_instances(before_ms)
         sealing.seal(transaction)
-        if settings.audit_retention_ms:
-            sealing.expire(transaction, now_ms - settings.audit_retention_ms)
+        audited = settings.audit_retention_ms and sealing.expire(transaction, now_ms - settings.audit_retention_ms)
+        more = self._purge(transaction, now_ms, before_ms)
+        return more or bool(audited) or max(gone) == SWEEP_BATCH
+
+    def _purge(self, transaction: Transaction, now_ms: int, before_ms: int) -> bool:
+        """Forget closed schedules, or a part of the history of one that has much; return whether there is more."""
         forgettable = self._forgettable(transaction, now_ms, before_ms)
-        for key in forgettable:
-            transaction.purge(key)
+        left = SWEEP_BATCH
+        for key in sorted(forgettable):
+            left -= transaction.purge(key, left)
+            if left <= 0:
+                return True
         return len(forgettable) == SWEEP_BATCH
 
     def _forgettable(self, transaction: Transaction, now_ms: int, before_ms: int) -> set[int]:

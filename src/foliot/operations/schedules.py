@@ -40,6 +40,8 @@ from foliot.plan.rule import Rule
 
 DEFAULT_PAGE = 50
 MAX_FILTER_CHARS = 1_000
+PURGED_AT_ONCE = 10_000
+"""How many runs and spans are forgotten in the transaction of whoever asks for it."""
 STORED_STATES = tuple(state for state in ScheduleState if state is not ScheduleState.DAMAGED)
 """The states that a list can look for; that a schedule is damaged shows only when it is read."""
 
@@ -204,9 +206,14 @@ def delete(
     row = opened.row._replace(state="closed", purge=purge)
     note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
     answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
-    if purge and not dial.in_flight and dial.cursor_s <= edit.before(now_ms):  # no tick that could run once more
-        transaction.purge(key)
+    if purge and _may_go(dial, now_ms):
+        transaction.purge(key, PURGED_AT_ONCE)  # the rest of a longer history goes with the sweeps
     return answer
+
+
+def _may_go(dial: Dial, now_ms: int) -> bool:
+    """Whether nothing of a closed schedule executes, and it has no tick that could run once more."""
+    return not dial.in_flight and dial.cursor_s <= edit.before(now_ms)
 
 
 def history(
@@ -319,6 +326,11 @@ def replace_draft(
     """Write another definition of a schedule that is there, or was."""
     transaction, now_ms = session.transaction, session.now_ms
     was_closed = opened.row.state == "closed"
+    if was_closed and opened.row.purge and _may_go(opened.dial, now_ms):
+        # Some of its history may be gone already: what begins anew begins without the rest.
+        while transaction.purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
+            pass
+        return insert_draft(session, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
     before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
     row = described(opened.row, drafted.definition)._replace(purge=False)
     version, rule, dial = opened.version, opened.rule, opened.dial

@@ -18,6 +18,7 @@ from foliot.plan import edit
 from foliot.plan.definition import calendar_text, compact, stored_calendar, stored_definition
 from foliot.spec.compiled import compile_spec
 from foliot.spec.document import read_spec
+from foliot.spec.icalendar import MAX_EVENTS
 
 
 @once(type(None))
@@ -134,6 +135,9 @@ def _calendar(session: Session, calendar: NamedCalendar | Mapping[str, Any]) -> 
     if not all(isinstance(date, str) for date in calendar.dates):
         raise InvalidField("calendar.dates", f"{shown(calendar.dates)}; expected dates such as 2026-12-25")
     check_name("name", calendar.name, session.settings)
+    for field, given in (("dates", calendar.dates), ("windows", calendar.windows)):
+        if len(given) > MAX_EVENTS:
+            raise InvalidField(f"calendar.{field}", f"{len(given)} of them, more than {MAX_EVENTS}")
     probe = read_spec({"cron": "0 0 * * *", "exclude": {"named": [calendar.name]}})
     assert isinstance(probe, SpecDocument)
     compile_spec(probe, calendars=calendar)  # refuses dates and windows that cannot be read

@@ -10,6 +10,9 @@ from foliot.model.rows import DueNow, HeldRun, KindRow
 from foliot.model.run import FinishRow, RunChange, RunId, RunRow, StartRow
 from foliot.store.sending import Sending
 
+SMALL_NAMESPACE = 1_000
+"""So many schedules of a namespace are looked at one by one; beyond that, what all namespaces do next is."""
+
 
 class LedgerStatements(Sending):
     """Dials, runs and spans."""
@@ -29,7 +32,9 @@ class LedgerStatements(Sending):
     def coming_in_namespace(self, namespace: str, until_ms: int, limit: int) -> list[tuple[int, int]]:
         """Return the schedules of a namespace that are looked at until a moment, the first one first, and when."""
         params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
-        return [(row[0], row[1]) for row in self.rows("coming_in_namespace", params)]
+        size = self.rows("namespace_size", {"namespace": namespace, "limit": SMALL_NAMESPACE + 1})[0][0]
+        name = "coming_in_namespace" if size > SMALL_NAMESPACE else "coming_in_small_namespace"
+        return [(row[0], row[1]) for row in self.rows(name, params)]
 
     def next_fires(
         self, namespace: str, since_ms: int, until_ms: int, length_ms: int, most: int
@@ -354,9 +359,9 @@ class LedgerStatements(Sending):
         self.rows("expire_runs", params)
         return last if len(found) == limit and found[-1][1] < before_ms else None
 
-    def expire_spans(self, before_ms: int) -> None:
-        """Forget spans that were decided before a moment."""
-        self.rows("expire_spans", {"before_ms": before_ms})
+    def expire_spans(self, before_ms: int, limit: int) -> int:
+        """Forget some spans that were decided before a moment; return how many."""
+        return len(self.rows("expire_spans", {"before_ms": before_ms, "limit": limit}))
 
     def insert_spans(self, spans: Sequence[Span]) -> None:
         """Add spans to the ledger."""

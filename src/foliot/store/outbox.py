@@ -49,13 +49,13 @@ class OutboxStatements(Sending):
         """Write down how tries ended; return the notices whose try was the last."""
         return {row[0] for row in self.many_rows("settle_notices", rows)} if rows else set()
 
-    def give_up_notices(self, before_ms: int, now_ms: int) -> int:
-        """Give up notices of things that happened before a moment; return how many."""
-        return len(self.rows("give_up_notices", {"before_ms": before_ms, "now_ms": now_ms}))
+    def give_up_notices(self, before_ms: int, now_ms: int, limit: int) -> int:
+        """Give up some notices of things that happened before a moment; return how many."""
+        return len(self.rows("give_up_notices", {"before_ms": before_ms, "now_ms": now_ms, "limit": limit}))
 
-    def expire_notices(self, before_ms: int) -> None:
-        """Forget notices that were over before a moment."""
-        self.rows("expire_notices", {"before_ms": before_ms})
+    def expire_notices(self, before_ms: int, limit: int) -> int:
+        """Forget notices that were over before a moment, among so many of the oldest; return how many."""
+        return len(self.rows("expire_notices", {"before_ms": before_ms, "limit": limit}))
 
     def notices_page(
         self, namespace: str, before_number: int, limit: int, state: str | None = None, schedule_id: str | None = None

@@ -136,12 +136,17 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         params = {"before_s": before_s, "before_ms": before_ms, "limit": limit}
         return [row[0] for row in self.rows("purgeable", params)]
 
-    def purge(self, key: int) -> None:
-        """Forget everything about a schedule but its audit."""
-        for name in ("purge_runs", "purge_spans", "purge_backfills", "purge_versions", "forget_calendar_uses"):
-            self.rows(name, {"key": key})
-        self.rows("delete_dial", {"key": key})
-        self.rows("delete_schedule", {"key": key})
+    def purge(self, key: int, limit: int) -> int:
+        """Forget everything about a schedule but its audit, or only so many runs and spans; return how many.
+
+        As many as the limit mean that there may be more, and that the schedule is still there.
+        """
+        gone = len(self.rows("purge_runs", {"key": key, "limit": limit}))
+        gone += len(self.rows("purge_spans", {"key": key, "limit": limit - gone})) if gone < limit else 0
+        if gone < limit:
+            for name in ("purge_backfills", "purge_versions", "forget_calendar_uses", "delete_dial", "delete_schedule"):
+                self.rows(name, {"key": key})
+        return gone
 
     def planned_zones(self) -> list[str]:
         """Return the zone tables that schedules were planned with, each once."""
@@ -314,9 +319,9 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         params = {"namespace": namespace, "request_id": request_id, "created_ms": now_ms}
         self.rows("insert_request", {**params, **row._asdict()})
 
-    def expire_requests(self, before_ms: int) -> None:
-        """Forget answers that were given before a moment."""
-        self.rows("expire_requests", {"before_ms": before_ms})
+    def expire_requests(self, before_ms: int, limit: int) -> int:
+        """Forget some answers that were given before a moment; return how many."""
+        return len(self.rows("expire_requests", {"before_ms": before_ms, "limit": limit}))
 
     def insert_instance(  # noqa: PLR0913 - what an instance is
         self,

@@ -147,7 +147,7 @@ def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> Non
 def test_spans_that_were_decided_long_ago_are_forgotten(write: Write) -> None:
     spans = [span(1, 0, 100)._replace(decided_ms=5), span(1, 100, 200)._replace(decided_ms=6)]
     write(lambda t: t.insert_spans(spans))
-    write(lambda t: t.expire_spans(6))
+    write(lambda t: t.expire_spans(6, 9))
     assert write(lambda t: t.spans_of(1, 0, 900, 9)) == [spans[1]]
 
 

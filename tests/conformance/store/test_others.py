@@ -109,9 +109,9 @@ def test_a_request_is_answered_once(store: Store, write: Write) -> None:
     assert write(lambda t: t.request("other", "r")) is None
     with pytest.raises(StoreError):
         store.write(lambda t: t.insert_request("default", "r", answer, 100)).result(SECONDS)
-    write(lambda t: t.expire_requests(100))
+    assert write(lambda t: t.expire_requests(100, 9)) == 0
     assert write(lambda t: t.request("default", "r")) == answer
-    write(lambda t: t.expire_requests(101))
+    assert write(lambda t: t.expire_requests(101, 9)) == 1
     assert write(lambda t: t.request("default", "r")) is None
 
 

@@ -94,7 +94,7 @@ def test_what_nobody_delivers_is_given_up_unless_somebody_just_tries(write: Writ
         notice(4),
     ]
     write(lambda t: t.insert_notices(rows))
-    assert write(lambda t: t.give_up_notices(NOW_MS, NOW_MS)) == 2
+    assert write(lambda t: t.give_up_notices(NOW_MS, NOW_MS, 9)) == 2
     found = {row.notice_id: (row.state, row.last_error) for row in listed(write)}
     assert found["msg_1"] == ("GIVEN_UP", "no instance that runs knows this notification")
     assert found["msg_2"] == ("GIVEN_UP", "no answer")
@@ -104,9 +104,9 @@ def test_what_nobody_delivers_is_given_up_unless_somebody_just_tries(write: Writ
 def test_only_what_is_over_is_forgotten(write: Write) -> None:
     rows = [notice(1, created_ms=1), notice(2, state="DELIVERED", due_ms=None, finished_ms=100, created_ms=1)]
     write(lambda t: t.insert_notices(rows))
-    write(lambda t: t.expire_notices(100))
+    write(lambda t: t.expire_notices(100, 9))
     assert len(listed(write)) == 2
-    write(lambda t: t.expire_notices(101))
+    write(lambda t: t.expire_notices(101, 9))
     assert listed(write) == [rows[0]]
 
 

@@ -143,7 +143,7 @@ def test_purging_leaves_the_audit_alone(write: Write) -> None:
         return [*map(bool, lists), users, bool(t.read_dials([key])), bool(t.schedules_by_key([key]))]
 
     write(fill)
-    write(lambda t: t.purge(keys[0]))
+    write(lambda t: t.purge(keys[0], 9))
     assert write(lambda t: left(t, keys[0])) == [False] * 7
     assert write(lambda t: left(t, keys[1])) == [True] * 7
     assert len(write(lambda t: t.audit_page("default", "a", NOW_MS, 9))) == 1

@@ -66,6 +66,7 @@ class PostgresTransaction(Transaction):
     def __init__(self, connection: Connection, clock: Clock | None, *, again: bool = False) -> None:
         """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
         self._again = again
+        self._connection = connection
         self._cursor = connection.cursor(binary=True)
         self._tenant = connection.tenant
         self._calls = Calls(self._cursor)
@@ -121,6 +122,9 @@ class PostgresTransaction(Transaction):
         self._cursor.execute(b"COMMIT", prepare=False)
         if self._cursor.statusmessage != "COMMIT":  # the server turns it into ROLLBACK after an error
             raise StoreError("PostgreSQL: a statement of this transaction has failed, so nothing was written")
+        if self._connection.unconfirmed:  # somebody has ended that wait, and yet the server says COMMIT
+            self._connection.unconfirmed = False
+            raise StoreUnavailable("PostgreSQL: no standby has confirmed what was written, so a failover may forget it")
 
     @staticmethod
     def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

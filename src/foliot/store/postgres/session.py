@@ -18,10 +18,21 @@ from foliot.store.postgres.arrays import register
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection; ``tenant`` is the role that sees one namespace only, if the database has one."""
+    """A connection; ``tenant`` is the role that sees one namespace only, if the database has one.
+
+    ``unconfirmed`` says that the server has given up waiting for a standby to confirm what it has committed itself.
+    """
 
     tenant = ""
+    unconfirmed = False
 
+    def heed(self, notice: psycopg.errors.Diagnostic) -> None:
+        """Hear what the server says besides its answers; which function says it is the same in every language."""
+        if notice.source_function == _WAIT_FOR_STANDBY:
+            self.unconfirmed = True
+
+
+_WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
 # A network that swallows everything is noticed within half a minute; whatever the URL says goes first.
 _NETWORK: dict[str, Any] = {
@@ -63,6 +74,7 @@ def _connected(url: str, watchdog: Watchdog | None) -> Connection:
     try:
         register(connection.adapters)
         connection.prepared_max = PREPARED_MAX
+        connection.add_notice_handler(connection.heed)
         with watchdog.watching(connection) if watchdog is not None else nullcontext():
             connection.tenant = connection.execute(_SETTINGS, prepare=False).fetchall()[0][-1] or ""
     except BaseException:

@@ -13,6 +13,17 @@ WHERE next_fire_ms > %(after_ms)s AND next_fire_ms <= %(until_ms)s
 ORDER BY next_fire_ms, schedule_key
 LIMIT %(limit)s;
 
+-- name: namespace_size
+-- The unique index on (namespace, schedule_id), no further than so many.
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = %(namespace)s LIMIT %(limit)s) AS found;
+
+-- name: coming_in_small_namespace
+-- The same index: among many tenants the walk by time would be one over what all the others do next.
+SELECT d.schedule_key, d.next_fire_ms FROM schedules s JOIN dials d USING (schedule_key)
+WHERE s.namespace = %(namespace)s AND d.next_fire_ms <= %(until_ms)s
+ORDER BY d.next_fire_ms, d.schedule_key
+LIMIT %(limit)s;
+
 -- name: coming_in_namespace
 -- Index dials_due.
 SELECT d.schedule_key, d.next_fire_ms FROM dials d JOIN schedules s USING (schedule_key)

@@ -222,7 +222,10 @@ INSERT INTO requests (namespace, request_id, operation, fingerprint, answer, cre
 VALUES (%(namespace)s, %(request_id)s, %(operation)s, %(fingerprint)s, %(answer)s, %(created_ms)s);
 
 -- name: expire_requests
-DELETE FROM requests WHERE created_ms < %(before_ms)s;
+-- Index requests_by_age.
+DELETE FROM requests
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM requests WHERE created_ms < %(before_ms)s LIMIT %(limit)s))
+RETURNING 1;
 
 -- name: insert_instance
 INSERT INTO instances (

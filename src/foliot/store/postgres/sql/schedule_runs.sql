@@ -428,7 +428,10 @@ SELECT
 FROM schedule_runs WHERE schedule_key = %(key)s;
 
 -- name: purge_runs
-DELETE FROM schedule_runs WHERE schedule_key = %(key)s;
+-- Index schedule_runs_once.
+DELETE FROM schedule_runs
+WHERE run_number = ANY (ARRAY(SELECT run_number FROM schedule_runs WHERE schedule_key = %(key)s LIMIT %(limit)s))
+RETURNING 1;
 
 -- name: oldest_runs
 -- Rows are appended in time: the oldest are the first.
@@ -452,7 +455,12 @@ ORDER BY until_s DESC LIMIT %(limit)s;
 
 -- name: expire_spans
 -- Index tick_spans_age.
-DELETE FROM tick_spans WHERE decided_ms < %(before_ms)s;
+DELETE FROM tick_spans
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM tick_spans WHERE decided_ms < %(before_ms)s LIMIT %(limit)s))
+RETURNING 1;
 
 -- name: purge_spans
-DELETE FROM tick_spans WHERE schedule_key = %(key)s;
+-- The primary key.
+DELETE FROM tick_spans
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM tick_spans WHERE schedule_key = %(key)s LIMIT %(limit)s))
+RETURNING 1;

@@ -12,6 +12,17 @@ WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
 ORDER BY next_fire_ms, schedule_key
 LIMIT :limit;
 
+-- name: namespace_size
+-- The unique index on (namespace, schedule_id), no further than so many.
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace LIMIT :limit);
+
+-- name: coming_in_small_namespace
+-- The same index: among many tenants the walk by time would be one over what all the others do next.
+SELECT d.schedule_key, d.next_fire_ms FROM schedules s CROSS JOIN dials d USING (schedule_key)
+WHERE s.namespace = :namespace AND d.next_fire_ms <= :until_ms
+ORDER BY d.next_fire_ms, d.schedule_key
+LIMIT :limit;
+
 -- name: coming_in_namespace
 -- Index dials_due.  CROSS JOIN means, here and elsewhere: in this order, not beginning with all of a namespace.
 SELECT d.schedule_key, d.next_fire_ms FROM dials d CROSS JOIN schedules s USING (schedule_key)

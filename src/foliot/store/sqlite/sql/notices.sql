@@ -41,11 +41,18 @@ RETURNING notice_id;
 -- Index notices_due.  Nobody has delivered them in time: nobody could, or nobody knew where to.
 UPDATE notices SET state = 'GIVEN_UP', finished_ms = :now_ms, due_ms = NULL,
     last_error = coalesce(last_error, 'no instance that runs knows this notification')
-WHERE due_ms IS NOT NULL AND due_ms <= :now_ms AND created_ms < :before_ms
+WHERE notice_number IN (
+    SELECT notice_number FROM notices
+    WHERE due_ms IS NOT NULL AND due_ms <= :now_ms AND created_ms < :before_ms LIMIT :limit
+)
 RETURNING notice_id;
 
 -- name: expire_notices
-DELETE FROM notices WHERE due_ms IS NULL AND finished_ms < :before_ms;
+-- The primary key: the oldest are the first.
+DELETE FROM notices
+WHERE notice_number IN (SELECT notice_number FROM notices ORDER BY notice_number LIMIT :limit)
+  AND due_ms IS NULL AND finished_ms < :before_ms
+RETURNING 1;
 
 -- name: notices_page
 -- Index notices_of_namespace.

@@ -198,7 +198,11 @@ INSERT INTO requests (namespace, request_id, operation, fingerprint, answer, cre
 VALUES (:namespace, :request_id, :operation, :fingerprint, :answer, :created_ms);
 
 -- name: expire_requests
-DELETE FROM requests WHERE created_ms < :before_ms;
+-- Index requests_by_age.
+DELETE FROM requests WHERE (namespace, request_id) IN (
+    SELECT namespace, request_id FROM requests WHERE created_ms < :before_ms LIMIT :limit
+)
+RETURNING 1;
 
 -- name: insert_instance
 INSERT INTO instances (

@@ -361,7 +361,10 @@ SELECT
 FROM schedule_runs WHERE schedule_key = :key;
 
 -- name: purge_runs
-DELETE FROM schedule_runs WHERE schedule_key = :key;
+-- Index schedule_runs_once.
+DELETE FROM schedule_runs
+WHERE run_number IN (SELECT run_number FROM schedule_runs WHERE schedule_key = :key LIMIT :limit)
+RETURNING 1;
 
 -- name: oldest_runs
 -- Rows are appended in time: the oldest are the first.
@@ -380,7 +383,13 @@ ORDER BY until_s DESC LIMIT :limit;
 
 -- name: expire_spans
 -- Index tick_spans_age.
-DELETE FROM tick_spans WHERE decided_ms < :before_ms;
+DELETE FROM tick_spans WHERE (schedule_key, until_s) IN (
+    SELECT schedule_key, until_s FROM tick_spans WHERE decided_ms < :before_ms LIMIT :limit
+)
+RETURNING 1;
 
 -- name: purge_spans
-DELETE FROM tick_spans WHERE schedule_key = :key;
+-- The primary key.
+DELETE FROM tick_spans
+WHERE schedule_key = :key AND until_s IN (SELECT until_s FROM tick_spans WHERE schedule_key = :key LIMIT :limit)
+RETURNING 1;

@@ -1,0 +1,231 @@
+"""The primary PostgreSQL is killed while workers fire, its standby is promoted, and every tick is accounted for.
+
+``python -m tests.endurance.failover --seconds 300`` does so again and again: what was killed comes back as the standby
+of the other.  Replication is synchronous; ``--careless`` cuts it before the kill, and then the reckoning must complain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import NamedTuple
+
+import psycopg
+
+from foliot.embedded import SyncFoliot
+from foliot.wiring import open_migrator
+from tests.chaos import history
+from tests.chaos.fleet import Fleet
+from tests.chaos.nemesis import WHILE_FIRING_S
+from tests.chaos.reconcile import Evidence, check, expected
+from tests.chaos.traffic import Traffic
+from tests.chaos.worker import SETTINGS
+from tests.chaos.workload import Plan, plans_of
+from tests.servers.replica import Pair
+
+SECONDS = 60
+"""After which waiting is given up."""
+PEACE_S = 3
+POLL_S = 0.02
+OUTAGE_S = 0.5
+"""How long at most there is no server that takes writes, beyond what the promotion itself takes."""
+CARELESS_S = 2.5
+
+
+class Options(NamedTuple):
+    """What a trial is."""
+
+    seed: int
+    seconds: float
+    workers: int = 3
+    careless: bool = False
+
+
+class Report(NamedTuple):
+    """What a trial has shown."""
+
+    options: Options
+    violations: list[str]
+    failovers: int
+    away_s: list[float]
+    """How long after each kill the first launch came."""
+    ticks: int
+    runs: int
+    launches: int
+    relaunched: int
+    requests: Counter[str]
+    counts: Counter[str]
+
+    def lines(self) -> list[str]:
+        """Return the report for a person."""
+        away = sorted(self.away_s) or [0.0]
+        return [
+            f"seed {self.options.seed}, {self.options.seconds:g} s, {self.options.workers} workers",
+            f"failovers   {self.failovers}",
+            f"away        {away[len(away) // 2]:.2f} s in the median, {away[-1]:.2f} s at most, from kill to launch",
+            f"requests    {', '.join(f'{kind} {count}' for kind, count in sorted(self.requests.items()))}",
+            f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
+            f"launches    {self.launches} in the logs; {self.relaunched} runs launched again",
+            f"workers     {', '.join(f'{name} {count}' for name, count in sorted(self.counts.items()))}",
+            f"violations  {len(self.violations)}",
+            *self.violations[:50],
+        ]
+
+
+def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda _: None) -> Report:
+    """Run one trial; logs of the workers go to a directory. Nothing is left running, whatever happens."""
+    with ExitStack() as stack:
+        pair = stack.enter_context(Pair())
+        pair.primary.create_database("failover")
+        url = pair.url_of("failover")
+        with open_migrator(url) as migrator:
+            migrator.up()
+        history.install(url)
+        fleet = stack.enter_context(Fleet(options.workers, None, url, directory))
+        foliot = stack.enter_context(SyncFoliot(url, engine=False, settings=SETTINGS))
+        trial = _Trial(options, pair, url, fleet, foliot)
+        trial.rage(tell)
+        trial.settle()
+        fleet.stop()
+        return trial.reckon()
+
+
+class _Trial:
+    """One trial; lives only as long as that takes."""
+
+    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, foliot: SyncFoliot) -> None:
+        self._options = options
+        self._pair = pair
+        self._url = url
+        self._fleet = fleet
+        self._foliot = foliot
+        self._dice = Random(options.seed)
+        self._plans: list[Plan] = []
+        self._traffic: Traffic | None = None
+        self._end_s = 0
+        self._away_s: list[float] = []
+        self._failovers = 0
+
+    def rage(self, tell: Callable[[str], None]) -> None:
+        """Create the schedules once all workers are there, and let one server after the other die."""
+        self._until(lambda: self._instances() >= self._options.workers, "the workers did not start")
+        self._end_s = int(time.time() + self._options.seconds) + PEACE_S
+        self._plans = plans_of(self._dice, self._end_s)
+        for plan in self._plans:
+            self._foliot.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
+        self._traffic = traffic = Traffic(self._foliot, self._plans, Random(self._options.seed + 1))
+        traffic.start()
+        over = time.monotonic() + self._options.seconds
+        try:
+            while True:
+                self._fail_over()
+                tell(f"failover {self._failovers}: launching again after {self._away_s[-1]:.2f} s")
+                if time.monotonic() > over or self._options.careless:
+                    break
+                self._pair.rebuild()
+        finally:
+            traffic.stop(SECONDS)
+
+    def settle(self) -> None:
+        """Wait until every tick is decided and every run is over."""
+        self._until(lambda: history.unsettled(self._url) == (0, 0), "not everything has come to its end")
+
+    def reckon(self) -> Report:
+        """Compare everything with everything."""
+        traffic = self._traffic
+        assert traffic is not None
+        ledger, lines = history.read_ledger(self._url), self._fleet.lines()
+        names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
+        proofs = [self._foliot.verify(plan.schedule_id) for plan in self._plans]
+        evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
+        exits = [code for worker in self._fleet.workers for code in worker.exits]
+        violations = check(evidence) + traffic.surprises + self._fleet.tracebacks()
+        violations += [f"a worker did not end well when asked to: {code}" for code in exits if code]
+        return Report(
+            self._options,
+            violations,
+            self._failovers,
+            self._away_s,
+            ticks=sum(1 for plan in self._plans for _ in expected(evidence, plan)),
+            runs=len(ledger.runs),
+            launches=len(lines),
+            relaunched=sum(count > 1 for count in Counter(line.run_id for line in lines).values()),
+            requests=traffic.counts,
+            counts=self._fleet.counts(),
+        )
+
+    def _fail_over(self) -> None:
+        """Kill the primary while the ticks of a second are fired; the other takes its place a little later."""
+        turn = threading.Event()
+        fired = len(self._fleet.lines())
+        self._until(lambda: len(self._fleet.lines()) > fired + 2 * len(self._plans), "nothing was launched")
+        if self._options.careless:
+            self._cut_replication()
+            turn.wait(CARELESS_S)
+        turn.wait(1 - time.time() % 1 + self._dice.uniform(0, WHILE_FIRING_S))
+        self._pair.kill()
+        killed, killed_ms = time.monotonic(), time.time_ns() // 1_000_000
+        turn.wait(self._dice.uniform(0, OUTAGE_S))
+        self._pair.promote()
+        self._failovers += 1
+        promoted_ms = time.time_ns() // 1_000_000
+        self._until(lambda: any(line.at_ms > promoted_ms for line in self._fleet.lines()), "nobody goes on")
+        first_ms = min(line.at_ms for line in self._fleet.lines() if line.at_ms > promoted_ms)
+        self._away_s.append(max(0.0, min(time.monotonic() - killed, (first_ms - killed_ms) / 1000)))
+
+    def _cut_replication(self) -> None:
+        """Let the primary confirm what the standby does not have."""
+        assert self._pair.standby is not None
+        for url, name in (
+            (self._pair.primary.url, "synchronous_standby_names"),
+            (self._pair.standby.url, "primary_conninfo"),
+        ):
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f"ALTER SYSTEM SET {name} = ''".encode())
+                connection.execute("SELECT pg_reload_conf()")
+
+    def _instances(self) -> int:
+        with psycopg.connect(self._url) as connection:
+            ((count,),) = connection.execute("SELECT count(*) FROM instances").fetchall()
+        return int(count)
+
+    def _until(self, happened: Callable[[], bool], otherwise: str) -> None:
+        deadline = time.monotonic() + SECONDS + self._options.seconds / 2
+        turn = threading.Event()
+        while not happened():
+            assert time.monotonic() < deadline, otherwise
+            turn.wait(POLL_S)
+
+
+def tell(text: str) -> None:
+    """Say something to whoever waits."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Run a trial; return 1 if anything does not add up."""
+    parser = argparse.ArgumentParser(prog="python -m tests.endurance.failover", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120, help="how long servers die")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--careless", action="store_true", help="cut replication before the kill: must be found out")
+    given = parser.parse_args()
+    seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
+    with tempfile.TemporaryDirectory() as directory:
+        report = run(Options(seed, given.seconds, given.workers, given.careless), Path(directory), tell)
+    for line in report.lines():
+        tell(line)
+    return 1 if report.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""A real ``foliot worker``, what it says, and what its functions leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from foliot.embedded import SyncFoliot
+from foliot.model.run import FINAL
+from foliot.model.schedule import Run
+
+SECONDS = 60
+"""After which waiting is given up."""
+POLL_S = 0.01
+PAGE = 1_000
+TASKS = """
+import os
+from pathlib import Path
+from typing import Any
+
+NOTES = Path(__file__).parent / "notes.txt"
+
+def note(run):
+    with NOTES.open("a") as notes:
+        notes.write(f"{run.key}\\n")
+"""
+CONFIGURATION = """
+[limits]
+tick_ms = 200
+"""
+
+
+def until(happened: Callable[[], bool], otherwise: Callable[[], str] = lambda: "it did not happen") -> None:
+    """Wait until something is so, or say what is."""
+    deadline = time.monotonic() + SECONDS
+    turn = threading.Event()
+    while not happened():
+        assert time.monotonic() < deadline, otherwise()
+        turn.wait(POLL_S)
+
+
+class Worker:
+    """One process, in a directory of its own."""
+
+    def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
+        """Take where it works."""
+        self._home = home
+        self.process = process
+
+    def said(self) -> str:
+        """Return everything that it has said so far."""
+        return (self._home / "said.txt").read_text(errors="replace")
+
+    def hears(self, *texts: str) -> None:
+        """Wait until it has said one of these."""
+        until(lambda: any(text in self.said() for text in texts) or self._is_over(), self.said)
+        assert not self._is_over(), self.said()
+
+    def notes(self) -> list[str]:
+        """Return the keys of what was launched, in order."""
+        path = self._home / "notes.txt"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def launches(self, more: int) -> None:
+        """Wait until it has launched so many more."""
+        before = len(self.notes())
+        until(lambda: len(self.notes()) >= before + more or self._is_over(), self.said)
+        assert not self._is_over(), self.said()
+
+    def stop(self) -> None:
+        """Ask it to end, which it must do in good order."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(SECONDS) == 0, self.said()
+
+    def _is_over(self) -> bool:
+        return self.process.poll() is not None
+
+
+@contextmanager
+def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None, limits: str = "") -> Iterator[Worker]:
+    """Start a worker; end it whatever happens."""
+    home.mkdir(exist_ok=True)
+    (home / "tasks.py").write_text(TASKS)
+    (home / "foliot.toml").write_text(CONFIGURATION + limits)
+    command = [sys.executable, "-m", "foliot", "worker", "--store", store, "--config", "foliot.toml", "--quiet"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    with (home / "said.txt").open("wb") as said:
+        process = subprocess.Popen(
+            command, cwd=home, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env={**kept, **(surroundings or {})}
+        )
+    try:
+        yield Worker(home, process)
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+
+
+def create(foliot: SyncFoliot, count: int, **fields: Any) -> list[str]:
+    """Create schedules that tick each second and drop nothing."""
+    names = [f"every-second-{number}" for number in range(count)]
+    given: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
+    for name in names:
+        foliot.create(name, **{**given, "catchup_policy": "fire_immediately", **fields})
+    return names
+
+
+def runs_of(foliot: SyncFoliot, name: str) -> list[Run]:
+    """Return all runs of a schedule, oldest first."""
+    found: list[Run] = []
+    page = foliot.runs(name, limit=PAGE)
+    found += page.items
+    while page.next_page is not None:
+        page = foliot.runs(name, limit=PAGE, before=page.next_page)
+        found += page.items
+    return sorted(found, key=lambda run: run.scheduled_for)
+
+
+def problems(foliot: SyncFoliot, names: list[str], notes: list[str]) -> list[str]:
+    """Return what does not add up: ticks that are missing or double, launches that nobody recorded, runs left open."""
+    found = []
+    launched = Counter(notes)
+    for name in names:
+        found += [f"{name}: {problem}" for problem in foliot.verify(name).problems]
+        runs = runs_of(foliot, name)
+        seconds = [int(run.scheduled_for.timestamp()) for run in runs if run.source == "schedule"]
+        if len(seconds) != len(set(seconds)):
+            found.append(f"{name}: a tick was decided twice: {seconds}")
+        found += [f"{name}: still open: {run}" for run in runs if run.state not in FINAL]
+        for run in runs:
+            times = launched.pop(run.key, 0)
+            if run.state == "SUCCESS" and not 1 <= times <= run.attempt:
+                found.append(f"{name}: launched {times} times, by the ledger {run.attempt}: {run}")
+    return found + [f"launched, and not in the ledger: {key}" for key in launched]
+
+
+def gaps(foliot: SyncFoliot, name: str) -> list[tuple[int, int]]:
+    """Return the seconds between two runs of a schedule that have no run."""
+    seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(foliot, name)]
+    return [(a, b) for a, b in pairwise(seconds) if b != a + 1]

@@ -1,0 +1,138 @@
+"""Clocks that are set while schedules tick: no tick is decided twice, and none is lost but by its catch-up rule."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from foliot.embedded import SyncFoliot
+from foliot.wiring import open_migrator
+from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
+from tests.servers.faketime import SteppedClock
+from tests.servers.postgres import CRASH_SAFE, PostgresServer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.server,
+    pytest.mark.skipif(sys.platform != "linux", reason="libfaketime is loaded as Linux does it"),
+]
+HOUR_S = 3_600
+OFF = "off the database's: nothing is fired here"
+
+
+def latest(foliot: SyncFoliot, name: str) -> int:
+    """Return the last tick that was decided, by itself."""
+    newest = foliot.runs(name, source="schedule", limit=1).items
+    return int(newest[0].scheduled_for.timestamp()) if newest else 0
+
+
+def goes_on(process: Worker, foliot: SyncFoliot, name: str, after_s: int) -> None:
+    """Wait until a tick after an instant was decided."""
+    until(lambda: latest(foliot, name) > after_s, process.said)
+
+
+def is_alive(process: Worker, foliot: SyncFoliot, name: str) -> None:
+    """Let an engine run something that somebody asks for."""
+    run = foliot.trigger(name)
+    until(lambda: run.key in process.notes(), process.said)
+
+
+def verified(store: str, clock: SteppedClock) -> None:
+    """Let the command look at all ticks up to a time that is not ours."""
+    done = subprocess.run(
+        [sys.executable, "-m", "foliot", "verify", "--store", store],
+        env={**os.environ, **clock.surroundings},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def coming_and_going(
+    process: Worker, foliot: SyncFoliot, step: SteppedClock, server: SteppedClock | None = None
+) -> None:
+    """Step the clock that counts forward by two hours, back by one, and on again."""
+    clocks = [step] if server is None else [server, step]
+    begun = latest(foliot, "skips")
+    for clock in clocks:
+        clock.step(2 * HOUR_S)
+    goes_on(process, foliot, "skips", begun + 2 * HOUR_S - 5)
+    for clock in clocks:
+        clock.step(HOUR_S)
+    is_alive(process, foliot, "asked-for")
+    stopped = latest(foliot, "skips")
+    is_alive(process, foliot, "asked-for")
+    assert latest(foliot, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
+    for clock in clocks:
+        clock.step(2 * HOUR_S + 20)
+    goes_on(process, foliot, "skips", stopped + 10)
+    goes_on(process, foliot, "once", stopped + 10)
+
+
+def made(foliot: SyncFoliot) -> list[str]:
+    """Create schedules with every catch-up rule, and one that is only asked for."""
+    rules = {"skips": "none", "once": "coalesce"}
+    for name, rule in rules.items():
+        fields = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
+        foliot.create(name, catchup_policy=rule, **fields)
+    foliot.create("all", cron="*/10 * * * *", function="tasks:note", catchup_policy="fire_immediately")
+    foliot.create("asked-for", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
+    return [*rules, "all", "asked-for"]
+
+
+def reckoned(notes: list[str], foliot: SyncFoliot, names: list[str]) -> None:
+    """Find every tick once, and the hours that nobody lived through as the rules say."""
+    assert problems(foliot, names, notes) == []
+    ((before, after),) = [gap for gap in gaps(foliot, "skips") if gap[1] - gap[0] > HOUR_S]
+    spans = [span for span in foliot.spans("skips") if span.ticks > HOUR_S]
+    assert [(span.reason, span.ticks) for span in spans] == [("missed", after - before - 1)]
+    caught_up = {int(run.scheduled_for.timestamp()) for run in runs_of(foliot, "all")}
+    assert caught_up >= set(range(before - before % 600 + 600, after, 600))
+    assert len(caught_up) >= 11
+
+
+def test_a_worker_on_sqlite_whose_clock_is_set(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'jobs.db'}"
+    with SyncFoliot(store, engine=False) as foliot, SteppedClock() as clock:
+        names = made(foliot)
+        with worker(tmp_path / "worker", store, clock.surroundings) as process:
+            process.launches(2)
+            coming_and_going(process, foliot, clock)
+            process.stop()
+        reckoned(process.notes(), foliot, names)
+        verified(store, clock)
+
+
+def test_workers_on_postgresql_and_the_clock_of_its_server(tmp_path: Path) -> None:
+    """The server's clock counts: whose own is far off it fires nothing, and says so, until one of them is set."""
+    with SteppedClock() as own, SteppedClock() as theirs, PostgresServer(CRASH_SAFE, theirs.surroundings) as server:
+        url = server.create_database("jobs")
+        with open_migrator(url) as migrator:
+            migrator.up()
+        with (
+            SyncFoliot(url, engine=False) as foliot,
+            worker(tmp_path / "stepped", url, own.surroundings) as stepped,
+        ):
+            names = made(foliot)
+            stepped.launches(2)
+            own.step(2 * HOUR_S)
+            stepped.hears(OFF)
+            until(lambda: not any(foliot.get(name).in_flight for name in names))  # what it had fired before that
+            silent = len(stepped.notes())
+            with worker(tmp_path / "right", url) as right:
+                right.launches(4)
+                assert len(stepped.notes()) == silent, f"a clock that is off fires: {stepped.said()}"
+                own.step(0)
+                right.stop()
+            stepped.launches(2)
+            coming_and_going(stepped, foliot, own, theirs)
+            stepped.stop()
+            notes = stepped.notes() + right.notes()
+            reckoned(notes, foliot, names)
+            verified(url, own)

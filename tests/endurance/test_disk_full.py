@@ -1,0 +1,97 @@
+"""No room for another row: nothing is launched that is not recorded, the engine says so, and goes on when there is."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from foliot.embedded import SyncFoliot
+from foliot.wiring import open_migrator
+from tests.endurance.process import Worker, create, gaps, problems, until, worker
+from tests.servers.postgres import PostgresServer
+from tests.servers.small_disk import SmallDisk, can_mount
+
+pytestmark = [pytest.mark.slow, pytest.mark.server]
+LIMITS = "misfire_grace_ms = 60000\n"
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+END $$;
+CREATE TRIGGER full_disk AFTER INSERT ON schedule_runs FOR EACH STATEMENT EXECUTE FUNCTION refuse();
+"""
+
+
+@contextmanager
+def sqlite_is_full(process: Worker, path: Path) -> Iterator[None]:
+    """Let no file of a process grow beyond what the log of the database is now."""
+    log = path.with_name(f"{path.name}-wal").stat().st_size
+    resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (log, resource.RLIM_INFINITY))
+    yield
+    room = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, room)
+
+
+@contextmanager
+def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
+    """Fill the disk of a server, or let it say that it is full where nobody may make a small one."""
+    if isinstance(server, SmallDisk):
+        server.fill()
+        yield
+        server.free()
+        return
+    with psycopg.connect(url) as connection:
+        connection.execute(REFUSE.encode())
+    yield
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP FUNCTION refuse CASCADE")
+
+
+def refused(process: Worker, foliot: SyncFoliot, names: list[str]) -> None:
+    """Wait until an engine has said that it cannot fire; whatever it has launched by then is in the ledger."""
+    before = process.said().count("cannot fire just now")
+    until(lambda: process.said().count("cannot fire just now") >= before + 3, process.said)
+    keys = {run.key for name in names for run in foliot.runs(name, limit=1_000).items}
+    assert set(process.notes()) <= keys
+    assert process.process.poll() is None
+
+
+def recovered(process: Worker, foliot: SyncFoliot, names: list[str]) -> None:
+    """Wait until it fires again, and find every tick, also those of the time without room, exactly once."""
+    process.launches(3 * len(names))
+    process.stop()
+    assert problems(foliot, names, process.notes()) == []
+    assert {name: gaps(foliot, name) for name in names} == {name: [] for name in names}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another process is given limits as Linux does it")
+def test_sqlite_without_room_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    with SyncFoliot(f"sqlite:///{path}", engine=False) as foliot:
+        names = create(foliot, 3)
+        with worker(tmp_path / "worker", f"sqlite:///{path}", limits=LIMITS) as process:
+            process.launches(3)
+            with sqlite_is_full(process, path):
+                refused(process, foliot, names)
+            recovered(process, foliot, names)
+
+
+def test_postgresql_without_room_loses_nothing(tmp_path: Path) -> None:
+    with SmallDisk(40) if can_mount() else PostgresServer() as server:
+        url = server.create_small("jobs") if isinstance(server, SmallDisk) else server.create_database("jobs")
+        with open_migrator(url) as migrator:
+            migrator.up()
+        with SyncFoliot(url, engine=False) as foliot:
+            names = create(foliot, 20)
+            with worker(tmp_path / "worker", url, limits=LIMITS) as process:
+                process.launches(20)
+                with server_is_full(server, url):
+                    process.hears("No space left on device")
+                    refused(process, foliot, names)
+                recovered(process, foliot, names)

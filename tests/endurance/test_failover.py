@@ -1,0 +1,61 @@
+"""A server dies and another takes its place: what was confirmed is there, and the rest is decided once."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from foliot.errors import StoreUnavailable
+from foliot.store.base import Transaction
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from tests.conformance.waiting import wait_until
+from tests.endurance.failover import Options, run
+from tests.servers.postgres import CRASH_SAFE, PostgresServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.server]
+SECONDS = 30
+CANCEL = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+
+def test_nothing_is_lost_or_decided_twice_when_a_standby_takes_over(tmp_path: Path) -> None:
+    report = run(Options(seed=20_261, seconds=1, workers=2), tmp_path)
+    assert not report.violations, "\n".join(report.lines())
+    assert report.failovers == 1
+    assert report.ticks > 50
+
+
+def test_what_no_standby_has_confirmed_is_not_confirmed() -> None:
+    """Whoever sees a commit hang because the standby is away may cancel it, by hand or with a tool that does so.
+
+    The server then says COMMIT all the same, with no more than a warning that the standby may not have it.  Foliot took
+    that for an answer, and launched ticks that a failover would have forgotten.
+    """
+    with PostgresServer(CRASH_SAFE) as server:
+        url = server.create_database("lonely")
+        PostgresMigrator(url).up()
+
+        def join(transaction: Transaction) -> int:
+            return transaction.insert_instance("lonely", "", 0, None)
+
+        with closing(PostgresStore(url)) as store, psycopg.connect(server.url, autocommit=True) as admin:
+            assert store.write(join).result(SECONDS) == 1
+            admin.execute("ALTER SYSTEM SET synchronous_standby_names = 'somebody'")
+            admin.execute("SELECT pg_reload_conf()")
+            answers: list[Future[int]] = []
+
+            def hangs() -> bool:  # the processes of the server hear of the new setting one after the other
+                if not answers or answers[-1].done():
+                    answers.append(store.write(join))
+                return bool(admin.execute(CANCEL).fetchall())
+
+            assert wait_until(hangs)
+            with pytest.raises(StoreUnavailable, match="no standby has confirmed"):
+                answers[-1].result(SECONDS)
+            assert store.read(lambda transaction: transaction.now_ms()).result(SECONDS) > 0
+            admin.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            admin.execute("SELECT pg_reload_conf()")
+            assert store.write(join).result(SECONDS) == len(answers) + 2

@@ -1,0 +1,135 @@
+"""A hundred thousand tenants: what one of them asks for costs what it has, not what all have."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot import Foliot, SyncFoliot
+from foliot.api.metrics import COUNTERS, HISTOGRAMS
+from foliot.clock import pause
+from foliot.operations.standing import standing
+from foliot.settings import Settings
+from foliot.store.postgres.driver import PostgresMigrator
+from foliot.store.sqlite.driver import SqliteStore
+from tests.endurance.tenants import multiply, put_off
+
+pytestmark = [pytest.mark.slow, pytest.mark.server]
+TENANTS = 100_000
+FEWER = 20_000
+"""On PostgreSQL: enough for a plan that reads everything to be seen."""
+DUE = 2_000
+WORK = "tests.endurance.test_namespaces:work"
+SECONDS = 30
+QUESTIONS: dict[str, Callable[[SyncFoliot], Any]] = {
+    "list": lambda foliot: foliot.list_schedules(),
+    "search": lambda foliot: foliot.list_schedules(text="jo"),
+    "deleted": lambda foliot: foliot.list_schedules(state="closed"),
+    "get": lambda foliot: foliot.get("job"),
+    "describe": lambda foliot: foliot.describe("job"),
+    "stats": lambda foliot: foliot.stats(),
+    "runs": lambda foliot: foliot.recent_runs(),
+    "coming": lambda foliot: foliot.coming(seconds=86_400),
+    "forecast": lambda foliot: foliot.forecast(),
+    "attention": lambda foliot: foliot.attention(),
+    "queues": lambda foliot: foliot.list_queues(),
+    "history": lambda foliot: foliot.history(everything=True),
+    "notices": lambda foliot: foliot.list_notices(),
+    "workflows": lambda foliot: foliot.list_workflows(),
+    "calendars": lambda foliot: foliot.list_calendars(),
+    "keys": lambda foliot: foliot.list_keys(),
+    "verify": lambda foliot: foliot.verify("job"),
+    "trigger": lambda foliot: foliot.trigger("job"),
+}
+
+
+def work() -> None:
+    """Do nothing."""
+
+
+def made(url: str, count: int) -> None:
+    with SyncFoliot(url, engine=False, namespace="tenant-1") as foliot:
+        foliot.create("job", cron="* * * * * *", function=WORK)
+    multiply(url, count)
+    put_off(url, DUE)
+
+
+def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Return how many hundred steps SQLite takes for each question."""
+    taken = [0]
+    connect = SqliteStore._connect
+
+    def counting(store: SqliteStore) -> Any:
+        connection = connect(store)
+
+        def count() -> int:
+            taken[0] += 1
+            return 0
+
+        connection.set_progress_handler(count, 100)
+        return connection
+
+    monkeypatch.setattr(SqliteStore, "_connect", counting)
+    found = {}
+    with SyncFoliot(f"sqlite:///{path}", engine=False, namespace=namespace) as foliot:
+        for name, ask in QUESTIONS.items():
+            taken[0] = 0
+            ask(foliot)
+            found[name] = taken[0]
+    return found
+
+
+async def fire(url: str) -> dict[str, set[str]]:
+    """Let an engine fire what is due of many tenants; return which namespaces its numbers name, by metric."""
+    async with Foliot(url, namespace="tenant-1") as foliot:
+        tally = foliot.desk.tally
+        async with asyncio.timeout(SECONDS):
+            while tally.counts["runs_settled"] < DUE:
+                await pause(0.02)
+        store = await asyncio.wrap_future(foliot.desk.send(standing, namespace="", actor="", writes=False))
+        assert store.instances == 1
+        entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
+        labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
+        return {
+            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.spreads(name)]}
+            for name, labels in labelled.items()
+        }
+
+
+def are_few(names: dict[str, set[str]]) -> None:
+    """Numbers by namespace are those of the first ones, and one for all others."""
+    most = Settings().max_metric_namespaces + 1
+    assert {name: len(found) for name, found in names.items() if len(found) > most} == {}
+    assert any("other" in found for found in names.values())
+
+
+def test_a_tenant_of_sqlite_pays_for_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = tmp_path / "few.db", tmp_path / "many.db"
+    made(f"sqlite:///{few}", 10)
+    made(f"sqlite:///{many}", TENANTS)
+    alone = steps(few, "tenant-7", monkeypatch)
+    among = steps(many, f"tenant-{TENANTS - 3}", monkeypatch)
+    assert {name: (alone[name], count) for name, count in among.items() if count > 2 * alone[name] + 20} == {}
+    are_few(asyncio.run(fire(f"sqlite:///{many}")))
+
+
+def test_a_tenant_of_postgresql_pays_for_what_it_has(postgres_url: str) -> None:
+    PostgresMigrator(postgres_url).up()
+    made(postgres_url, FEWER)
+    read = "SELECT relname, coalesce(seq_tup_read, 0) FROM pg_stat_user_tables"
+    with closing(psycopg.connect(postgres_url, autocommit=True)) as server:
+        before: dict[str, int] = dict(server.execute(read).fetchall())
+        with SyncFoliot(postgres_url, engine=False, namespace=f"tenant-{FEWER - 3}") as foliot:
+            for ask in QUESTIONS.values():
+                ask(foliot)
+        server.execute("SELECT pg_stat_clear_snapshot()")
+        after: dict[str, int] = dict(server.execute(read).fetchall())
+    scanned = {name: count - before[name] for name, count in after.items()}
+    assert {name: count for name, count in scanned.items() if count >= FEWER} == {}
+    are_few(asyncio.run(fire(postgres_url)))

@@ -1,0 +1,186 @@
+"""What is old goes in batches, and ticks are fired between them: nobody waits for a clean-up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from foliot import Foliot
+from foliot.clock import SystemClock, pause
+from foliot.engine.host import Engine
+from foliot.engine.membership import answer_of
+from foliot.engine.sweeping import SWEEP_BATCH
+from foliot.launch.function import FunctionExecutor
+from foliot.model.dial import Span
+from foliot.model.notice import NoticeRow
+from foliot.model.rows import RequestRow
+from foliot.model.run import RunRow
+from foliot.settings import Settings
+from foliot.store.base import Params, Store, Transaction, Work
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore, PostgresTransaction
+from foliot.store.sqlite.driver import SqliteStore, SqliteTransaction
+
+T = TypeVar("T")
+pytestmark = [pytest.mark.slow, pytest.mark.server]
+OLD_RUNS = 100_000
+PART = 10_000
+WORK = "tests.endurance.test_retention:work"
+LEADING, SWEEPING = "Membership.leading", "Sweeping.expire"
+SECONDS = 120
+SETTINGS = Settings(tick_ms=50)
+FORGETTING = ("expire_", "purge_", "give_up_notices")
+UNBOUNDED = frozenset({"expire_instances", "purge_backfills", "purge_versions"})
+"""One row for each start of a process, for each backfill that somebody began, for each edit."""
+
+
+def work() -> None:
+    """Do nothing."""
+
+
+class Watched(Store):
+    """A store that remembers in which order transactions were asked for, and in which they began."""
+
+    def __init__(self, store: Store) -> None:
+        self._inner = store
+        self.works_beside = store.works_beside
+        self.seen: list[tuple[str, int, str]] = []
+        self._asked = 0
+
+    def write(self, work: Work[T]) -> Future[T]:
+        self._asked += 1
+        number, name = self._asked, _name(work)
+        self.seen.append(("asked", number, name))
+
+        def begun(transaction: Transaction) -> T:
+            self.seen.append(("begun", number, name))
+            return work(transaction)
+
+        return self._inner.write(begun)
+
+    def read(self, work: Work[T]) -> Future[T]:
+        return self._inner.read(work)
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._inner.subscribe(wake)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _name(work: Any) -> str:
+    return str(getattr(getattr(work, "func", work), "__qualname__", work))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'old.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    PostgresMigrator(found).up()
+    return found
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Params, int]]:
+    """Every statement that forgets something, with how many rows it has answered with."""
+    seen: list[tuple[str, Params, int]] = []
+    for kind in (SqliteTransaction, PostgresTransaction):
+        plain = kind.rows
+
+        def rows(self: Any, name: str, params: Params, plain: Any = plain) -> Any:
+            found = plain(self, name, params)
+            if name.startswith(FORGETTING):
+                seen.append((name, dict(params), len(found)))
+            return found
+
+        monkeypatch.setattr(kind, "rows", rows)
+    return seen
+
+
+def grow_old(transaction: Transaction, key: int, part: int) -> None:
+    """Add some of what long ago has left behind: runs, spans, answers and notices."""
+    begin = part * PART
+    run = RunRow(
+        key, 0, 0, "schedule", "SUCCESS", None, 1, 1, 0, fire_ms=1, due_ms=None, owner=None, decided_ms=1, local_s=None,
+        moved=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2, cancel_requested=False,
+        error=None, result=None, execution_id=None,
+    )  # fmt: skip
+    transaction.insert_runs([run._replace(nominal_s=begin + number) for number in range(PART)])
+    few = range(begin + 1, begin + 1 + PART // 20)
+    transaction.insert_spans([Span(key, at - 1, at, 1, "missed", 1, 1) for at in few])
+    notices = [
+        NoticeRow(f"msg_{at}", "n", "t", "default", "s", "{}", "DELIVERED", 1, None, 1, 2, None, None) for at in few
+    ]
+    transaction.insert_notices(notices)
+    for at in few:
+        transaction.insert_request("default", f"r{at}", RequestRow("create", "f", "{}"), 1)
+
+
+def counts(transaction: Transaction, key: int) -> list[int]:
+    """Count what is left of that, up to a page."""
+    return [
+        len(transaction.spans_of(key, 0, 1 << 40, 9)),
+        len(transaction.notices_page("default", 1 << 40, 9)),
+        sum(transaction.request("default", f"r{at}") is not None for at in (1, PART, OLD_RUNS)),
+        sum(run.decided_ms == 1 for run in transaction.runs_page(key, (OLD_RUNS, 0), 9)),
+    ]
+
+
+def test_ticks_are_fired_between_the_batches(url: str, statements: list[tuple[str, Params, int]]) -> None:
+    store = Watched(PostgresStore(url) if url.startswith("postgres") else SqliteStore(url.removeprefix("sqlite:///")))
+    try:
+        asyncio.run(swept(url, store))
+    finally:
+        store.close()
+    bounded(statements)
+    ahead = batches_ahead(store)
+    assert ahead <= 1 or store.works_beside, "there is one writer, and it may be busy with one batch"
+
+
+async def swept(url: str, store: Watched) -> None:
+    """Let an engine fire and clean up until nothing old is left."""
+    async with Foliot(url, engine=False) as foliot:
+        await foliot.create("old", cron="0 0 1 1 *", function=WORK)
+        await foliot.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
+        for part in range(OLD_RUNS // PART):
+            await answer_of(store.write(partial(grow_old, key=1, part=part)))
+        assert await answer_of(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
+        store.seen.clear()
+        engine = Engine(store, {"function": FunctionExecutor(4)}, clock=SystemClock(), settings=SETTINGS)
+        await engine.start()
+        async with asyncio.timeout(SECONDS):
+            while any(await answer_of(store.read(partial(counts, key=1)))) or not fired(store):
+                await pause(0.02)
+        await engine.stop()
+        assert (await foliot.verify("ticks")).ok
+
+
+def fired(store: Watched) -> list[int]:
+    return [number for what, number, name in store.seen if what == "begun" and LEADING in name]
+
+
+def batches_ahead(store: Watched) -> int:
+    """Return behind how many batches of the clean-up a transaction that takes runs had to wait at most."""
+    asked = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "asked"}
+    begun = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "begun"}
+    sweeps = [at for at, (what, _, name) in enumerate(store.seen) if what == "begun" and SWEEPING in name]
+    assert len(sweeps) >= OLD_RUNS // SWEEP_BATCH
+    assert any(sweeps[0] < begun[number] < sweeps[-1] for number in fired(store)), "nothing was fired meanwhile"
+    return max(sum(asked[number] < at < begun[number] for at in sweeps) for number in fired(store))
+
+
+def bounded(statements: list[tuple[str, Params, int]]) -> None:
+    """No statement forgets more than a batch."""
+    assert {name for name, _, _ in statements} >= {"expire_runs", "expire_spans", "expire_requests", "expire_notices"}
+    for name, params, rows in statements:
+        if name in UNBOUNDED:
+            continue
+        assert rows <= SWEEP_BATCH, name
+        limit = params["limit"] if "limit" in params else params["until_number"] - params["after_number"]
+        assert limit <= SWEEP_BATCH, (name, params)
