@@ -74,13 +74,15 @@ OPTIONS: dict[str, Option] = {
     "temporal_namespaces": Option(
         list, ["default"], "the namespaces that they may name; name=id also says the id that jitter is a hash of"
     ),
-    "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
-    "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
+    "metrics_port": Option(int, 0, "at which port metrics are shown; 0 is none. A service has them at /metrics, too"),
+    "metrics_host": Option(str, "127.0.0.1", "where that is, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
     "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
     "access_log": Option(bool, False, "whether every request is logged"),
     "tracing": Option(str, "off", "off, or otlp: spans are sent to a collector, as the variables OTEL_… say"),
-    "ping_url": Option(str, "", "what is requested again and again while the engine works, so that a monitor notices"),
+    "ping_url": Option(
+        str, "", "what is requested again and again while this process works, so that a monitor notices"
+    ),
     "ping_fail_url": Option(str, "", "what is requested instead while it does not; without it, nothing is"),
     "ping_every_s": Option(int, 60, "how often that is"),
     "ping_method": Option(str, "GET", "GET or POST, which says what is wrong"),
