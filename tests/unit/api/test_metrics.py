@@ -24,7 +24,7 @@ def tallied() -> Iterator[str]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in COUNTING:
                 owner = ast.unparse(node.func.value).rpartition(".")[2]
                 if owner in OWNERS and node.args and isinstance(node.args[0], ast.Constant):
-                    yield node.args[0].value
+                    yield str(node.args[0].value)
             if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "session.counted":
                 yield ast.literal_eval(ast.unparse(node.slice).partition(",")[0].lstrip("("))
     yield from _COUNTED.values()
