@@ -16,6 +16,7 @@ from typer.main import get_command
 import foliot
 from foliot import configuration, errors
 from foliot.api import metrics
+from foliot.api.rest import problems
 from foliot.api.routes import EXTRAS, ROUTES
 from foliot.cli import main as command_line
 from foliot.launch import registry
@@ -147,6 +148,25 @@ def test_every_error_and_its_code_is_documented() -> None:
     assert [kind.__name__ for kind in ours if f"| `{kind.__name__}` | `{kind.code}` |" not in text] == []
 
 
+def test_every_problem_of_the_service_itself_is_documented_with_its_status() -> None:
+    """Those that no error of ours stands behind."""
+    found: set[tuple[str, int]] = {(code, status) for status, code in problems.REFUSED.items()}
+    for path in Path(problems.__file__).parent.glob("*.py"):
+        given = re.findall(r'\bproblem\((\d+), "(\w+)"', path.read_text(encoding="utf-8"))
+        found |= {(code, int(status)) for status, code in given}
+    assert len(found) > 8
+    text = page("reference/errors.md")
+    ours = {kind.code for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")}
+    lines = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+    said = {
+        (code, int(status))
+        for _, codes, statuses, *_ in lines
+        for code, status in zip(re.findall(r"`(\w+)`", codes), re.findall(r"\d{3}", statuses), strict=False)
+    }
+    assert {(code, status) for code, status in found if code not in ours} - said == set()
+    assert "`refused`" in text
+
+
 def test_every_lint_code_is_documented_and_no_other() -> None:
     source = Path(lint.__file__).read_text(encoding="utf-8")
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
@@ -215,10 +235,23 @@ def test_every_page_is_reachable_from_the_index() -> None:
     assert orphans == []
 
 
+PROMISES = {"T": 10, "G": 19, "E": 6, "D": 10, "H": 3}
+"""How many promises each section has: none goes without somebody saying so here."""
+
+
+def test_every_part_of_the_conformance_suite_proves_a_guarantee() -> None:
+    text = page("guarantees.md")
+    folders = [path.name for path in (ROOT / "tests/conformance").iterdir() if (path / "__init__.py").exists()]
+    assert len(folders) > 5
+    assert [name for name in folders if f"`tests/conformance/{name}/" not in text] == []
+
+
 def test_every_guarantee_names_tests_that_exist() -> None:
     promises = [line.strip("|").split("|") for line in page("guarantees.md").splitlines() if re.match(r"\| \w\d", line)]
     assert len(promises) > 30
-    assert len({number for number, *_ in promises}) == len(promises), "a number is there twice"
+    numbers = [number.strip() for number, *_ in promises]
+    expected = [f"{letter}{number}" for letter, last in PROMISES.items() for number in range(1, last + 1)]
+    assert numbers == expected, "a promise has gone, or is there twice; a new one is counted here"
     for number, _promise, proof in promises:
         named = re.findall(r"`(?:tests/)?([\w/.]+)`", proof)
         assert named, f"{number} names no test"

@@ -10,10 +10,12 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from foliot.errors import InvalidField, InvalidInput, shown
+from foliot.settings import CHOICES as CHOSEN
 from foliot.settings import Settings
 
 FILE = "foliot.toml"
@@ -22,9 +24,18 @@ DEFAULT, FLAG = "default", "flag"
 LIMITS = "limits"
 SEED_NAMES = (
     "tick_ms", "lookahead_ms", "max_catchup_per_tick", "misfire_grace_ms", "max_buffer", "backfills_per_iteration",
-    "lock_ttl_ms", "heartbeat_ms", "zombie_after_ms",
+    "lock_ttl_ms", "heartbeat_ms", "zombie_after_ms", "default_overlap_policy", "default_catchup_policy",
+    "default_jitter_ms", "min_interval_ms",
 )  # fmt: skip
 """Limits that the environment may also name without the prefix."""
+OTHERS = frozenset({
+    "URL", "KEY", "CA", "CERT", "CERT_KEY", "CONFIG", "TOKEN",
+    "RUN_ID", "NAMESPACE", "SCHEDULE_ID", "SCHEDULED_FOR", "SOURCE", "ATTEMPT", "USER_ID", "WORKFLOW_ID",
+    "BROWSER", "SKIP_PAGE", "PG_BIN", "CHAOS_LOG",
+})  # fmt: skip
+"""What the prefix also stands before: what a client is told, what a command finds, what building and testing read."""
+FOREIGN = ("TEST_", "ORACLE_", "PEERS_", "SERVICE_", "PORT_")
+"""How others begin: those of tests, and those that Kubernetes sets for a service that is called ``foliot``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +74,15 @@ OPTIONS: dict[str, Option] = {
     "temporal_namespaces": Option(
         list, ["default"], "the namespaces that they may name; name=id also says the id that jitter is a hash of"
     ),
-    "metrics_port": Option(int, 0, "at which port a worker shows its metrics; 0 is none: a service has /metrics"),
-    "metrics_host": Option(str, "127.0.0.1", "where a worker shows its metrics, to whoever can reach it"),
+    "metrics_port": Option(int, 0, "at which port metrics are shown; 0 is none. A service has them at /metrics, too"),
+    "metrics_host": Option(str, "127.0.0.1", "where that is, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
     "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
     "access_log": Option(bool, False, "whether every request is logged"),
     "tracing": Option(str, "off", "off, or otlp: spans are sent to a collector, as the variables OTEL_… say"),
-    "ping_url": Option(str, "", "what is requested again and again while the engine works, so that a monitor notices"),
+    "ping_url": Option(
+        str, "", "what is requested again and again while this process works, so that a monitor notices"
+    ),
     "ping_fail_url": Option(str, "", "what is requested instead while it does not; without it, nothing is"),
     "ping_every_s": Option(int, 60, "how often that is"),
     "ping_method": Option(str, "GET", "GET or POST, which says what is wrong"),
@@ -131,6 +144,7 @@ def load(
         f"{LIMITS}.{each.name}": Value(f"{LIMITS}.{each.name}", each.default, DEFAULT) for each in fields(Settings)
     }
     _from_file(values, document, path or "")
+    _refuse_unknown(environment, document)
     _from_environment(values, environment)
     for name, value in (flags or {}).items():
         if value is not None:
@@ -201,6 +215,28 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return value
 
 
+def _refuse_unknown(environment: Mapping[str, str], document: Mapping[str, Any]) -> None:
+    """Raise if the environment sets what there is not: a word that is misspelt would be obeyed by nobody."""
+    known = [name.upper() for name in (*OPTIONS, *(each.name for each in fields(Settings)))]
+    for variable in sorted(environment):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or not environment[variable] or name in known or name in OTHERS:
+            continue
+        if name.startswith(FOREIGN) or variable in _texts(document):  # a secret's, that the file names
+            continue
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {PREFIX}{near[0]}?" if near else "'foliot config' shows all"
+        raise InvalidField(variable, f"there is no such setting; {hint}")
+
+
+def _texts(value: Any) -> set[str]:
+    """Return every text within a document."""
+    if isinstance(value, str):
+        return {value}
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return {text for each in inner for text in _texts(each)}
+
+
 def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) -> None:
     for name, option in OPTIONS.items():
         variable = f"{PREFIX}{name.upper()}"
@@ -211,7 +247,8 @@ def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) 
         for variable in names:
             if environment.get(variable):
                 full = f"{LIMITS}.{each.name}"
-                values[full] = Value(full, _number(environment[variable], variable), variable)
+                text = environment[variable]
+                values[full] = Value(full, text if each.name in CHOSEN else _number(text, variable), variable)
                 break
 
 

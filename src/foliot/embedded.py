@@ -141,7 +141,8 @@ class _Home:
             raise FoliotError("there is no store here: this is connected to a service")
         if self._store is None:
             raise FoliotError("not open: use it inside 'with' or 'async with', or between open() and close()")
-        return Desk(self._store, self._settings, self._probe.tally)
+        handed_on = None if self._tracing is None else self._tracing.handed_on
+        return Desk(self._store, self._settings, self._probe.tally, handed_on)
 
     @property
     def tracing(self) -> Tracing | None:

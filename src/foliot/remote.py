@@ -265,4 +265,7 @@ def launch_of(given: Assignment, link: Link) -> Launch:
         nominal_s * 1000, None, None, None, None, given.request_id, None, None, False, None, None, None,
     )  # fmt: skip
     payload = None if given.payload is None else json.dumps(given.payload)
-    return Launch(row, given.namespace, given.schedule_id, given.action, payload, sign=lambda _: given.token, link=link)
+    names = (given.namespace, given.schedule_id)
+    launch = Launch(row, *names, given.action, payload, sign=lambda _: given.token, link=link)
+    launch.traceparent = given.traceparent
+    return launch

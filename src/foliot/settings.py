@@ -7,12 +7,22 @@ obeyed is refused here, before anything starts.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
 
 from foliot.errors import InvalidInput
+from foliot.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, Overlap
 
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 DAY_MS = 24 * 60 * MINUTE_MS
+CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
+    "default_overlap_policy": (Overlap, OVERLAP_ALIASES),
+    "default_catchup_policy": (CatchUp, CATCHUP_ALIASES),
+}
+"""Settings that are no numbers: what they may be, and other names for it."""
+MOST = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
+"""What some are at most, because a schedule's own field is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +105,25 @@ class Settings:
     """An engine that has not looked for work for so long is not working."""
     shutdown_grace_ms: int = 30 * SECOND_MS
     """How long a stopping engine waits for the runs it executes."""
+    default_overlap_policy: Overlap = Overlap.SKIP
+    """The ``overlap_policy`` of a schedule that is written without one."""
+    default_catchup_policy: CatchUp = CatchUp.NONE
+    """The ``catchup_policy`` of a schedule that is written without one."""
+    default_jitter_ms: int = 0
+    """The ``jitter_ms`` of a schedule that is written without one."""
+    min_interval_ms: int = 0
+    """The least ``min_interval_ms`` that a schedule may be written with, and what one without it gets."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be obeyed, naming the setting."""
         for setting in fields(self):
-            value = getattr(self, setting.name)
-            if type(value) is not int or value < (0 if setting.name in _MAY_BE_ZERO else 1):
-                raise InvalidInput(f"{setting.name} is {value!r}: it must be a whole number of at least 1")
+            name, value = setting.name, getattr(self, setting.name)
+            if name in CHOICES:
+                object.__setattr__(self, name, _chosen(name, value))
+            elif type(value) is not int or value < _least(name):
+                raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {_least(name)}")
+            elif value > MOST.get(name, value):
+                raise InvalidInput(f"{name} is {value}: it must be at most {MOST[name]}")
         if self.heartbeat_ms * 2 > self.lock_ttl_ms:
             raise InvalidInput(
                 f"heartbeat_ms is {self.heartbeat_ms}: at most half of lock_ttl_ms ({self.lock_ttl_ms}), "
@@ -114,4 +136,26 @@ class Settings:
             )
 
 
-_MAY_BE_ZERO = frozenset({"audit_retention_ms", "misfire_grace_ms", "settle_gather_ms", "shutdown_grace_ms"})
+_MAY_BE_ZERO = frozenset(
+    {
+        "audit_retention_ms",
+        "default_jitter_ms",
+        "min_interval_ms",
+        "misfire_grace_ms",
+        "settle_gather_ms",
+        "shutdown_grace_ms",
+    }
+)
+
+
+def _least(name: str) -> int:
+    return 0 if name in _MAY_BE_ZERO else 1
+
+
+def _chosen(name: str, value: object) -> StrEnum:
+    """Return what a word means; raises if it means nothing."""
+    kind, aliases = CHOICES[name]
+    words: dict[str, StrEnum] = {**{str(each): each for each in kind}, **aliases}
+    if not isinstance(value, str) or value not in words:
+        raise InvalidInput(f"{name} is {value!r}: it must be one of {', '.join(words)}")
+    return words[value]

@@ -1,7 +1,7 @@
 """Answers as JSON: what every door but Python's own sends, and how a client reads it.
 
 A definition is written as the flat document that :meth:`~foliot.Foliot.upsert` takes, without what is as by default:
-what was read can be sent back.
+what was read can be sent back.  What has a default that can be set is always written, so that it comes back the same.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ CHOICES = {
     "buffer_keep": Keep,
     "on_worker_lost": OnWorkerLost,
 }
+SETTABLE = ("overlap_policy", "catchup_policy", "min_interval_ms")
+"""Fields of a policy whose default is a setting."""
 WINDOW = "catchup_window"
 """How a document names ``catchup_window_s``: it may be any duration there."""
 STATUS: dict[type[FoliotError], int] = {
@@ -81,7 +83,7 @@ def status_of(error: FoliotError) -> int:
 
 
 def definition_document(definition: Definition) -> dict[str, Any]:
-    """Return a definition as the document that describes it."""
+    """Return a definition as the document that describes it, without what is as Foliot comes."""
     document: dict[str, Any] = {"spec": document_json(definition.spec)}
     document |= _differing(definition.action, _ACTION)
     policy = _differing(definition.policy, _POLICY)
@@ -96,6 +98,17 @@ def definition_document(definition: Definition) -> dict[str, Any]:
         document["labels"] = dict(definition.labels)
     document |= {name: value for name in _STATED if (value := getattr(definition, name)) is not None}
     return document
+
+
+def whole_document(definition: Definition) -> dict[str, Any]:
+    """Return a definition as a document that means the same wherever it is sent."""
+    settable = {name: to_plain(getattr(definition.policy, name)) for name in SETTABLE}
+    return {**definition_document(definition), "spec": spec_document(definition.spec), **settable}
+
+
+def spec_document(spec: SpecDocument) -> dict[str, Any]:
+    """Return a spec as the document that describes it, whatever jitter a service adds to others."""
+    return {**document_json(spec), "jitter_ms": spec.jitter_ms}
 
 
 def read_definition(document: dict[str, Any]) -> Definition:
@@ -128,4 +141,4 @@ def _defaults(value: Any) -> dict[str, Any]:
 
 _STATED = ("memo", "search_attributes")
 _POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
-FORMS: Forms = {Definition: (definition_document, read_definition), SpecDocument: (document_json, read_spec)}
+FORMS: Forms = {Definition: (whole_document, read_definition), SpecDocument: (spec_document, read_spec)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import platform
@@ -19,6 +20,7 @@ from foliot.engine.delivering import body_of
 from foliot.engine.host import Engine
 from foliot.engine.outside import Outside
 from foliot.engine.probe import Event, Probe
+from foliot.engine.pulse import Pinging
 from foliot.errors import InvalidField, InvalidInput, StoreError
 from foliot.launch.function import FunctionExecutor, add_import_path
 from foliot.launch.registry import build_executors
@@ -295,7 +297,7 @@ def build_metrics(desk: Desk) -> Metrics:
 
 @contextmanager
 def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | None]:
-    """Show the metrics of a process that serves nothing else, if it is told a port; give the address."""
+    """Show the metrics of a process at a port of their own, if it is told one; give the address."""
     host, port = configuration.get("metrics_host"), configuration.get("metrics_port")
     if not port:
         yield None
@@ -312,6 +314,24 @@ def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | No
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@asynccontextmanager
+async def pinging(foliot: Foliot, *, listener: Callable[[Event], None] | None = None) -> AsyncIterator[None]:
+    """Tell the monitor of a service that has no engine, which would do it, as long as the store answers."""
+    pinger = foliot.outside.pinger
+    if pinger is None:
+        yield
+        return
+    stopping, probe = asyncio.Event(), Probe(listener, foliot.desk.tally)
+    task = asyncio.create_task(Pinging(foliot.desk.store, tuple, pinger, probe, stopping).ping(), name="foliot-ping")
+    try:
+        yield
+    finally:
+        stopping.set()
+        task.cancel()
+        await asyncio.wait([task])
+        await pinger.aclose()
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_the_reference_fits_on_a_few_pages() -> None:
     assert len([line for line in lines if line and not line.startswith("#")]) <= MOST_LINES
 
 
-def _but(other: dict[str, int]) -> Settings:
+def _but(other: dict[str, Any]) -> Settings:
     return replace(PLAIN_SETTINGS, **other)
 
 

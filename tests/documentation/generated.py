@@ -37,7 +37,8 @@ def with_table(text: str, title: str, rows: Iterable[str]) -> str:
 
 
 def route_row(route: Route) -> str:
-    about = (inspect.getdoc(route.operation) or "").partition("\n")[0].rstrip(".").replace("``", "`")
+    first = (inspect.getdoc(route.operation) or "").partition("\n")[0].partition(".  ")[0]
+    about = first.rstrip(".").replace("``", "`")
     return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
 
 

@@ -145,7 +145,8 @@ def draw(story: Story) -> str:
     if not story.workflow:
         for name in story.ids:
             app.schedule(story.cron, schedule_id=name, **story.fields)(job)
-    settings = Settings(**{**QUIET, **story.settings})
+    chosen: dict[str, Any] = {**QUIET, **story.settings}
+    settings = Settings(**chosen)
     seconds = float(parse_duration(story.takes, field="takes"))
     target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Ended(result="1")))
     at = f"{DAY}T{story.begin}:00Z"

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from foliot import Foliot, Settings, SyncFoliot
 from foliot.engine.probe import Event
@@ -45,8 +48,9 @@ raise SystemExit(app.run())
 class Service:
     """A service with an engine, what its engine tells, and its address."""
 
-    def __init__(self, directory: Path) -> None:
-        self.home = SyncFoliot(f"sqlite:///{directory / 'foliot.db'}", settings=QUICK, listener=self._hear)
+    def __init__(self, directory: Path, tracing: str | SpanProcessor = "off") -> None:
+        store = f"sqlite:///{directory / 'foliot.db'}"
+        self.home = SyncFoliot(store, settings=QUICK, listener=self._hear, tracing=tracing)
         self.url = ""
         self._ended: list[str] = []
         self._changed = threading.Condition()
@@ -94,6 +98,41 @@ def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -
     assert [run.run_id in ended for run in seen[:2]] == [True, True]
     first = ended[seen[0].run_id]
     assert (first.result, first.key, first.scheduled_for) == ({"payload": {"n": 1}}, seen[0].key, seen[0].scheduled_for)
+
+
+def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> None:
+    """Its parent is the span of the run, which the service writes when the run has ended."""
+    exporter = InMemorySpanExporter()
+    made = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
+    handed_on: list[str | None] = []
+    with made.home, serving(made.home.desk) as url:
+        app = SyncFoliot(url, settings=QUICK)
+
+        @app.schedule(NEVER, schedule_id="report")
+        def report(run: Launch) -> None:
+            handed_on.append(run.traceparent)
+
+        with app:
+            key = app.trigger("report").key
+            made.wait_for_end()
+    (run,) = (span for span in exporter.get_finished_spans() if span.name == "foliot.run")
+    assert run.context is not None
+    assert handed_on == [f"00-{key[:32]}-{run.context.span_id:016x}-01"]
+    assert run.context.trace_id == int(key[:32], 16)
+
+
+def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
+    app = SyncFoliot(service.url, settings=QUICK)
+    handed_on: list[str | None] = []
+
+    @app.schedule(NEVER, schedule_id="report")
+    def report(run: Launch) -> None:
+        handed_on.append(run.traceparent)
+
+    with app:
+        app.trigger("report")
+        service.wait_for_end()
+    assert handed_on == [None]
 
 
 def test_the_synchronous_twin_works_alike(service: Service) -> None:

@@ -67,8 +67,8 @@ RING = (
     Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories"),
     Search("the reference", "G1, G3, G4, G7, G8", 4, _twice("reference"), STORIES, "stories"),
     Search("chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults"),
-    Search("failover", "G30", 5, _seconds("tests.endurance.failover"), r"^failovers +(\d+)", "failovers"),
-    Search("soak", "G36", 5, _seconds("tests.soak"), r"^([\d,]+) runs,", "runs"),
+    Search("failover", "G21", 5, _seconds("tests.endurance.failover"), r"^failovers +(\d+)", "failovers"),
+    Search("soak", "G27", 5, _seconds("tests.soak"), r"^([\d,]+) runs,", "runs"),
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from foliot.configuration import OPTIONS, Configuration, load, told
 from foliot.errors import InvalidInput
+from foliot.model.policy import CatchUp, Overlap
 from foliot.settings import Settings
 
 FILE = """
@@ -125,3 +126,51 @@ def test_an_environment_that_cannot_be(environment: dict[str, str], words: str) 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.toml: No such file"):
         load({}, None, "nowhere.toml")
+
+
+def test_the_defaults_of_schedules_come_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "defaults.toml"
+    file.write_text('[limits]\ndefault_overlap_policy = "buffer_all"\ndefault_jitter_ms = 500\n')
+    environment = {"DEFAULT_CATCHUP_POLICY": "all", "FOLIOT_MIN_INTERVAL_MS": "60000", "DEFAULT_JITTER_MS": "700"}
+    found = load(environment, path=str(file))
+    assert found.settings == Settings(
+        default_overlap_policy=Overlap.QUEUE,
+        default_catchup_policy=CatchUp.FIRE_IMMEDIATELY,
+        default_jitter_ms=700,
+        min_interval_ms=60_000,
+    )
+    assert said(found, "limits.default_catchup_policy") == ("all", "DEFAULT_CATCHUP_POLICY")
+    assert said(found, "limits.default_jitter_ms") == (700, "DEFAULT_JITTER_MS")
+
+
+def test_a_default_that_is_no_policy_names_who_says_so() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"DEFAULT_OVERLAP_POLICY: limits.default_overlap_policy.* 'wait'.*skip, allow"
+    ):
+        load({"DEFAULT_OVERLAP_POLICY": "wait"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("FOLIOT_PROT", "did you mean FOLIOT_PORT?"),
+        ("FOLIOT_DEFAULT_OVERLAP", "did you mean FOLIOT_DEFAULT_OVERLAP_POLICY?"),
+        ("FOLIOT_COLOUR_OF_THE_SKY", "'foliot config' shows all"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused(variable: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        load({variable: "1"})
+    assert str(raised.value) == f"{variable}: there is no such setting; {hint}"
+    assert load({variable: ""}).settings == Settings()
+
+
+def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
+    """A client's, a test's, those a command finds, those of Kubernetes, and a secret's that the file names."""
+    file = tmp_path / "secret.toml"
+    file.write_text('[[notification]]\nname = "ops"\nsecret_env = "FOLIOT_OPS_SECRET"\n')
+    names = ["URL", "CERT_KEY", "CONFIG", "TEST_ROLE", "ORACLE_SEED", "RUN_ID", "SERVICE_HOST", "PORT_8640_TCP"]
+    environment = {**{f"FOLIOT_{name}": "x" for name in names}, "FOLIOT_OPS_SECRET": "x", "FOLIO": "x"}
+    assert load(environment, path=str(file)).settings == Settings()
+    with pytest.raises(InvalidInput, match="FOLIOT_OPS_SECRET"):
+        load(environment)

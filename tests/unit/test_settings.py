@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from foliot.errors import InvalidInput
-from foliot.settings import _MAY_BE_ZERO, Settings
+from foliot.model.policy import CatchUp, Overlap
+from foliot.operations.drafting import NUMBERS
+from foliot.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
+from foliot.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]
 
@@ -26,11 +29,12 @@ def test_a_setting_is_a_whole_number(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_zero_only_where_it_means_something(name: str) -> None:
+    zero: dict[str, Any] = {name: 0}
     if name in _MAY_BE_ZERO:
-        assert getattr(Settings(**{name: 0}), name) == 0
+        assert getattr(Settings(**zero), name) == 0
     else:
         with pytest.raises(InvalidInput, match=name):
-            Settings(**{name: 0})
+            Settings(**zero)
 
 
 def test_a_lease_outlives_a_missed_heartbeat() -> None:
@@ -43,4 +47,25 @@ def test_every_setting_says_its_unit_or_counts_something() -> None:
     """A number of milliseconds without its unit is the beginning of a mistake."""
     suffixes = ("_ms", "_bytes", "_chars", "_per_s")
     counts = ("max_", "fire_batch", "settle_batch", "launch_tries", "backfills_per_iteration")
-    assert all(name.endswith(suffixes) or name.startswith(counts) for name in NAMES)
+    numbers = [name for name in NAMES if name not in CHOICES]
+    assert all(name.endswith(suffixes) or name.startswith(counts) for name in numbers)
+
+
+def test_a_policy_is_a_word_that_a_schedule_knows_or_another_name_for_it() -> None:
+    words: dict[str, Any] = {"default_overlap_policy": "buffer_all", "default_catchup_policy": "all"}
+    found = Settings(**words)
+    assert found.default_overlap_policy is Overlap.QUEUE
+    assert found.default_catchup_policy is CatchUp.FIRE_IMMEDIATELY
+    bad: dict[str, Any] = {"default_overlap_policy": "wait"}
+    with pytest.raises(
+        InvalidInput, match=r"default_overlap_policy is 'wait': it must be one of skip, allow, .*buffer_"
+    ):
+        Settings(**bad)
+
+
+def test_a_default_is_one_that_a_schedule_may_have() -> None:
+    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MOST
+    for name, most in MOST.items():
+        beyond: dict[str, Any] = {name: most + 1}
+        with pytest.raises(InvalidInput, match=f"{name} is .* at most {most}"):
+            Settings(**beyond)

@@ -56,6 +56,14 @@ COUNTERS: dict[str, Entry] = {
     "foliot_skewed_passes": Entry("skewed_passes", (), "Passes without firing because this clock is off."),
     "foliot_store_errors": Entry("store_errors", (), "Steps that the store could not do just then."),
     "foliot_unexpected_errors": Entry("unexpected_errors", (), "Mistakes of this program."),
+    "foliot_runs_settled": Entry("runs_settled", (), "Outcomes that were written down here."),
+    "foliot_notices_delivered": Entry("notices_delivered", (), "Notices that arrived."),
+    "foliot_notices_retried": Entry(
+        "notices_retried", (), "Tries to deliver a notice that failed, and are made again."
+    ),
+    "foliot_notices_given_up": Entry("notices_given_up", (), "Notices that nobody was told."),
+    "foliot_pings": Entry("pings", (), "Times that a monitor was told how this process is."),
+    "foliot_pings_failed": Entry("pings_failed", (), "Times that a monitor could not be told."),
     "foliot_runs_finished": Entry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),
     "foliot_runs_retried": Entry("runs_retried", ("namespace",), "Attempts that failed and are tried again."),
     "foliot_runs_skipped": Entry("runs_skipped", ("namespace", "reason"), "Runs that were skipped, by why."),

@@ -20,6 +20,7 @@ from foliot.model.coming import Coming
 from foliot.model.effect import Effect
 from foliot.model.forecast import Forecast
 from foliot.model.glance import Glance
+from foliot.model.health import Health, Told
 from foliot.model.hint import Outlook
 from foliot.model.key import ApiKey, NewKey
 from foliot.model.notice import Notice
@@ -221,11 +222,25 @@ ROUTES = (
 
 _JSON = "application/json"
 EXTRAS = (
-    Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix=""),
-    Extra("/readyz", Role.PUBLIC, _JSON, "Say whether the store answers, and the engine beside it works", prefix=""),
+    Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
+    Extra(
+        "/readyz",
+        Role.PUBLIC,
+        _JSON,
+        "Say whether the store answers, and the engine beside it works",
+        prefix="",
+        answer=Health,
+    ),
     Extra("/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""),
     Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
-    Extra("/config", Role.ADMIN, _JSON, "Return every setting, and where its value came from", everywhere=True),
+    Extra(
+        "/config",
+        Role.ADMIN,
+        _JSON,
+        "Return every setting, and where its value came from",
+        everywhere=True,
+        answer=Told,
+    ),
     Extra("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
     Extra(
         "/calendar.ics",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,13 +78,18 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     from foliot.cli.server import Server
     from foliot.securing import server_config
     from foliot.stopping import stopping
-    from foliot.wiring import build_service, settle_in
+    from foliot.wiring import build_service, pinging, serve_metrics, settle_in
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     with_engine = told.get("engine")
     with stopping(told.settings.shutdown_grace_ms / 1000) as state:
-        async with foliot, _temporal(foliot, told, lines) as temporal:
+        async with AsyncExitStack() as opened:
+            await opened.enter_async_context(foliot)
+            temporal = await opened.enter_async_context(_temporal(foliot, told, lines))
+            metrics = opened.enter_context(serve_metrics(foliot.desk, told))
+            if not with_engine:
+                await opened.enter_async_context(pinging(foliot, listener=lines))
             app = build_service(
                 foliot.desk,
                 told,
@@ -93,7 +99,9 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
             )
             config = server_config(app, told)
             settle_in()
-            for line in _first_lines("https" if told.get("tls_cert") else "http", f"{shown}:{port}", temporal):
+            scheme = "https" if told.get("tls_cert") else "http"
+            others = {"Temporal SDKs": temporal, "metrics": metrics}
+            for line in _first_lines(f"{scheme}://{shown}:{port}", others):
                 lines.say(line)
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
@@ -103,17 +111,15 @@ async def _serve(foliot: Foliot, listening: socket.socket, told: Configuration, 
     return state.code or 0
 
 
-def _first_lines(scheme: str, host: str, temporal: str | None) -> list[str]:
+def _first_lines(here: str, others: Mapping[str, str | None]) -> list[str]:
     """Return what a service says first: where everything is."""
-    here = f"{scheme}://{host}"
     places = [
         ("page", f"{here}/"),
         ("API", f"{here}{PREFIX}"),
         ("description", f"{here}{PREFIX}/openapi.json"),
         ("documentation", DOCUMENTATION),
     ]
-    if temporal is not None:
-        places.append(("Temporal SDKs", temporal))
+    places += [(name, place) for name, place in others.items() if place is not None]
     width = max(len(name) for name, _ in places)
     return [f"Foliot is on {here} (Ctrl-C to stop)", *(f"  {name:<{width}}  {place}" for name, place in places)]
 

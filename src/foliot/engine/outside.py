@@ -33,7 +33,7 @@ class Outside:
         if self.courier is not None:
             found += [Delivering(store, instance, self.courier, rule, stopping).deliver for rule in self.rules]
         if self.pinger is not None:
-            found.append(Pinging(store, pulse, self.pinger, instance.probe, stopping).ping)
+            found.append(Pinging(store, pulse.problems, self.pinger, instance.probe, stopping).ping)
         return found
 
     async def aclose(self) -> None:

@@ -7,7 +7,7 @@ alarm when that stops.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from foliot import clock as time
@@ -73,28 +73,35 @@ class Pulse:
 class Pinging:
     """The loop that tells somebody outside."""
 
-    def __init__(self, store: Store, pulse: Pulse, pinger: Pinger, probe: Probe, stopping: asyncio.Event) -> None:
-        """Take whose pulse it is, and whom to tell."""
+    def __init__(
+        self,
+        store: Store,
+        problems: Callable[[], Sequence[str]],
+        pinger: Pinger,
+        probe: Probe,
+        stopping: asyncio.Event,
+    ) -> None:
+        """Take what says whether all is well here, besides the store, and whom to tell."""
         self._store = store
-        self._pulse = pulse
+        self._problems = problems
         self._pinger = pinger
         self._probe = probe
         self._stopping = stopping
 
     async def ping(self) -> None:
-        """Tell until the engine stops."""
+        """Tell until this process stops."""
         while not self._stopping.is_set():
             try:
                 await self._pinger.ping(await self.judged())
                 self._probe.count("pings")
             except Exception as error:  # noqa: BLE001 - whoever only listens must not stop the engine
                 self._probe.count("pings_failed")
-                self._probe.warn(f"cannot reach the monitor of this engine: {error}")
+                self._probe.warn(f"cannot reach the monitor of this process: {error}")
             await time.wait(self._stopping, self._pinger.every_s)
 
     async def judged(self) -> list[str]:
-        """Return what is wrong, with the engine or with its store."""
-        found = self._pulse.problems()
+        """Return what is wrong, with the engine, if there is one, or with the store."""
+        found = [*self._problems()]
         answer = asyncio.wrap_future(self._store.read(lambda transaction: transaction.now_ms()))
         await asyncio.wait([answer], timeout=ANSWER_S)
         if not answer.done():

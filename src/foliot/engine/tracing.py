@@ -74,6 +74,10 @@ class Tracing:
         """Return what an executor is to hand on."""
         return traceparent_of(launch.key, launch.attempt, sampled=self._is_wanted(launch.key))
 
+    def handed_on(self, key: str, attempt: int) -> str:
+        """Return what a worker is to hand on that has taken a run: nobody here calls, so the run is the parent."""
+        return traceparent_of(key, attempt, sampled=self._is_wanted(key), part=RUN)
+
     def enter(self, launch: Launch) -> None:
         """Let spans that a function makes in this process be part of its run."""
         flags = TraceFlags(SAMPLED if self._is_wanted(launch.key) else 0)

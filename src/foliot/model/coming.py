@@ -16,6 +16,19 @@ class ComingTick:
 
 
 @dataclass(frozen=True, slots=True)
+class Almanac:
+    """The coming ticks for a calendar: of every schedule its first ones, so that no busy one hides the others.
+
+    ``cut`` are the schedules that have more than these within the same time; ``left_out`` says that there are schedules
+    of which nothing is here.
+    """
+
+    ticks: tuple[ComingTick, ...]
+    cut: frozenset[str] = frozenset()
+    left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Coming:
     """The coming ticks of all schedules, in their order.
 

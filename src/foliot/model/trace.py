@@ -34,9 +34,9 @@ def span_id_of(key: str, attempt: int, part: str = RUN) -> int:
     return int(sha256(f"{key}:{attempt}:{part}".encode()).hexdigest()[:16], 16) or 1
 
 
-def traceparent_of(key: str, attempt: int, *, sampled: bool) -> str:
+def traceparent_of(key: str, attempt: int, *, sampled: bool, part: str = EXECUTE) -> str:
     """Return what an executor hands on: whatever happens there is part of the executor's call."""
-    return f"00-{trace_id_of(key):032x}-{span_id_of(key, attempt, EXECUTE):016x}-{SAMPLED if sampled else 0:02x}"
+    return f"00-{trace_id_of(key):032x}-{span_id_of(key, attempt, part):016x}-{SAMPLED if sampled else 0:02x}"
 
 
 def read_traceparent(text: str) -> Parent | None:

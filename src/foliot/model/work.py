@@ -21,7 +21,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A run that a worker has been given; ``token`` is what it shows when it speaks of it."""
+    """A run that a worker has been given; ``token`` is what it shows when it speaks of it.
+
+    ``traceparent`` is what its function hands on, if the service writes traces.
+    """
 
     run_id: str
     token: str
@@ -35,6 +38,7 @@ class Assignment:
     action: Action
     payload: Any
     max_execution_ms: int | None
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from foliot.model.plain import to_plain
 from foliot.model.schedule import Definition, Schedule
-from foliot.operations.drafting import check_name, draft
+from foliot.operations.drafting import check_name, draft, without_defaults
 from foliot.operations.editing import Note, open_schedule, view_of
 from foliot.operations.schedules import insert_draft, replace_draft
 from foliot.operations.session import Session
@@ -37,7 +37,8 @@ def declare(session: Session, /, schedule_id: str, **given: Any) -> Declared:
     check_name("schedule_id", schedule_id, session.settings)
     drafted = draft(given, session.settings)
     wanted = drafted.definition
-    labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(wanted)}.items()))
+    said = draft(given, without_defaults(session.settings)).definition  # another default is no other code
+    labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
     drafted = drafted._replace(definition=replace(wanted, labels=labels))
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
     note = Note("declare", None)

@@ -24,6 +24,8 @@ class Desk:
     store: Store
     settings: Settings
     tally: Tally = field(default_factory=Tally)
+    traceparent: Callable[[str, int], str] | None = None
+    """What is handed on with a run, by its key and attempt, where traces are written."""
 
     def send(
         self, operation: Callable[[Session], T], *, namespace: str, actor: str, writes: bool, walled: bool = True
@@ -37,7 +39,7 @@ class Desk:
         def work(transaction: Transaction) -> T:
             if walled:
                 transaction.enter(namespace)
-            last[:] = [Session(transaction, self.settings, namespace, actor)]
+            last[:] = [Session(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
             return operation(last[0])
 
         if not writes:

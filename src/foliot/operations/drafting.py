@@ -40,7 +40,7 @@ _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "buffer_keep": (Keep, {}),
     "on_worker_lost": (OnWorkerLost, {}),
 }
-_NUMBERS = {
+NUMBERS = {
     "max_concurrent": (1, 10_000),
     "max_attempts": (1, 1_000),
     "retry_delay_ms": (0, 86_400_000),
@@ -48,7 +48,7 @@ _NUMBERS = {
 }
 _NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
-POLICY_FIELDS = (*_CHOICES, *_NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
+POLICY_FIELDS = (*_CHOICES, *NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 MAX_LABELS = 64
 MAX_DESCRIPTION_CHARS = 2_000
@@ -72,9 +72,9 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
     """
     _check_fields(given, FIELDS)
     definition = Definition(
-        spec=_spec(given, base),
+        spec=_spec(given, base, settings.default_jitter_ms),
         action=_action(given, base, settings),
-        policy=_policy(given, base),
+        policy=_policy(given, base, settings),
         payload=payload_of(given["payload"], settings) if "payload" in given else base.payload if base else None,
         description=_description(given.get("description", UNSET), base),
         labels=_labels(given["labels"], settings) if "labels" in given else base.labels if base else (),
@@ -95,7 +95,7 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
 def spec_of(given: Mapping[str, Any]) -> SpecDocument:
     """Return the spec that fields describe; there may be no others among them."""
     _check_fields(given, ("spec", *SPEC_FIELDS))
-    return _spec(given, None)
+    return _spec(given, None, 0)
 
 
 def _check_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -177,15 +177,16 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _spec(given: Mapping[str, Any], base: Definition | None) -> SpecDocument:
+def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
+    """Return the spec; a document of fields without jitter gets that much, a whole one is taken as it is."""
     flat = {name: given[name] for name in SPEC_FIELDS if name in given}
     if "spec" in given:
         if flat:
             raise InvalidField("spec", f"given together with {next(iter(flat))}; write the spec in one place")
         spec = given["spec"]
-        document = spec if isinstance(spec, SpecDocument) else read_spec(_mapping("spec", spec))
+        document = spec if isinstance(spec, SpecDocument) else _read_new(_mapping("spec", spec), jitter_ms)
     elif flat:
-        document = read_spec({**(document_json(base.spec) if base else {}), **flat})
+        document = read_spec({**document_json(base.spec), **flat}) if base else _read_new(flat, jitter_ms)
     elif base is not None:
         return base.spec
     else:
@@ -196,6 +197,11 @@ def _spec(given: Mapping[str, Any], base: Definition | None) -> SpecDocument:
     if not document.exclude.named:
         compile_spec(document)
     return read_spec(document_json(document))
+
+
+def _read_new(given: Mapping[str, Any], jitter_ms: int) -> SpecDocument:
+    """Read the fields of a spec, with the default jitter unless they say theirs, or have no ticks that could move."""
+    return read_spec(given if not given or "jitter_ms" in given or not jitter_ms else {**given, "jitter_ms": jitter_ms})
 
 
 def _action(given: Mapping[str, Any], base: Definition | None, settings: Settings) -> Action:
@@ -234,12 +240,12 @@ def _is_path(text: str) -> bool:
     return bool(colon) and all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
 
 
-def _policy(given: Mapping[str, Any], base: Definition | None) -> Policy:
+def _policy(given: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:
     changes: dict[str, Any] = {}
     for name, (kind, aliases) in _CHOICES.items():
         if name in given:
             changes[name] = choice(name, given[name], kind, aliases)
-    for name, (least, most) in _NUMBERS.items():
+    for name, (least, most) in NUMBERS.items():
         if name in given:
             changes[name] = _whole(name, given[name], least, most)
     for name, (least, most) in _NULLABLE_NUMBERS.items():
@@ -250,9 +256,30 @@ def _policy(given: Mapping[str, Any], base: Definition | None) -> Policy:
             changes[name] = _flag(name, given[name])
     if "catchup_window" in given:
         changes["catchup_window_s"] = _window(given["catchup_window"])
-    policy = replace(base.policy if base else Policy(), **changes)
+    if changes.get("min_interval_ms", settings.min_interval_ms) < settings.min_interval_ms:
+        expected = f"at least {settings.min_interval_ms}, which is the least that this service allows"
+        raise InvalidField("min_interval_ms", f"{changes['min_interval_ms']}; expected {expected}")
+    policy = replace(base.policy if base else default_policy(settings), **changes)
     _check_governor(policy, given)
     return policy
+
+
+def default_policy(settings: Settings) -> Policy:
+    """Return the policy of a schedule that says nothing of it."""
+    return Policy(
+        overlap_policy=settings.default_overlap_policy,
+        catchup_policy=settings.default_catchup_policy,
+        min_interval_ms=settings.min_interval_ms,
+    )
+
+
+def without_defaults(settings: Settings) -> Settings:
+    """Return settings whose defaults for schedules are those that Foliot comes with."""
+    names = ("default_overlap_policy", "default_catchup_policy", "default_jitter_ms", "min_interval_ms")
+    return replace(settings, **{name: getattr(_PLAIN, name) for name in names})
+
+
+_PLAIN = Settings()
 
 
 def _check_governor(policy: Policy, given: Mapping[str, Any]) -> None:

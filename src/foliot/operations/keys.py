@@ -10,7 +10,7 @@ from foliot.operations.drafting import check_name
 from foliot.operations.editing import Note, audit_other
 from foliot.operations.moments import When, epoch_ms
 from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_name
-from foliot.operations.session import Session
+from foliot.operations.session import Session, once
 from foliot.operations.views import at_ms
 
 ROLES = ("reader", "operator", "editor", "admin")
@@ -48,12 +48,13 @@ def list_keys(session: Session, *, limit: int = DEFAULT_PAGE, after: str | None 
     return Page(tuple(map(_view, rows[:limit])), rows[limit - 1].key_id if len(rows) > limit else None)
 
 
-def revoke_key(session: Session, key_id: str) -> bool:
+@once(bool)
+def revoke_key(session: Session, key_id: str, *, request_id: str | None = None) -> bool:
     """Let a key be worth nothing from now on; every instance knows within seconds."""
     check_name("key_id", key_id, session.settings)
     if not session.transaction.revoke_key(session.namespace, key_id, session.now_ms):
         raise NotFound(f"there is no key {key_id!r}")
-    audit_other(session, Note("revoke_key", None, None, {"key_id": key_id}))
+    audit_other(session, Note("revoke_key", request_id, None, {"key_id": key_id}))
     return True
 
 

@@ -18,7 +18,7 @@ from foliot.model.schedule import Run, Schedule
 from foliot.operations import control, launches, schedules
 from foliot.operations.editing import find_whole, view_of
 from foliot.operations.moments import When
-from foliot.operations.session import Session
+from foliot.operations.session import Session, once
 from foliot.operations.views import at_s
 from foliot.plan.ahead import upcoming
 
@@ -82,12 +82,22 @@ def upsert_schedule(
     return Upserted(made.schedule_id, made.next_run_at)
 
 
+@once(Upserted)
 def pause_schedule(
-    session: Session, schedule_id: str, *, paused: bool = True, paused_by: str | None = None
+    session: Session,
+    schedule_id: str,
+    *,
+    paused: bool = True,
+    paused_by: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
     """Pause a schedule, or resume it."""
     if type(paused) is not bool:
         raise InvalidField("paused", f"{shown(paused)}; expected true or false")
+    return _paused(session, schedule_id, paused=paused, paused_by=paused_by)
+
+
+def _paused(session: Session, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
     changed = (
         control.pause(session, schedule_id, paused_by=paused_by) if paused else control.resume(session, schedule_id)
     )
@@ -101,7 +111,13 @@ def show_schedule(session: Session, schedule_id: str) -> Shown:
     return Shown(view_of(session, opened), tuple(map(at_s, coming)))
 
 
-def delete_schedule(session: Session, schedule_id: str) -> Upserted:
+@once(Upserted)
+def delete_schedule(
+    session: Session,
+    schedule_id: str,
+    *,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
     """Close a schedule: no more ticks."""
     closed = schedules.delete(session, schedule_id)
     return Upserted(closed.schedule_id, None)
@@ -129,14 +145,27 @@ def list_cron(session: Session, *, limit: int = schedules.DEFAULT_PAGE, after: s
     return Page(tuple(_job(each, paused) for each in page.items), page.next_page)
 
 
-def pause_cron(session: Session, name: str, *, paused_by: str | None = None) -> Upserted:
+@once(Upserted)
+def pause_cron(
+    session: Session,
+    name: str,
+    *,
+    paused_by: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
     """Pause a schedule: automatic fires stop."""
-    return pause_schedule(session, name, paused_by=paused_by)
+    return _paused(session, name, paused=True, paused_by=paused_by)
 
 
-def resume_cron(session: Session, name: str) -> Upserted:
+@once(Upserted)
+def resume_cron(
+    session: Session,
+    name: str,
+    *,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
     """Resume a schedule; what was missed goes by its policy."""
-    return pause_schedule(session, name, paused=False)
+    return _paused(session, name, paused=False)
 
 
 def trigger_cron(session: Session, name: str, *, request_id: str | None = None) -> Run:

@@ -34,6 +34,8 @@ class Session:
     actor: str = "local"
     counted: Counter[Counted] = field(default_factory=Counter)
     """What the operation wants counted, once it is committed."""
+    traceparent: Callable[[str, int], str] | None = None
+    """What whoever executes an attempt at a run hands on, by the run's key; nothing, if nobody writes traces."""
 
     @cached_property
     def now_ms(self) -> int:

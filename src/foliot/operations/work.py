@@ -15,7 +15,7 @@ from typing import Any
 from foliot.errors import InvalidField, NotFound, StaleReport, shown
 from foliot.model.policy import WORKER
 from foliot.model.rows import DefinitionRow
-from foliot.model.run import Reason, RunRow, RunState, lost_text
+from foliot.model.run import Reason, RunRow, RunState, idempotency_key, lost_text
 from foliot.model.token import CALLBACKS, signer
 from foliot.model.work import Assignment, Beaten, Instance, Queue, Worker
 from foliot.operations.drafting import check_name
@@ -70,7 +70,7 @@ def take_work(
         said = _unwanted(session, row, definition, closed=dial is None or dial.closed)
         if said is None:
             session.counted["duplicate_executions", ""] += bool(row.pickups and not row.failures)
-            given.append(_assignment(row, definition, sign(f"{row.id}.{row.attempt}")))
+            given.append(_assignment(session, row, definition, sign(f"{row.id}.{row.attempt}")))
         else:
             transaction.report_runs([(*row.id, row.attempt, compact(said))], now_ms)
             transaction.notify()
@@ -183,8 +183,10 @@ def _unwanted(session: Session, row: RunRow, definition: DefinitionRow, *, close
     return None
 
 
-def _assignment(row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
+def _assignment(session: Session, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
     payload = row.payload if row.payload is not None else definition.payload
+    names = (definition.namespace, definition.schedule_id)
+    key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
     return Assignment(
         run_id=str(row.id),
         token=token,
@@ -198,4 +200,5 @@ def _assignment(row: RunRow, definition: DefinitionRow, token: str) -> Assignmen
         action=stored_action(definition.action),
         payload=None if payload is None else loaded_json(payload),
         max_execution_ms=stored_policy(definition.policy).max_execution_ms,
+        traceparent=None if session.traceparent is None else session.traceparent(key, row.attempt),
     )

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from foliot.api.rest import extras
 from foliot.api.rest.calendar import LONGEST_LINE
 from foliot.configuration import load
 from foliot.model.live import Edited
 from foliot.model.schedule import Run
-from foliot.operations import control, live, schedules
+from foliot.operations import coming, control, live, schedules
 from foliot.operations.live import Looked, look
 from foliot.operations.session import Session
 from foliot.settings import Settings
@@ -198,6 +199,46 @@ def test_the_calendar_has_the_coming_ticks(http: Http) -> None:
     assert one.body.count(b"BEGIN:VEVENT") == 24
     assert http("GET", "/api/v1/calendar.ics?schedule_id=nobody").status == 404
     assert http("GET", "/api/v1/calendar.ics?days=0").said["field"] == "days"
+
+
+def events_of(answer: Any) -> list[str]:
+    text = answer.body.decode().replace("\r\n ", "")
+    return [line.partition(":")[2] for line in text.split("\r\n") if line.startswith("SUMMARY")]
+
+
+def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "MOST_EVENTS", 20)
+    http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
+    http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
+    answer = http("GET", "/api/v1/calendar.ics?days=9")
+    assert events_of(answer) == [*["busy"] * 9, "busy …", *["daily"] * 9]
+    text = answer.body.decode().replace("\r\n ", "")
+    assert "X-FOLIOT-INCOMPLETE:1 schedule has more ticks than are here\r\n" in text
+    assert text.count("DESCRIPTION:This schedule goes on") == 1
+    alone = http("GET", "/api/v1/calendar.ics?days=9&schedule_id=daily").body.decode()
+    assert "INCOMPLETE" not in alone
+    assert "DESCRIPTION" not in alone
+
+
+def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "MOST_EVENTS", 3)
+    monkeypatch.setattr(coming, "MOST_SCHEDULES", 2)
+    for name in ("a", "b", "c"):
+        http("PUT", f"/api/v1/schedules/{name}", HOURLY)
+    answer = http("GET", "/api/v1/calendar.ics")
+    assert len(events_of(answer)) == 2 * coming.LEAST_SHARE
+    text = answer.body.decode().replace("\r\n ", "")
+    said = "2 schedules have more ticks than are here\\; there are more schedules than are here"
+    assert f"X-WR-CALDESC:{said}\r\n" in text
+
+
+def test_the_calendar_knows_no_other_parameters(http: Http) -> None:
+    refused = http("GET", "/api/v1/calendar.ics?day=3")
+    assert (refused.status, refused.said["field"]) == (400, "day")
 
 
 def test_what_is_paused_is_not_to_come(http: Http) -> None:

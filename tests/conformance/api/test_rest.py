@@ -21,8 +21,11 @@ def test_what_was_read_can_be_sent_back(http: Http) -> None:
     assert (made.status, made.headers["etag"]) == (200, '"1"')
     definition = made.said["definition"]
     assert definition == {
-        "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin"},
+        "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin", "jitter_ms": 0},
         "function": "tasks:report",
+        "overlap_policy": "skip",
+        "catchup_policy": "none",
+        "min_interval_ms": 0,
         "labels": {"a": "b"},
         "catchup_window": 3600,
         "on_worker_lost": "fail",

@@ -85,8 +85,11 @@ def test_a_definition_from_a_file_is_replaced_by_options_and_by_what_is_set(name
     made = read("schedules", "put", "a", "--file", name, "--cron", "@hourly", "--set", "max_attempts=3")
     definition = made["definition"]
     assert definition == {
-        "spec": {"cron": ["@hourly"]},
+        "spec": {"cron": ["@hourly"], "jitter_ms": 0},
         "function": "tasks:a",
+        "overlap_policy": "skip",
+        "catchup_policy": "none",
+        "min_interval_ms": 0,
         "max_attempts": 3,
         "labels": {"team": "a"},
     }
@@ -98,7 +101,8 @@ def test_a_definition_from_a_file_is_replaced_by_options_and_by_what_is_set(name
 def test_a_definition_comes_from_standard_input_too(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     made = read("schedules", "put", "a", "--file", "-", "--tz", "Europe/Berlin")
-    assert made["definition"]["spec"] == {"cron": ["@daily"], "timezone": "Europe/Berlin"}  # type: ignore[index]  # it is parsed JSON
+    spec = made["definition"]["spec"]  # type: ignore[index]  # it is parsed JSON
+    assert spec == {"cron": ["@daily"], "timezone": "Europe/Berlin", "jitter_ms": 0}
 
 
 def test_what_get_shows_can_be_put_again() -> None:

@@ -14,12 +14,18 @@ from starlette.requests import Request
 from foliot.api.rest.slashes import unslashed
 from foliot.api.routes import Route
 from foliot.errors import InvalidField, InvalidInput, shown
+from foliot.operations.keys import create_key
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_TYPES = ("application/json", MERGE_PATCH)
 FROM_HEADERS = ("request_id", "token")
 KEYED = ("request_id", "idempotency_key")
 """Parameters that ``Idempotency-Key`` gives."""
+UNKEYED: dict[Callable[..., Any], str] = {
+    create_key: "a key's secret is stored nowhere, so nothing could be answered again; after an answer that was lost, "
+    "make another key and revoke the one that nobody has"
+}
+"""Why some changes are not done once for each key."""
 SAFE = ("GET", "HEAD")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
@@ -64,7 +70,7 @@ def taking(operation: Callable[..., Any]) -> Taking:
 async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
     """Return the arguments for a route's operation; raises :class:`~foliot.errors.InvalidInput`."""
     known = taking(route.operation)
-    given = _from_headers(request, known)
+    given = _from_headers(route, request, known)
     given |= {name: _read(known.parameters[name], text) for name, text in _in_path(request, known)}
     if request.method in ("GET", "DELETE"):
         given |= _from_query(request, known, given)
@@ -94,11 +100,12 @@ def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:
     return [(name, unslashed(text)) for name, text in request.path_params.items() if name in known.parameters]
 
 
-def _from_headers(request: Request, known: Taking) -> dict[str, Any]:
+def _from_headers(route: Route, request: Request, known: Taking) -> dict[str, Any]:
     given: dict[str, Any] = {}
-    for name in KEYED:
-        if name in known.parameters and "idempotency-key" in request.headers:
-            given[name] = request.headers["idempotency-key"]
+    if "idempotency-key" in request.headers:
+        given = {name: request.headers["idempotency-key"] for name in KEYED if name in known.parameters}
+        if route.writes and not given:
+            raise InvalidField("Idempotency-Key", UNKEYED.get(route.operation, "this change takes none"))
     if "token" in known.from_headers and "if-match" in request.headers:
         given["token"] = _token_of(request.headers["if-match"])
     elif request.method not in SAFE and "if-match" in request.headers:

@@ -10,9 +10,9 @@ import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from foliot.errors import InvalidField
@@ -28,6 +28,11 @@ LONGEST = 4_000
 """What browsers keep of a cookie."""
 
 
+def cookie_of(scope: Any) -> str | None:
+    """Return the cookie that a request shows, sealed as it is."""
+    return HTTPConnection(scope).cookies.get(NAME)
+
+
 class Cookies:
     """Seals what somebody signs in with, and opens it again."""
 
@@ -40,7 +45,7 @@ class Cookies:
 
     async def opened(self, request: Request) -> str | None:
         """Return what somebody has signed in with; of a cookie that is too old or not ours, nothing."""
-        sealed = request.cookies.get(NAME)
+        sealed = cookie_of(request.scope)
         if sealed is None:
             return None
         from cryptography.fernet import InvalidToken

@@ -18,8 +18,8 @@ from foliot.api.rest.problems import problem
 from foliot.api.rest.visits import begin_visit, end_visit, show_visit
 from foliot.api.roles import Role
 from foliot.errors import InvalidField, NotFound, shown
-from foliot.model.coming import Coming
-from foliot.operations.coming import coming
+from foliot.model.coming import Almanac
+from foliot.operations.coming import almanac
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms
 
@@ -30,6 +30,10 @@ Answering = Callable[["Service", Request, Caller, str], Awaitable[Response]]
 DAY_S = 24 * 3_600
 MOST_DAYS = 400
 DEFAULT_DAYS = 30
+CALENDAR = ("namespace", "schedule_id", "days")
+"""What may be said of the calendar that is wanted."""
+MOST_EVENTS = 5_000
+"""How many events it has, shared by its schedules."""
 
 
 async def healthz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
@@ -77,6 +81,9 @@ async def events(service: Service, request: Request, caller: Caller, namespace: 
 
 async def calendar(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
     """Return the coming ticks as a calendar."""
+    for name in request.query_params:
+        if name not in CALENDAR:
+            raise InvalidField(name, f"there is no such parameter; expected {', '.join(CALENDAR)}")
     look = partial(
         _looked_ahead,
         schedule_id=request.query_params.get("schedule_id"),
@@ -88,8 +95,8 @@ async def calendar(service: Service, request: Request, caller: Caller, namespace
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="foliot.ics"'})
 
 
-def _looked_ahead(session: Session, **given: Any) -> tuple[Coming, int]:
-    return coming(session, limit=session.settings.max_page, **given), session.now_ms
+def _looked_ahead(session: Session, **given: Any) -> tuple[Almanac, int]:
+    return almanac(session, limit=MOST_EVENTS, **given), session.now_ms
 
 
 def _days(text: str | None) -> int:

@@ -12,6 +12,8 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
+from foliot.api.rest.cookies import cookie_of
+from foliot.api.rest.credentials import PEER
 from foliot.api.rest.problems import HEADERS, problem
 
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
@@ -52,7 +54,12 @@ class Limits:
             self._remember(_credential(scope), believed[0])
 
     def _remember(self, shown: str, actor: str) -> None:
-        """Remember whose a credential is: only who is believed has a bucket of their own, and not one for each."""
+        """Remember whose a credential is: only who is believed has a bucket of their own, and not one for each.
+
+        Whoever shows nothing is nobody in particular, even if they were let in: others show as much.
+        """
+        if not shown:
+            return
         self._actors[shown] = actor
         if len(self._actors) > REMEMBERED:
             self._actors.popitem(last=False)
@@ -81,9 +88,21 @@ class Limits:
 
 
 def _credential(scope: Any) -> str:
-    """Return a hash of what a request shows, or nothing."""
-    shown = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-    return sha256(shown).hexdigest() if shown else ""
+    """Return a hash of what a request shows, as the gate looks at it, or nothing.
+
+    That is its ``Authorization``; without one the cookie of somebody who has signed in; or a certificate.
+    """
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return _hash(b"header", value)
+    if cookie := cookie_of(scope):
+        return _hash(b"cookie", cookie.encode())
+    peer = scope.get(PEER)
+    return "" if peer is None else _hash(b"certificate", repr(peer).encode())
+
+
+def _hash(kind: bytes, shown: bytes) -> str:
+    return sha256(kind + b" " + shown).hexdigest()
 
 
 def _bounded(receive: Any, most: int) -> Any:

@@ -7,14 +7,22 @@ import re
 from typing import Any
 
 from foliot.api.rest.arguments import JSON_TYPES, MERGE_PATCH, Parameter, taking
+from foliot.api.rest.cookies import NAME as COOKIE
 from foliot.api.rest.documents import SCHEDULE_DOCUMENT, SPEC_FIELDS
-from foliot.api.rest.examples import ANSWERS, BODIES, BODIES_BY_PATH, PARAMETERS
+from foliot.api.rest.examples import BODIES, BODIES_BY_PATH, PARAMETERS
 from foliot.api.rest.problems import MEDIA_TYPE
+from foliot.api.rest.samples import sample_of
 from foliot.api.rest.schemas import REF, Schema, Schemas
 from foliot.api.roles import Role
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from foliot.operations.control import backfill, skip
+from foliot.operations.effect import effect
+from foliot.operations.glances import glances
+from foliot.operations.keys import create_key
 from foliot.operations.preview import preview_for
 from foliot.operations.service import ALIASES, upsert_schedule
+from foliot.operations.targets import put_calendar
+from foliot.operations.work import join_work, take_work
 from foliot.wire import DETAILS
 
 ERRORS = {
@@ -39,6 +47,7 @@ PROBLEM: Schema = {
         "title": {"type": "string"},
         "detail": {"type": "string", "description": "One line that names the field and the way out."},
         "retryable": {"type": "boolean"},
+        "problems": {"type": "array", "items": {"type": "string"}, "description": "Of /readyz: what is wrong."},
         **{name: {} for name in DETAILS},
     },
     "required": ["status", "code", "title", "detail", "retryable"],
@@ -65,6 +74,24 @@ HEADERS: dict[str, Schema] = {
 }
 
 
+SECURITY: Schema = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, or a signed token."},
+    "basic": {"type": "http", "scheme": "basic", "description": "The password is an API key; the name is anything."},
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "Of whoever has signed in to the page (POST /api/v1/session).",
+    },
+    "certificate": {"type": "mutualTLS", "description": "A certificate that a [[certificate]] block names."},
+}
+"""How a caller may show who they are; one is enough, and the first of these that is shown counts."""
+LIMITED = (effect, preview_for, glances, put_calendar, skip, backfill)
+"""Operations that a limit may end, besides those on a body or a page."""
+UNOPPOSED = (create_key, join_work, take_work)
+"""Changes that fit whatever is stored."""
+
+
 def describe(version: str) -> Schema:
     """Return the document."""
     schemas = Schemas()
@@ -85,9 +112,9 @@ def describe(version: str) -> Schema:
                 name: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}}}
                 for name, about in ERRORS.values()
             },
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": SECURITY,
         },
-        "security": [{"bearer": []}],
+        "security": [{name: []} for name in SECURITY],
     }
 
 
@@ -123,12 +150,13 @@ def _extra(extra: Extra, schemas: Schemas) -> Schema:
     kind: Schema = {"type": "object"} if extra.media_type == "application/json" else {"type": "string"}
     if extra.answer is not None:
         kind = schemas.of(extra.answer)
+    answer: Schema = {"schema": kind, "example": sample_of(f"{extra.method} {extra.path}")}
     described: Schema = {
         "operationId": _operation_id(extra.method.lower(), extra.address),
         "summary": extra.summary,
         "tags": ["service"],
         "parameters": parameters,
-        "responses": {"200": {"description": "Done.", "content": {extra.media_type: {"schema": kind}}}, **_problems()},
+        "responses": {"200": {"description": "Done.", "content": {extra.media_type: answer}}, **_extra_problems(extra)},
         "x-role": extra.role.name.lower(),
     }
     if extra.role is Role.PUBLIC:
@@ -226,13 +254,41 @@ def _responses(route: Route, schemas: Schemas) -> Schema:
     if route.answer is None:
         responses: Schema = {"204": {"description": "Done."}}
     else:
-        answer: Schema = {"schema": schemas.of(route.answer)}
-        if route.name in ANSWERS:
-            answer["example"] = ANSWERS[route.name]
+        answer: Schema = {"schema": schemas.of(route.answer), "example": sample_of(route.name)}
         content = {"application/json": answer}
         responses = {str(route.status): {"description": "Done.", "content": content}}
-    return {**responses, **_problems()}
+    return {**responses, **_problems(_statuses(route))}
 
 
-def _problems() -> Schema:
-    return {str(status): {"$ref": f"#/components/responses/{name}"} for status, (name, _) in ERRORS.items()}
+def _statuses(route: Route) -> set[int]:
+    """Return what may be wrong with a request for a route."""
+    changes = route.method != "GET"
+    found = {400, 429, 503}  # a host that is not ours, too much, and a store that is away: whatever is asked
+    if route.role is not Role.PUBLIC:
+        found |= {401, 403, 404}
+    if changes:
+        found |= {403}  # a page of another site
+    if changes and route.method != "DELETE":
+        found |= {413}
+    if route.writes:
+        found |= {404, *(() if route.operation in UNOPPOSED else (409,))}
+    if "token" in taking(route.operation).from_headers:
+        found |= {412}
+    return found | ({422} if route.operation in LIMITED else set())
+
+
+def _extra_problems(extra: Extra) -> Schema:
+    found = {400, 429}
+    if extra.role is not Role.PUBLIC:
+        found |= {401, 403, 503} if extra.everywhere else {401, 403, 404, 503}
+    if extra.path in ("/metrics", "/readyz", "/session"):
+        found |= {503, *((404,) if extra.path == "/metrics" else ())}
+    if extra.method != "GET":
+        found |= {403}
+    if extra.method == "POST":
+        found |= {401, 413}
+    return _problems(found)
+
+
+def _problems(statuses: set[int]) -> Schema:
+    return {str(each): {"$ref": f"#/components/responses/{ERRORS[each][0]}"} for each in ERRORS if each in statuses}

@@ -1,0 +1,81 @@
+"""Defaults that can be set are written into a schedule, and stay there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from foliot.errors import InvalidInput
+from foliot.model.policy import CatchUp, Overlap, Policy
+from foliot.model.schedule import Schedule
+from foliot.operations import schedules
+from foliot.operations.declared import declare
+from foliot.settings import Settings
+from foliot.spec.document import read_spec
+from foliot.wire import encode
+from tests.conformance.operations.kit import FUNCTION, Bench
+
+BASE: dict[str, Any] = {"cron": "* * * * *", "function": FUNCTION}
+
+
+def told(settings: Settings) -> Settings:
+    return replace(
+        settings,
+        default_overlap_policy=Overlap.QUEUE,
+        default_catchup_policy=CatchUp.COALESCE,
+        default_jitter_ms=2_000,
+        min_interval_ms=5_000,
+    )
+
+
+def four(made: Schedule) -> tuple[str, str, int, int]:
+    policy = made.definition.policy
+    return policy.overlap_policy, policy.catchup_policy, made.definition.spec.jitter_ms, policy.min_interval_ms
+
+
+def test_what_is_absent_is_as_the_settings_say(bench: Bench) -> None:
+    bench.settings = told(bench.settings)
+    assert four(bench.create()) == ("queue", "coalesce", 2_000, 5_000)
+    assert four(bench.ask(schedules.update, "report", **BASE)) == ("queue", "coalesce", 2_000, 5_000)
+    given: dict[str, Any] = {
+        "overlap_policy": "skip",
+        "catchup_policy": "none",
+        "jitter_ms": 0,
+        "min_interval_ms": 6_000,
+    }
+    assert four(bench.ask(schedules.update, "report", **BASE, **given)) == ("skip", "none", 0, 6_000)
+    spec: dict[str, Any] = {"spec": {"cron": "@hourly"}, "function": FUNCTION}
+    assert four(bench.ask(schedules.update, "report", **spec)) == ("queue", "coalesce", 2_000, 5_000)
+    whole: dict[str, Any] = {"spec": read_spec({"cron": "@hourly"}), "function": FUNCTION}
+    assert four(bench.ask(schedules.update, "report", **whole)) == ("queue", "coalesce", 0, 5_000)
+
+
+def test_another_default_changes_no_schedule_that_there_is(bench: Bench) -> None:
+    before = bench.create()
+    bench.settings = told(bench.settings)
+    assert bench.get().definition == before.definition
+    patched = bench.ask(schedules.patch, "report", cron="@hourly", description="new")
+    assert four(patched) == ("skip", "none", 0, 0)
+    sent_back = bench.ask(schedules.update, "report", **{**encode(patched.definition), "min_interval_ms": 5_000})
+    assert four(sent_back) == ("skip", "none", 0, 5_000)
+    assert bench.ask(schedules.restore, "report", 1).definition.policy == Policy()
+
+
+def test_no_schedule_is_written_with_less_than_the_least_interval(bench: Bench) -> None:
+    bench.settings = told(bench.settings)
+    with pytest.raises(InvalidInput, match="min_interval_ms: 4999; expected at least 5000, which is the least"):
+        bench.create(min_interval_ms=4_999)
+    with pytest.raises(InvalidInput, match=r"max_interval_ms: min_interval_ms \(5000\) is more than"):
+        bench.create(adaptive=True, max_interval_ms=1_000)
+
+
+def test_another_default_is_no_other_code(bench: Bench) -> None:
+    assert bench.ask(declare, "report", **BASE).did == "created"
+    bench.settings = told(bench.settings)
+    again = bench.ask(declare, "report", **BASE)
+    assert (again.did, four(again.schedule)) == ("unchanged", ("skip", "none", 0, 0))
+    assert set(again.drift) == {"overlap_policy", "catchup_policy", "jitter_ms", "min_interval_ms"}
+    changed = bench.ask(declare, "report", **BASE, description="new")
+    assert (changed.did, four(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))

@@ -1,0 +1,38 @@
+"""What is counted is shown: a number that nobody sees helps nobody."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import foliot
+from foliot.api.metrics import COUNTERS, HISTOGRAMS
+from foliot.engine.delivering import _COUNTED
+
+SOURCES = Path(foliot.__file__).parent
+COUNTING = {"count", "observe"}
+OWNERS = ("tally", "probe", "_tally", "_probe", "self")
+PRIVATE: set[str] = set()
+"""What is counted for this program alone."""
+
+
+def tallied() -> Iterator[str]:
+    """Every name that is written where something is counted."""
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in COUNTING:
+                owner = ast.unparse(node.func.value).rpartition(".")[2]
+                if owner in OWNERS and node.args and isinstance(node.args[0], ast.Constant):
+                    yield str(node.args[0].value)
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "session.counted":
+                yield ast.literal_eval(ast.unparse(node.slice).partition(",")[0].lstrip("("))
+    yield from _COUNTED.values()
+
+
+def test_everything_that_is_counted_is_shown() -> None:
+    found = set(tallied())
+    assert {"runs_emitted", "pings", "notices_given_up", "runs_finished", "drift"} <= found
+    shown = {entry.tallied for entry in (*COUNTERS.values(), *HISTOGRAMS.values())}
+    assert found - shown == PRIVATE
+    assert shown - found == set(), "shown, and counted nowhere"

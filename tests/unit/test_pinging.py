@@ -1,0 +1,56 @@
+"""A service without an engine tells its monitor that it is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from foliot import Foliot
+from foliot.engine.outside import Outside
+from foliot.wiring import pinging
+
+SECONDS = 30
+
+
+class Monitor:
+    """Somebody who would miss it."""
+
+    every_s = 0.001
+
+    def __init__(self) -> None:
+        self.heard: list[Sequence[str]] = []
+        self.often = asyncio.Event()
+        self.closed = False
+
+    async def ping(self, problems: Sequence[str]) -> None:
+        self.heard.append(problems)
+        if len(self.heard) == 1:
+            raise OSError("nobody is there")
+        if len(self.heard) == 3:
+            self.often.set()
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def test_a_service_without_an_engine_pings() -> None:
+    async def story() -> None:
+        monitor = Monitor()
+        foliot = Foliot("sqlite://", engine=False)
+        foliot.outside = Outside(pinger=monitor)
+        async with asyncio.timeout(SECONDS), foliot, pinging(foliot):
+            await monitor.often.wait()
+            assert monitor.heard[:3] == [[], [], []]
+            assert foliot.desk.tally.counts["pings_failed"] == 1
+            assert foliot.desk.tally.counts["pings"] >= 1
+        assert monitor.closed
+
+    asyncio.run(story())
+
+
+def test_nobody_is_told_who_does_not_want_to_be() -> None:
+    async def story() -> None:
+        async with Foliot("sqlite://", engine=False) as foliot, pinging(foliot):
+            assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(story())
