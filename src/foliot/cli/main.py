@@ -2,9 +2,9 @@
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
 ``verify``, ``doctor``), or was refused for some of the schedules that were meant; 2 the input or the store is wrong;
-3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 130
-interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a problem as a service
-would answer with.
+3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 7 the
+answer was lost; 130 interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a
+problem as a service would answer with.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ from foliot.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    OutcomeUnknown,
     StoreUnavailable,
+    TooManyRequests,
     Unauthenticated,
 )
 from foliot.stopping import INTERRUPTED
@@ -55,6 +57,8 @@ EXIT_CODES: dict[type[FoliotError], int] = {
     Unauthenticated: 5,
     Forbidden: 5,
     StoreUnavailable: 6,
+    TooManyRequests: 6,
+    OutcomeUnknown: 7,
 }
 """The exit code of each branch of the error tree; the nearest ancestor counts."""
 RUNNING = "Running"
