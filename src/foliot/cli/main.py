@@ -28,6 +28,7 @@ from foliot.cli.migrate import migrate_app
 from foliot.cli.notify import notify_app
 from foliot.cli.operating import operating_app
 from foliot.cli.others import audit_command, calendars_app, instances_app, queues_app
+from foliot.cli.outlook import attention_command, forecast_command
 from foliot.cli.runs import runs_app
 from foliot.cli.schedules import schedules_app
 from foliot.cli.serve import serve_command
@@ -86,6 +87,8 @@ app.add_typer(queues_app, name="queues", rich_help_panel=MANAGING)
 app.add_typer(instances_app, name="instances", rich_help_panel=MANAGING)
 app.command("coming", rich_help_panel=MANAGING)(coming_command)
 app.command("stats", rich_help_panel=MANAGING)(stats_command)
+app.command("attention", rich_help_panel=MANAGING)(attention_command)
+app.command("forecast", rich_help_panel=MANAGING)(forecast_command)
 app.command("audit", rich_help_panel=MANAGING)(audit_command)
 app.command("doctor", rich_help_panel=KEEPING)(doctor_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)

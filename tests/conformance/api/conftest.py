@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def http(url: str) -> Iterator[Http]:
 def door(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
     """A door to the service, or to its store."""
     made: Client | Blocking | CommandLine | SyncFoliot | BlockingFoliot
-    on_a_store = {
+    on_a_store: dict[str, Callable[[str], CommandLine | SyncFoliot | BlockingFoliot]] = {
         "command_line_on_a_store": partial(CommandLine, "--store"),
         "embedded": lambda where: SyncFoliot(where, engine=False).open(),
         "embedded_async": BlockingFoliot,
