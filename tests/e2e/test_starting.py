@@ -93,7 +93,12 @@ def stamp_of(clone: Path) -> str:
     installer: Any = module_from_spec(spec)
     spec.loader.exec_module(installer)
     asked: list[str] = []
-    installer.is_stamped = lambda _stamp, wanted: asked.append(wanted) or True
+
+    def is_stamped(_stamp: Path, wanted: str) -> bool:
+        asked.append(wanted)
+        return True
+
+    installer.is_stamped = is_stamped
     installer.install_python()
     return asked[0]
 
