@@ -17,6 +17,7 @@ from foliot.errors import (
     LaunchError,
     LimitExceeded,
     NotFound,
+    OutcomeUnknown,
     RequestReused,
     ScheduleClosed,
     SchemaOutdated,
@@ -24,6 +25,7 @@ from foliot.errors import (
     StaleToken,
     StoreError,
     StoreUnavailable,
+    TooManyRequests,
     UnknownZone,
 )
 from foliot.launch.base import Launch
@@ -57,6 +59,7 @@ __all__ = [
     "LimitExceeded",
     "NamedCalendar",
     "NotFound",
+    "OutcomeUnknown",
     "Page",
     "RequestReused",
     "Run",
@@ -73,6 +76,7 @@ __all__ = [
     "SyncFoliot",
     "Tick",
     "Ticks",
+    "TooManyRequests",
     "UnknownZone",
     "Verification",
     "compile",

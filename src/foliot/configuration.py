@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -135,9 +135,15 @@ class Configuration:
 
 
 def load(
-    environment: Mapping[str, str], flags: Mapping[str, Any] | None = None, path: str | None = None
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any] | None = None,
+    path: str | None = None,
+    pairs: Sequence[str] = (),
 ) -> Configuration:
-    """Return what a process is told; raises :class:`~foliot.errors.InvalidInput`."""
+    """Return what a process is told; raises :class:`~foliot.errors.InvalidInput`.
+
+    ``pairs`` are ``name=value`` as text, from the command line; a flag of its own counts before them.
+    """
     document = {} if path is None else _read(path)
     values = {name: Value(name, option.default, DEFAULT) for name, option in OPTIONS.items()}
     values |= {
@@ -146,6 +152,7 @@ def load(
     _from_file(values, document, path or "")
     _refuse_unknown(environment, document)
     _from_environment(values, environment)
+    _from_pairs(values, pairs)
     for name, value in (flags or {}).items():
         if value is not None:
             values[name] = Value(name, _checked(name, value, f"--{name.replace('_', '-')}"), FLAG)
@@ -161,13 +168,13 @@ def load(
     )
 
 
-def told(flags: Mapping[str, Any], path: str | None = None) -> Configuration:
+def told(flags: Mapping[str, Any], path: str | None = None, pairs: Sequence[str] = ()) -> Configuration:
     """Return what this process is told.
 
     Without a path, ``FOLIOT_CONFIG`` names the file, or it is ``foliot.toml`` here, if there is one.
     """
     chosen = path or os.environ.get(f"{PREFIX}CONFIG") or (FILE if Path(FILE).exists() else None)
-    return load(os.environ, flags, chosen)
+    return load(os.environ, flags, chosen, pairs)
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -250,6 +257,23 @@ def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) 
                 text = environment[variable]
                 values[full] = Value(full, text if each.name in CHOSEN else _number(text, variable), variable)
                 break
+
+
+def _from_pairs(values: dict[str, Value], pairs: Sequence[str]) -> None:
+    for pair in pairs:
+        said, equals, text = pair.partition("=")
+        name = said.strip().replace("-", "_")
+        full = name if name in values else f"{LIMITS}.{name}"
+        where = f"--set {said}"
+        if not equals:
+            raise InvalidField("--set", f"{shown(pair)}; expected NAME=VALUE, such as read_only=true")
+        if full not in values:
+            near = get_close_matches(name, [*OPTIONS, *(each.name for each in fields(Settings))], 1)
+            hint = f"did you mean {near[0]}?" if near else "'foliot config' shows all"
+            raise InvalidField(where, f"there is no such setting; {hint}")
+        option = OPTIONS.get(full)
+        value = _number(text, where) if option is None else _parsed(full, option.kind, text, where)
+        values[full] = Value(full, value, FLAG)
 
 
 def _parsed(name: str, kind: type, text: str, where: str) -> Any:

@@ -18,6 +18,8 @@
     │   ├── RequestReused       … the request id was used for another request
     │   └── StaleReport         … the attempt that is reported on is not the current one
     ├── LimitExceeded           a named limit was reached; ask for less, or raise the limit
+    ├── TooManyRequests         a service is asked too often; wait a moment, then retry
+    ├── OutcomeUnknown          the answer to a change was lost, and nothing lets it be sent twice; look, then decide
     ├── LaunchError             a run could not even begin: its function or workflow cannot be found; try again
     │   └── LaunchRefused       … and trying again is of no use
     ├── StoreError              the store cannot be used as it is
@@ -227,6 +229,22 @@ class LimitExceeded(FoliotError):
     """A named limit was reached; the message names it."""
 
     code = "limit_exceeded"
+
+
+class TooManyRequests(FoliotError):
+    """A service is asked more often than it allows; the same call may succeed in a moment."""
+
+    code = "too_many_requests"
+    retryable = True
+
+
+class OutcomeUnknown(FoliotError):
+    """A change that was sent to a service, and whose answer was lost: it may have happened, or not.
+
+    Only changes that carry no request id end like this; the others are sent again, and done once.
+    """
+
+    code = "outcome_unknown"
 
 
 class MalformedZoneFile(FoliotError):

@@ -70,7 +70,11 @@ class RemoteWorker:
 
     async def start(self) -> None:
         """Join, and begin to ask for work."""
-        await self._join()
+        try:
+            await self._join()
+        except BaseException:  # nobody will stop what has not begun
+            await self._client.close()
+            raise
         for loop in (self._poll, self._beat):
             self._loops.append(asyncio.create_task(loop(), name=f"foliot-remote{loop.__name__}"))
 

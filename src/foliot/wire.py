@@ -18,8 +18,10 @@ from foliot.errors import (
     LaunchError,
     LimitExceeded,
     NotFound,
+    OutcomeUnknown,
     StoreError,
     StoreUnavailable,
+    TooManyRequests,
     Unauthenticated,
 )
 from foliot.model.plain import Forms, from_plain, to_plain
@@ -47,6 +49,8 @@ STATUS: dict[type[FoliotError], int] = {
     NotFound: 404,
     Conflict: 409,
     LimitExceeded: 422,
+    TooManyRequests: 429,
+    OutcomeUnknown: 502,
     LaunchError: 502,
     StoreError: 500,
     StoreUnavailable: 503,

@@ -260,6 +260,25 @@ def build_foliot(
     return foliot
 
 
+def check_schedules(told: Configuration) -> None:
+    """Raise if a schedule that the file declares cannot be right; which calendars there are is for a store to say."""
+    from foliot.declaring import Declarations
+    from foliot.operations.drafting import check_name, draft
+    from foliot.spec.compiled import compile_spec
+
+    declared = Declarations("default")
+    for schedule_id, fields in told.schedules:
+        declared.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
+    for each in declared.declared.values():
+        try:
+            check_name("schedule_id", each.schedule_id, told.settings)
+            spec = draft(each.fields, told.settings).definition.spec
+            if not spec.exclude.named:
+                compile_spec(spec, schedule_id=each.schedule_id)
+        except InvalidInput as error:
+            raise InvalidInput(f"{each.where}: {error}") from None
+
+
 def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
     """Return what writes spans: ``otlp`` sends them to a collector, and a processor takes them as they are.
 

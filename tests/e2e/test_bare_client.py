@@ -1,9 +1,13 @@
-"""The client in an interpreter that has Foliot and the time zone data, and nothing of what a server needs."""
+"""The clients without anything of what a server needs: from our source, and as the distribution that users install."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tomllib
+import venv
+import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +20,8 @@ from tests.conformance.api.kit import desk_of, serving
 
 SECONDS = 60
 SOURCE = Path(foliot.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+DISTRIBUTION = ROOT / "packaging" / "client"
 AIOHTTP = (
     "aiohttp", "aiohappyeyeballs", "aiosignal", "attr", "attrs", "frozenlist", "idna", "multidict", "propcache",
     "typing_extensions", "yarl",
@@ -86,3 +92,72 @@ def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str)
 def test_what_a_server_needs_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(AssertionError, match=f"No module named '{name}'"):
         told(tmp_path, f"import {name}\n", "")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The distribution ``foliot-client``, built with what the lock pins."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
+    subprocess.run(command, cwd=DISTRIBUTION, check=True, capture_output=True, timeout=SECONDS)
+    return next(out.glob("foliot_client-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter of its own, with nothing in it but the distribution and the time zone data that it depends on."""
+    home = tmp_path_factory.mktemp("venv")
+    venv.create(home, symlinks=True)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "--no-input"]
+    offline = ["install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*pip, *offline, str(wheel)], check=True, capture_output=True, timeout=SECONDS)
+    packages = next((home / "lib").glob("python*/site-packages"))
+    for each in Path(str(find_spec("tzdata").origin)).parents[1].glob("tzdata*"):  # type: ignore[union-attr]  # it is there
+        shutil.copytree(each, packages / each.name)
+    checked = subprocess.run([*pip, "check"], capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert checked.returncode == 0, checked.stdout
+    return python
+
+
+def answered(python: Path, program: str, url: str, *more: Path) -> str:
+    """What a program prints in that interpreter."""
+    begin = f"import sys\nsys.path += {[str(each) for each in more]!r}\n"
+    left = subprocess.run(
+        [str(python), "-I", "-c", begin + program, url], capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    assert left.returncode == 0, left.stderr
+    return left.stdout
+
+
+def test_the_installed_synchronous_client_manages_a_service(installed: Path, url: str) -> None:
+    assert answered(installed, SYNC, url) == "there is no schedule 'nobody' in namespace 'default'\n"
+
+
+def test_the_installed_asynchronous_client_needs_aiohttp_besides(installed: Path, url: str, tmp_path: Path) -> None:
+    for name in AIOHTTP:
+        found = find_spec(name)
+        assert found is not None
+        origin = Path(str(found.origin))
+        origin = origin.parent if origin.name == "__init__.py" else origin
+        (tmp_path / origin.name).symlink_to(origin)
+    assert answered(installed, ASYNC, url, tmp_path) == "ENQUEUED\n"
+
+
+def test_every_module_of_the_distribution_can_be_imported(installed: Path, wheel: Path) -> None:
+    """Whatever is in it must find whatever it needs; only what has an import inside a function may lack it."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".py")]
+    assert not [name for name in names if "__pycache__" in name]
+    modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
+    importing = "".join(f"import {name}\n" for name in modules)
+    assert answered(installed, f"{importing}print(len(sys.modules) > 0)", "") == "True\n"
+
+
+def test_both_distributions_are_of_one_release_and_have_the_same_time_zone_data() -> None:
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    clients = tomllib.loads((DISTRIBUTION / "pyproject.toml").read_text())["project"]
+    assert clients["version"] == whole["version"]
+    assert clients["requires-python"] == whole["requires-python"]
+    assert set(clients["dependencies"]) <= set(whole["dependencies"])
+    assert set(clients["optional-dependencies"]["async"]) <= set(whole["dependencies"])

@@ -91,6 +91,9 @@ def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Serve
     server.answer = lambda _: (500, {}, b"")
     tried = foliot(home, "notify", "test", "ops")
     assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver answered 500\n")
+    tried = foliot(home, "notify", "test", "ops", "--json")
+    assert tried.returncode == 1
+    assert json.loads(tried.stdout) == {"arrived": False, "said": "the receiver answered 500"}
 
 
 def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:

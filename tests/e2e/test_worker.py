@@ -15,6 +15,7 @@ import pytest
 
 from foliot import SyncFoliot
 from foliot.model.run import FINAL
+from tests.conformance.api.kit import serving
 
 TASKS = """
 import threading
@@ -133,3 +134,57 @@ def test_functions_are_found_in_the_directory_that_is_named(
     assert "queue reports" in lines[0]
     assert "SUCCESS in" in lines[-1]
     assert (home / "notes.txt").exists()
+
+
+@contextmanager
+def service(home: Path) -> Iterator[tuple[SyncFoliot, str]]:
+    """A service with an engine, on a store in this process."""
+    with SyncFoliot(f"sqlite:///{home / 'service.db'}") as foliot, serving(foliot.desk) as url:
+        yield foliot, url
+
+
+@contextmanager
+def remote(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a worker that has no store."""
+    command = [sys.executable, "-m", "foliot", "worker", *arguments]
+    with subprocess.Popen(
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> None:
+    with service(home) as (foliot, url):
+        foliot.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
+        run = foliot.trigger("notes")
+        with remote(home, "--url", url, "--queue", "reports") as process:
+            lines = wait_for(process, lambda line: "ended" in line)
+            process.send_signal(signal.SIGTERM)
+            rest, problems = process.communicate(timeout=60)
+        assert (process.returncode, problems) == (0, "")
+        assert lines[0] == f"executing runs of {url}, queue reports (Ctrl-C to stop)"
+        assert rest.splitlines()[-1] == "stopped"
+        assert foliot.get_run(run.run_id).state == "SUCCESS"
+    assert (home / "notes.txt").read_text().splitlines() == [run.key]
+    assert not (home / "foliot.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--url", "http://127.0.0.1:9", "--store", "sqlite:///jobs.db"), 2, "either a service or a store"),
+        (("--key", "flt_x"), 2, "only with --url"),
+        (("--url", "http://127.0.0.1:9"), 6, "no answer from http://127.0.0.1:9"),
+    ],
+)
+def test_a_worker_that_has_nobody_to_work_for_says_so_in_one_line(
+    home: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    with remote(home, *arguments) as process:
+        out, problems = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    assert told in problems
+    assert problems.count("\n") == 1

@@ -143,14 +143,18 @@ class Ask:
     def show(self, question: Callable[[Home], T], people: Callable[[T], None]) -> T:
         """Ask, and show the answer: as JSON, or as ``people`` reads it; again and again if it is watched."""
         with self.home() as home:
-            answer = question(home)
-            if self.every_s is None:
-                self.tell(answer, people)
-            while self.every_s is not None:
-                render.wipe()
-                self.tell(answer, people)
-                wait_here(self.every_s)
-                answer = question(home)
+            return self.repeat(lambda: question(home), people)
+
+    def repeat(self, look: Callable[[], T], people: Callable[[T], None]) -> T:
+        """Look, and show what is there, once or for as long as it is watched."""
+        answer = look()
+        if self.every_s is None:
+            self.tell(answer, people)
+        while self.every_s is not None:
+            render.wipe()
+            self.tell(answer, people)
+            wait_here(self.every_s)
+            answer = look()
         return answer
 
     def tell(self, answer: T, people: Callable[[T], None]) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from foliot.cli import render
-from foliot.cli.options import Config, Json
+from foliot.cli.options import Config, Json, Pairs
 
 
-def config_command(config: Config = None, as_json: Json = False) -> None:
-    """Show every setting, its value, and where that came from: default, file, environment.
+def config_command(config: Config = None, pairs: Pairs = None, as_json: Json = False) -> None:
+    """Show every setting, its value, and where that came from: default, file, environment, flag.
 
-    Example: foliot config --config production.toml
+    Exits 2 if something in it cannot be obeyed, a schedule of the file included.
+
+    Example: foliot config --config production.toml --set read_only=true
     """
     from foliot.configuration import told
-    from foliot.wiring import shown_configuration
+    from foliot.wiring import check_schedules, shown_configuration
 
-    found = shown_configuration(told({}, config))
+    known = told({}, config, pairs or ())
+    check_schedules(known)
+    found = shown_configuration(known)
     if as_json:
         render.print_json(found)
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from foliot.cli import render
-from foliot.cli.asking import Ask, asked, taking
+from foliot.cli.asking import Ask, taking, watched
 from foliot.cli.surveying import Survey, survey
 from foliot.cli.tables import STYLES, length, now
 from foliot.errors import FoliotError, Forbidden, NotFound, SchemaTooNew
@@ -56,14 +56,13 @@ class Limits:
         return timedelta(milliseconds=self.zombie_after_ms)
 
 
-@taking(ask=asked)
+@taking(ask=watched)
 def doctor_command(ask: Ask) -> None:
     """Look at the store, clocks, versions, instances, queues and runs.  Exits 1 if anything is bad.
 
     Example: foliot doctor --store postgresql://user@host/name
     """
-    checks = list(examined(ask))
-    ask.tell(checks, _lines)
+    checks = ask.repeat(lambda: list(examined(ask)), _lines)
     if any(each.state == BAD for each in checks):
         raise typer.Exit(1)
 

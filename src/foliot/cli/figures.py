@@ -36,7 +36,7 @@ def coming_command(ask: Ask, schedule: OneSchedule = None, within: Within = None
 
     Example: foliot coming --for 2h
     """
-    options = given(schedule_id=schedule, seconds=_seconds(within), limit=limit)
+    options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
     ask.show(lambda home: home.coming(**options), tick_list)
 
 
@@ -52,7 +52,7 @@ def stats_command(
 
     Example: foliot stats --for 24h --stretches 24
     """
-    options = given(seconds=_seconds(since), stretches=stretches)
+    options = given(seconds=seconds(since), stretches=stretches)
     ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
 
 
@@ -63,7 +63,8 @@ def tally_text(found: Tally) -> str:
     return f"{told}{' (and more)' if found.capped else ''}"
 
 
-def _seconds(text: str | None) -> int | None:
+def seconds(text: str | None) -> int | None:
+    """Return how long ``--for`` says, if it was given."""
     return None if text is None else parse_duration(text, field="--for")
 
 

@@ -9,6 +9,7 @@ import typer
 from foliot.cli import render
 from foliot.cli.asking import Ask, Ca, Cert, CertKey, Json, Key, Store, Url, asked
 from foliot.cli.options import Config
+from foliot.cli.progress import bar
 
 if TYPE_CHECKING:
     from foliot.embedded import Foliot
@@ -87,7 +88,12 @@ def _home(ask: Ask, store: str | None, config: str | None) -> Foliot:
 async def _gathered(home: Foliot, where: dict[str, Any], shadow: bool, dry_run: bool) -> list[Moved]:
     from foliot.wiring import import_temporal
 
-    return [each async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run)]
+    found: list[Moved] = []
+    with bar("comparing" if dry_run else "copying", None) as move:
+        async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run):
+            found.append(each)
+            move(len(found))
+    return found
 
 
 def _show(found: list[Moved], dry_run: bool) -> None:

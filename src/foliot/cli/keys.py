@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foliot.cli import render, views
-from foliot.cli.asking import DEFAULT_NAMESPACE, After, Ask, Limit, asked, given, taking
+from foliot.cli.asking import DEFAULT_NAMESPACE, After, Ask, Limit, asked, given, taking, watched
 from foliot.cli.options import instant
 from foliot.cli.tables import Column, table
 
@@ -41,7 +41,7 @@ def create_command(
 
 
 @keys_app.command("list")
-@taking(ask=asked)
+@taking(ask=watched)
 def list_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 

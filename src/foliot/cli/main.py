@@ -2,9 +2,9 @@
 
 Exit codes: 0 all is well, also after SIGTERM has ended a worker; 1 the command found something wrong (``lint``,
 ``verify``, ``doctor``), or was refused for some of the schedules that were meant; 2 the input or the store is wrong;
-3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 130
-interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a problem as a service
-would answer with.
+3 there is no such thing; 4 it conflicts with what is stored; 5 whoever asks may not; 6 nobody answers just now; 7 the
+answer was lost; 130 interrupted.  One line on standard error says what is wrong and what to do; with ``--json`` it is a
+problem as a service would answer with.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from foliot.cli.migrate import migrate_app
 from foliot.cli.notify import notify_app
 from foliot.cli.operating import operating_app
 from foliot.cli.others import audit_command, calendars_app, instances_app, queues_app
+from foliot.cli.outlook import attention_command, forecast_command
 from foliot.cli.runs import runs_app
 from foliot.cli.schedules import schedules_app
 from foliot.cli.serve import serve_command
@@ -42,7 +43,9 @@ from foliot.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    OutcomeUnknown,
     StoreUnavailable,
+    TooManyRequests,
     Unauthenticated,
 )
 from foliot.stopping import INTERRUPTED
@@ -55,6 +58,8 @@ EXIT_CODES: dict[type[FoliotError], int] = {
     Unauthenticated: 5,
     Forbidden: 5,
     StoreUnavailable: 6,
+    TooManyRequests: 6,
+    OutcomeUnknown: 7,
 }
 """The exit code of each branch of the error tree; the nearest ancestor counts."""
 RUNNING = "Running"
@@ -82,6 +87,8 @@ app.add_typer(queues_app, name="queues", rich_help_panel=MANAGING)
 app.add_typer(instances_app, name="instances", rich_help_panel=MANAGING)
 app.command("coming", rich_help_panel=MANAGING)(coming_command)
 app.command("stats", rich_help_panel=MANAGING)(stats_command)
+app.command("attention", rich_help_panel=MANAGING)(attention_command)
+app.command("forecast", rich_help_panel=MANAGING)(forecast_command)
 app.command("audit", rich_help_panel=MANAGING)(audit_command)
 app.command("doctor", rich_help_panel=KEEPING)(doctor_command)
 app.add_typer(migrate_app, name="migrate", rich_help_panel=KEEPING)

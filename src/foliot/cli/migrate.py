@@ -56,7 +56,7 @@ def status_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
 
 
 @migrate_app.command("sql")
-def sql_command(store: Store = DEFAULT_STORE) -> None:
+def sql_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     """Print the scripts that are missing, to be run by hand; nothing is changed.
 
     Example: foliot migrate sql --store postgresql://user:secret@host/name
@@ -66,12 +66,15 @@ def sql_command(store: Store = DEFAULT_STORE) -> None:
     with open_migrator(store) as migrator:
         migrator.refuse_newer()
         script = migrator.sql()
-    typer.echo(script.rstrip() or "-- nothing to do")
+    _print_script(script, as_json)
 
 
 @migrate_app.command("roles")
 def roles_command(
-    store: Store = DEFAULT_STORE, worker: Worker = "foliot_worker", tenant: Tenant = "foliot_tenant"
+    store: Store = DEFAULT_STORE,
+    worker: Worker = "foliot_worker",
+    tenant: Tenant = "foliot_tenant",
+    as_json: Json = False,
 ) -> None:
     """Print the statements that make the roles of a PostgreSQL database, for its administrator; nothing is changed.
 
@@ -81,4 +84,11 @@ def roles_command(
 
     with open_migrator(store) as migrator:
         script = migrator.roles(worker, tenant)
-    typer.echo(script.rstrip())
+    _print_script(script, as_json)
+
+
+def _print_script(script: str, as_json: bool) -> None:
+    if as_json:
+        render.print_json({"sql": script.rstrip()})
+    else:
+        typer.echo(script.rstrip() or "-- nothing to do")

@@ -8,7 +8,7 @@ import typer
 
 from foliot.cli import render, views
 from foliot.cli.asking import Ask, Before, Limit, OneSchedule, given, taking, watched
-from foliot.cli.options import Config
+from foliot.cli.options import Config, Json
 from foliot.cli.tables import Column, absolute, table
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ NOT_DELIVERED = 1
 
 @notify_app.command("test")
 def try_command(
-    name: Annotated[str, typer.Argument(help="What the notification is called in the file.")], config: Config = None
+    name: Annotated[str, typer.Argument(help="What the notification is called in the file.")],
+    config: Config = None,
+    as_json: Json = False,
 ) -> None:
     """Send a test notice, signed as all others, and say what the receiver answered.
 
@@ -36,7 +38,10 @@ def try_command(
     from foliot.wiring import send_test_notice
 
     answer = asyncio.run(send_test_notice(told({}, config), name))
-    render.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.said}")
+    if as_json:
+        render.print_json({"arrived": answer.arrived, "said": answer.said})
+    else:
+        render.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.said}")
     if not answer.arrived:
         raise typer.Exit(NOT_DELIVERED)
 

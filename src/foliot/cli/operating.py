@@ -270,7 +270,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
 
 
 @operating_app.command("spans")
-@taking(ask=asked)
+@taking(ask=watched)
 def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
 
@@ -280,7 +280,7 @@ def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> Non
 
 
 @operating_app.command("verify")
-@taking(ask=asked)
+@taking(ask=watched)
 def verify_schedule_command(
     ask: Ask,
     schedule_id: ScheduleId,

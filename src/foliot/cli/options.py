@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +31,10 @@ Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file (foliot.toml, if there is one).")
 ]
 
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting by its name; may be repeated.", show_default=False),
+]
 LogFormat = Annotated[str | None, typer.Option("--log-format", metavar="FORMAT", help="text or json (text).")]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error (info).")
@@ -51,12 +55,12 @@ def lines_of(told: Configuration, *, quiet: bool = False) -> LaterLines:
     return LaterLines(EventLines(SystemClock(), quiet=quiet, level=told.get("log_level")))
 
 
-def prepared(config: str | None, flags: Mapping[str, Any]) -> Configuration:
+def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Configuration:
     """Return what this process is told, and let functions be found."""
     from foliot.configuration import told
     from foliot.wiring import find_functions_in
 
-    found = told(flags, config)
+    found = told(flags, config, pairs or ())
     find_functions_in(Path(found.get("app_dir")))
     return found
 

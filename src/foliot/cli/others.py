@@ -12,6 +12,7 @@ from foliot.cli.asking import After, Ask, Before, Limit, asked, given, requestin
 from foliot.cli.definition import read_document, read_text
 from foliot.cli.operating import Note
 from foliot.cli.tables import Column, absolute, facts, now, relative, table
+from foliot.cli.verify import audit_line
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -138,12 +139,36 @@ def list_instances_command(ask: Ask, limit: Limit = None) -> None:
 
 
 @taking(ask=watched)
-def audit_command(ask: Ask, limit: Limit = None, before: Before = None) -> None:
-    """Show who changed workflows, calendars, keys and targets; 'foliot schedules history' is about a schedule.
+def audit_command(  # noqa: PLR0913 - each is an option of the command
+    ask: Ask,
+    everything: Annotated[bool, typer.Option("--all", help="Changes of schedules, too.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Prove that it is as it was written.")] = False,
+    limit: Limit = None,
+    before: Before = None,
+    after: Annotated[
+        int | None, typer.Option("--after", metavar="PLACE", help="With --verify: go on after this place.")
+    ] = None,
+) -> None:
+    """Show who changed workflows, calendars, keys and targets, or everything; prove that nobody changed the audit.
 
-    Example: foliot audit --limit 20
+    With --verify, exits 1 if a row is not as it was written.
+
+    Example: foliot audit --all --limit 20
     """
-    ask.show(lambda home: home.history(**given(limit=limit, before=before)), views.change_list)
+    if not verify:
+        if after is not None:
+            raise InvalidInput("--after: only with --verify; --before goes on where a page ended")
+        options = given(everything=everything or None, limit=limit, before=before)
+        ask.show(lambda home: home.history(**options), views.change_list)
+        return
+    if everything or before is not None:
+        raise InvalidInput("--verify: it is about all rows, from the oldest on; --all and --before are for looking")
+    found = ask.show(
+        lambda home: home.verify_audit(**given(after=after, limit=limit)),
+        lambda proof: render.paragraph(audit_line(proof)),
+    )
+    if not found.ok:
+        raise typer.Exit(1)
 
 
 def queue_rows(found: Sequence[Queue]) -> None:

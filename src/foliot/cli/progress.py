@@ -13,6 +13,8 @@ from foliot.model.backfill import RUNNING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rich.console import Console
+
     from foliot.cli.asking import Home
     from foliot.model.schedule import Backfill
 
@@ -24,11 +26,14 @@ NOBODY = "no engine is alive here: the backfill is recorded, and begins when one
 
 
 @contextmanager
-def bar(text: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Give what moves a bar to a number of steps done; ``None`` is a total that nobody knows."""
+def bar(text: str, total: int | None, out: Console | None = None) -> Iterator[Callable[[int], None]]:
+    """Give what moves a bar to a number of steps done; ``None`` is a total that nobody knows.
+
+    Whoever prints meanwhile prints to ``out``; otherwise the bar is beside the output.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    out = render.console(stderr=True)
+    out = out or render.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as shown:
         task = shown.add_task(text, total=total)

@@ -21,6 +21,7 @@ from foliot.cli.asking import (
     watched,
 )
 from foliot.cli.definition import acting, definition, timing, whole
+from foliot.cli.outlook import effect_lines
 
 schedules_app = typer.Typer(help="Schedules.", no_args_is_help=True, rich_markup_mode="rich")
 Base = tuple[dict[str, Any], dict[str, Any]]
@@ -126,6 +127,24 @@ def patch_command(  # noqa: PLR0913 - bundles of options
     ask.show(lambda home: home.patch(schedule_id, **fields, **change), views.schedule_facts)
 
 
+@schedules_app.command("effect")
+@taking(timed=timing, acted=acting, base=whole, ask=asked)
+def effect_command(  # noqa: PLR0913 - bundles of options
+    ask: Ask,
+    base: Base,
+    timed: Fields,
+    acted: Fields,
+    schedule_id: ScheduleId,
+    count: Annotated[int | None, typer.Option("--count", metavar="N", help="How many ticks (20).")] = None,
+) -> None:
+    """Show which coming ticks would stay, go and come with another definition; nothing is written.
+
+    Example: foliot schedules effect report --cron "30 9 * * *" --function tasks:report
+    """
+    fields = {**definition(base, timed, acted), **given(count=count)}
+    ask.show(lambda home: home.effect(schedule_id, **fields), effect_lines)
+
+
 @schedules_app.command("delete")
 @taking(change=changing, ask=asked)
 def delete_command(
@@ -156,7 +175,7 @@ def history_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, befo
 
 
 @schedules_app.command("versions")
-@taking(ask=asked)
+@taking(ask=watched)
 def versions_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the versions of a schedule's definition, the newest first.
 

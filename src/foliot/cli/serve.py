@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, StoreFlag, lines_of, prepared
+from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
 from foliot.cli.worker import STOPPING, first_line, leave
 from foliot.errors import InvalidInput
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from foliot.embedded import Foliot
 
 PREFIX = "/api/v1"
-DOCUMENTATION = "docs/README.md, and 'foliot --help'"
+HELP = "foliot --help"
 Auth = Annotated[
     str | None,
     typer.Option("--auth", metavar="MODE", help="open (loopback only) or required: callers show who they are."),
@@ -42,12 +42,13 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     config: Config = None,
     log_format: LogFormat = None,
     log_level: LogLevel = None,
+    pairs: Pairs = None,
 ) -> None:
     """Serve the API and the page and run the schedules, until interrupted.
 
     SIGTERM or Ctrl-C ends it gracefully, a second Ctrl-C at once.
 
-    Example: foliot serve --port 8641 --store sqlite:///jobs.db
+    Example: foliot serve --port 8641 --store sqlite:///jobs.db --set read_only=true
     """
     import asyncio
 
@@ -55,7 +56,7 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
     flags |= {"temporal_address": temporal_address, "log_format": log_format, "log_level": log_level}
-    told = prepared(config, {**flags, "engine": False if no_engine else None})
+    told = prepared(config, {**flags, "engine": False if no_engine else None}, pairs)
     refuse_open_doors(told)
     lines = lines_of(told)
     foliot = _home(told, lines)
@@ -117,7 +118,7 @@ def _first_lines(here: str, others: Mapping[str, str | None]) -> list[str]:
         ("page", f"{here}/"),
         ("API", f"{here}{PREFIX}"),
         ("description", f"{here}{PREFIX}/openapi.json"),
-        ("documentation", DOCUMENTATION),
+        ("help", HELP),
     ]
     places += [(name, place) for name, place in others.items() if place is not None]
     width = max(len(name) for name, _ in places)

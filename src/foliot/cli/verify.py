@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from foliot.cli import render
-from foliot.cli.options import DEFAULT_STORE, Json, Store, instant
-from foliot.errors import InvalidTime, NotFound
+from foliot.cli.asking import DEFAULT_NAMESPACE, Ask, OneSchedule, asked, given, taking
+from foliot.cli.options import instant
+from foliot.cli.progress import bar
+from foliot.errors import InvalidInput, InvalidTime, NotFound
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.status import Status
+    from datetime import datetime
 
+    from rich.console import Console
+
+    from foliot.cli.asking import Home
     from foliot.model.chain import AuditProof
     from foliot.model.verification import Problem, Verification
 
@@ -38,10 +43,6 @@ _WORDS = {
 }
 _PLURALS = {"entry": "entries"}
 
-Namespace = Annotated[str, typer.Option("--namespace", metavar="NAME", help="Whose schedules.")]
-OneSchedule = Annotated[
-    str | None, typer.Option("--schedule", metavar="ID", help="Only this schedule.", show_default=False)
-]
 Start = Annotated[
     str | None,
     typer.Option("--start", metavar="TIME", help="Only ticks from here on, with offset.", show_default=False),
@@ -60,14 +61,13 @@ Retention = Annotated[
 ]
 
 
-def verify_command(  # noqa: PLR0913 - each is an option of the command
-    store: Store = DEFAULT_STORE,
-    namespace: Namespace = "default",
+@taking(ask=asked)
+def verify_command(
+    ask: Ask,
     schedule: OneSchedule = None,
     start: Start = None,
     end: End = None,
     retention: Retention = None,
-    as_json: Json = False,
 ) -> None:
     """Prove that each tick is in the ledger exactly once, and that the audit is as it was written.
 
@@ -76,19 +76,20 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: foliot verify --store sqlite:///jobs.db --schedule report
     """
-    from foliot.wiring import open_proof
-
     first, last = instant(start, "--start"), instant(end, "--end")
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = render.console()
-    with open_proof(store, namespace, retention) as proof, _progress(out) as status:
-        checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
-        total = _report(checks, None if as_json else out, status)
-        total.audit = proof.audit() if schedule is None else None
+    with proving(ask, retention) as proof:
+        known = proof.count() if schedule is None and out.is_terminal else None
+        with bar("verifying", 1 if schedule else known, out) as move:
+            checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
+            total = _report(checks, None if ask.as_json else out, move)
+            total.audit = proof.audit() if schedule is None else None
     if not total.schedules and (total.audit is None or total.audit.ok):
-        raise NotFound(f"nothing to verify: there is no schedule in namespace {namespace!r}")
-    if as_json:
+        whose = ask.namespace or DEFAULT_NAMESPACE
+        raise NotFound(f"nothing to verify: there is no schedule in namespace {whose!r}")
+    if ask.as_json:
         render.print_json(total.plain())
     else:
         if total.audit is not None and (total.audit.position or not total.audit.ok):
@@ -96,6 +97,83 @@ def verify_command(  # noqa: PLR0913 - each is an option of the command
         render.paragraph(summary(total))
     if total.wrong or (total.audit is not None and not total.audit.ok):
         raise typer.Exit(1)
+
+
+@contextmanager
+def proving(ask: Ask, retention: str | None) -> Iterator[Proving]:
+    """Give what checks: the store itself, or a service that is asked about one schedule after the other."""
+    if not ask.is_service:
+        from foliot.wiring import open_proof
+
+        whose = DEFAULT_NAMESPACE if ask.namespace is None else ask.namespace
+        with open_proof(ask.address, whose, retention) as proof:
+            yield proof
+        return
+    if retention is not None:
+        raise InvalidInput("--retention: a service knows how long its runs are kept; leave it out with --url")
+    with ask.home() as home:
+        yield ProofElsewhere(home)
+
+
+class Proving(Protocol):
+    """What checks the schedules of a namespace, and its audit."""
+
+    def count(self) -> int | None:
+        """Return how many schedules there are, if anybody knows."""
+
+    def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
+        """Check all schedules; the deleted ones last."""
+
+    def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
+        """Check one schedule."""
+
+    def audit(self) -> AuditProof:
+        """Check the audit up to its end."""
+
+
+class ProofElsewhere:
+    """The same check as on a store, asked of a service: one request for each schedule."""
+
+    def __init__(self, home: Home) -> None:
+        """Take who answers."""
+        self._home = home
+
+    def count(self) -> int | None:
+        """Return how many schedules there are, if anybody knows."""
+        found = self._home.stats(seconds=1, stretches=1).schedules
+        return None if found.capped else found.active + found.paused + found.closed
+
+    def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
+        """Check all schedules; the deleted ones last."""
+        for schedule_id in self._schedules():
+            try:
+                found = self.one(schedule_id, start, end)
+            except NotFound:  # purged since it was listed
+                continue
+            yield found
+
+    def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
+        """Check one schedule.  Raises :class:`~foliot.errors.NotFound`."""
+        return self._home.verify(schedule_id, **given(start=start, end=end))
+
+    def audit(self) -> AuditProof:
+        """Check the audit up to its end, or to the first row that is not as it was written."""
+        found = first = self._home.verify_audit()
+        checked = found.checked
+        while found.more:
+            found = self._home.verify_audit(after=found.until)
+            checked += found.checked
+        return replace(found, after=first.after, checked=checked)
+
+    def _schedules(self) -> Iterator[str]:
+        for state in (None, "closed"):
+            after: str | None = None
+            while True:
+                page = self._home.list_schedules(**given(state=state, after=after))
+                yield from (each.schedule_id for each in page.items)
+                after = page.next_page
+                if after is None:
+                    break
 
 
 class Total:
@@ -162,7 +240,7 @@ def problem_line(found: Verification) -> str:
     return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
 
 
-def _report(checks: Iterable[Verification], out: Console | None, status: Status | None) -> Total:
+def _report(checks: Iterable[Verification], out: Console | None, move: Callable[[int], None]) -> Total:
     """Print a line for each schedule with problems as it is found, or keep it; return how much was checked."""
     total = Total()
     for found in checks:
@@ -171,23 +249,12 @@ def _report(checks: Iterable[Verification], out: Console | None, status: Status 
             out.print(problem_line(found), soft_wrap=not out.is_terminal, markup=False)
         elif not found.ok:
             total.problems.append(found)
-        if status is not None:
-            status.update(f"checked {_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')} …")
+        move(total.schedules)
     return total
 
 
 def _first(problem: Problem) -> str:
     return problem.text if problem.at is None else f"{problem.at:%Y-%m-%d %H:%M:%SZ}: {problem.text}"
-
-
-@contextmanager
-def _progress(out: Console) -> Iterator[Status | None]:
-    """Something that moves on a terminal, and nothing in a pipe."""
-    if not out.is_terminal:
-        yield None
-        return
-    with out.status("checking …") as status:
-        yield status
 
 
 def _counted(number: int, noun: str, what: str = "") -> str:

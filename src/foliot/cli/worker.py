@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, StoreFlag, lines_of, prepared
+from foliot.cli.asking import DEFAULT_NAMESPACE, Ask, Ca, Cert, CertKey, Key, Namespace, Papers, Url, asked
+from foliot.cli.options import AppDir, Config, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
 from foliot.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,19 +38,30 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     ] = None,
     log_format: LogFormat = None,
     log_level: LogLevel = None,
+    pairs: Pairs = None,
+    url: Url = None,
+    key: Key = None,
+    ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
+    namespace: Namespace = None,
 ) -> None:
     """Run schedules: fire what is due and execute it, until interrupted.
 
-    SIGTERM or Ctrl-C ends it gracefully, a second Ctrl-C at once.
+    SIGTERM or Ctrl-C ends it gracefully, a second Ctrl-C at once.  With --url it has no store: the service fires, and
+    this process asks for the runs of its queues ('remote' unless --queue says otherwise) and executes their functions.
 
     Example: foliot worker --store sqlite:///jobs.db --queue reports
     """
     from foliot import eventloop, wiring
 
     flags = {"metrics_port": metrics_port, "log_format": log_format, "log_level": log_level}
-    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags})
+    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags}, pairs)
+    where = _service(url, key, Papers(ca, cert, cert_key), store, namespace)
     wiring.settle_in()
     lines = lines_of(told, quiet=quiet)
+    if where is not None:
+        leave(eventloop.run(_work_for(where, told, lines)), lines)
     leave(eventloop.run(_work(wiring.build_foliot(told, listener=lines), told, lines)), lines)
 
 
@@ -70,12 +82,48 @@ async def _work(foliot: Foliot, told: Configuration, lines: LaterLines) -> int:
     return state.code or 0
 
 
+def _service(url: str | None, key: str | None, papers: Papers, store: str | None, namespace: str | None) -> Ask | None:
+    """Return the service that is worked for, if one is named; the environment names none: it is for who manages."""
+    if url is not None:
+        return asked(url, key, papers.ca, papers.cert, papers.cert_key, store, namespace)
+    if key is not None or papers != Papers() or namespace is not None:
+        raise InvalidInput("--key, --ca, --cert, --cert-key and --namespace: only with --url, for a service")
+    return None
+
+
+async def _work_for(ask: Ask, told: Configuration, lines: LaterLines) -> int:
+    """Execute the runs of a service until somebody says that it is enough."""
+    from foliot.embedded import REMOTE_QUEUE, Foliot
+    from foliot.stopping import stopping
+
+    queues = (REMOTE_QUEUE,) if told.values["queues"].origin == "default" else tuple(told.get("queues"))
+    foliot = Foliot(
+        ask.address,
+        queues=queues,
+        key=ask.key,
+        tls=ask.papers.context(),
+        namespace=ask.namespace or DEFAULT_NAMESPACE,
+        settings=told.settings,
+        listener=lines,
+    )
+    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
+        async with foliot:
+            lines.say(f"executing runs of {ask.address}, {_named(queues)} (Ctrl-C to stop)")
+            await state.asked.wait()
+            lines.say(STOPPING)
+        lines.say("stopped")
+    return state.code or 0
+
+
 def first_line(store: str, queues: tuple[str, ...]) -> str:
     """Return what an engine says first: whose schedules it runs."""
     from foliot.wiring import masked
 
-    named = "queue" if len(queues) == 1 else "queues"
-    return f"running the schedules of {masked(store)}, {named} {', '.join(queues)}"
+    return f"running the schedules of {masked(store)}, {_named(queues)}"
+
+
+def _named(queues: tuple[str, ...]) -> str:
+    return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}"
 
 
 def leave(code: int, lines: LaterLines) -> None:

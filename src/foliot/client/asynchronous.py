@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from foliot.client.core import (
     ATTEMPTS,
-    BUSY,
-    RETRY_S,
+    Answer,
     Caller,
     Question,
     answer,
+    broken,
+    is_final,
+    pause_s,
     question,
-    unreachable,
 )
 from foliot.clock import pause
 from foliot.methods import AsyncMethods
@@ -49,23 +50,24 @@ class AsyncClient(Caller, AsyncMethods):
         await self.close()
 
     async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        from aiohttp import ClientError
+        from aiohttp import ClientConnectorError, ClientError
 
         asked = question(self._address, operation, args, kwargs)
         for attempt in range(ATTEMPTS):
-            last = attempt == ATTEMPTS - 1
+            last, found = attempt == ATTEMPTS - 1, None
             try:
-                status, body = await self._send(asked)
+                found = await self._send(asked)
             except (ClientError, OSError) as error:
-                if last:
-                    raise unreachable(self._address, error) from error
+                sent = not isinstance(error, ClientConnectorError)
+                if last or (sent and not asked.repeatable):
+                    raise broken(self._address, asked, error, sent=sent) from error
             else:
-                if status not in BUSY or last:
-                    return answer(asked, status, body)
-            await pause(RETRY_S * 2**attempt)
+                if last or is_final(asked, found):
+                    return answer(asked, found)
+            await pause(pause_s(attempt, found))
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send(self, asked: Question) -> tuple[int, bytes]:
+    async def _send(self, asked: Question) -> Answer:
         from aiohttp import ClientSession, ClientTimeout
         from yarl import URL
 
@@ -76,4 +78,4 @@ class AsyncClient(Caller, AsyncMethods):
             asked.method, url, data=asked.body, headers=asked.headers, ssl=self._tls or True, allow_redirects=False
         )
         async with ask as found:
-            return found.status, await found.read()
+            return Answer(found.status, await found.read(), found.headers.get("Retry-After"))

@@ -1,7 +1,8 @@
 """What both clients do without touching a network: a call becomes a request, an answer becomes what was asked for.
 
 The table of routes is the server's own, so the two cannot differ.  A change that names no request id is given one: a
-request that is sent again because its answer was lost is done once.
+request that is sent again because its answer was lost is done once.  The few changes that can carry none are not sent
+again once they have left: whoever asked is told that it may have happened.
 """
 
 from __future__ import annotations
@@ -19,15 +20,32 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from foliot.api.routes import PREFIX, ROUTES, Route
 from foliot.client.raising import error_of
-from foliot.errors import InvalidField, StoreUnavailable
+from foliot.errors import FoliotError, InvalidField, OutcomeUnknown, StoreUnavailable
 from foliot.model.plain import to_plain
+from foliot.operations import declared, keys, launches, reports, work
 from foliot.wire import decode, encode
 
 ATTEMPTS = 4
 RETRY_S = 0.2
 """The pause before the second attempt; it doubles."""
-BUSY = (429, 502, 503, 504)
+LONGEST_PAUSE_S = 10.0
+"""How long a service may let us wait before we ask again, whatever its ``Retry-After`` says."""
+REFUSED = 429
+"""The answer of a service that has done nothing, because it is asked too often."""
+UNSURE = (502, 504)
+"""Answers of somebody between us and a service, who does not know what has become of a request."""
+BUSY = (REFUSED, *UNSURE, 503)
 """Answers after which the same request may succeed."""
+TWICE_IS_ONCE = (
+    launches.start_run,
+    reports.report,
+    keys.revoke_key,
+    work.beat_work,
+    work.leave_work,
+    declared.declare,
+)
+"""Changes without a request id of ours that are done once all the same: by a key of their own, by the token of an
+attempt, or because the second one finds all as it wants it."""
 HEADERS = {"request_id": "Idempotency-Key", "token": "If-Match"}
 TIMEOUT_S = 30.0
 
@@ -40,6 +58,16 @@ class Question(NamedTuple):
     headers: dict[str, str]
     body: bytes | None
     answer: Any
+    repeatable: bool = True
+    """Whether it may be sent again although it may have been done already."""
+
+
+class Answer(NamedTuple):
+    """What came back: ``retry_after`` is that header, if it was there."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +150,7 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
         body = _json(rest[route.whole] if route.whole else rest)
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
     target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
-    return Question(route.method, target, headers, body, route.answer)
+    return Question(route.method, target, headers, body, route.answer, _is_repeatable(route, headers))
 
 
 def look(address: Address, path: str) -> Question:
@@ -133,19 +161,51 @@ def look(address: Address, path: str) -> Question:
     return Question("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
 
 
-def answer(asked: Question, status: int, body: bytes) -> Any:
+def is_final(asked: Question, found: Answer) -> bool:
+    """Whether an answer is the last word, and the same request is not to be sent again."""
+    return found.status not in BUSY or not (asked.repeatable or found.status == REFUSED)
+
+
+def pause_s(attempt: int, found: Answer | None = None) -> float:
+    """Return how long to wait after an attempt: as the service says, within bounds, or a little more each time."""
+    own: float = RETRY_S * 2**attempt
+    said = "" if found is None or found.retry_after is None else found.retry_after.strip()
+    if not (said.isascii() and said.isdigit()):
+        return own
+    return max(own, min(float(said), LONGEST_PAUSE_S))
+
+
+def answer(asked: Question, found: Answer) -> Any:
     """Return what a request was answered with; raises what the operation has raised there."""
+    status, body = found.status, found.body
     if 200 <= status < 300:
         if not body:
             return None
         data = json.loads(body)
         return data if asked.answer is None else decode(asked.answer, data)
-    raise error_of(status, body)
+    error = error_of(status, body)
+    raise _unknown(asked, str(error)) if status in UNSURE and not asked.repeatable else error
+
+
+def broken(address: Address, asked: Question, error: Exception, *, sent: bool) -> FoliotError:
+    """Return the error that says that no answer came, and what that means."""
+    if asked.repeatable or not sent:
+        return unreachable(address, error)
+    return _unknown(asked, str(unreachable(address, error)))
 
 
 def unreachable(address: Address, error: Exception) -> StoreUnavailable:
     """Return the error that says that nobody answers."""
     return StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
+
+
+def _unknown(asked: Question, told: str) -> OutcomeUnknown:
+    where = asked.target.partition("?")[0]
+    return OutcomeUnknown(f"{asked.method} {where} may have happened, look before you do it again: {told}")
+
+
+def _is_repeatable(route: Route, headers: Mapping[str, str]) -> bool:
+    return not route.writes or HEADERS["request_id"] in headers or route.operation in TWICE_IS_ONCE
 
 
 @cache

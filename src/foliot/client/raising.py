@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from foliot import errors
-from foliot.errors import FoliotError, InvalidField, InvalidSpec, StaleToken, StoreUnavailable
+from foliot.errors import FoliotError, InvalidField, InvalidSpec, StaleToken, StoreUnavailable, TooManyRequests
 
 
 def _kinds(kind: type[FoliotError]) -> dict[str, type[FoliotError]]:
@@ -17,8 +17,8 @@ def _kinds(kind: type[FoliotError]) -> dict[str, type[FoliotError]]:
 
 
 KINDS = _kinds(errors.FoliotError)
-AWAY = (502, 503, 504)
-"""What is answered for a service that is not there; 500 is a mistake of its own."""
+BARE = {429: TooManyRequests, 502: StoreUnavailable, 503: StoreUnavailable, 504: StoreUnavailable}
+"""What an answer means that is no problem of ours: somebody between us and the service gives it."""
 LONGEST = 300
 
 
@@ -29,7 +29,7 @@ def error_of(status: int, body: bytes) -> FoliotError:
         kind, detail = KINDS[said["code"]], str(said["detail"])
     except (ValueError, KeyError, TypeError):
         text = body[:LONGEST].decode(errors="replace").strip()
-        return (StoreUnavailable if status in AWAY else FoliotError)(f"the service answers {status}: {text}")
+        return BARE.get(status, FoliotError)(f"the service answers {status}: {text}")
     if issubclass(kind, InvalidSpec):
         return kind(
             said.get("problem", detail),

@@ -10,15 +10,16 @@ from typing import Any, Self, Unpack
 
 from foliot.client.core import (
     ATTEMPTS,
-    BUSY,
-    RETRY_S,
+    Answer,
     Caller,
     Given,
     Question,
     answer,
+    broken,
+    is_final,
     look,
+    pause_s,
     question,
-    unreachable,
 )
 from foliot.clock import wait_here
 from foliot.methods import SyncMethods
@@ -64,26 +65,37 @@ class Client(Caller, SyncMethods):
 
     def _answered(self, asked: Question) -> Any:
         for attempt in range(ATTEMPTS):
-            last = attempt == ATTEMPTS - 1
+            last, sent, found = attempt == ATTEMPTS - 1, False, None
             try:
-                status, body = self._send(asked)
+                connection = self._connected(fresh=not asked.repeatable)
+                sent = True
+                found = self._send(connection, asked)
             except BROKEN as error:
                 self.close()
-                if last:
-                    raise unreachable(self._address, error) from error
+                if last or (sent and not asked.repeatable):
+                    raise broken(self._address, asked, error, sent=sent) from error
             else:
-                if status not in BUSY or last:
-                    return answer(asked, status, body)
-            wait_here(RETRY_S * 2**attempt)
+                if last or is_final(asked, found):
+                    return answer(asked, found)
+            wait_here(pause_s(attempt, found))
         raise AssertionError("the last attempt returns or raises")
 
-    def _send(self, asked: Question) -> tuple[int, bytes]:
-        connection = getattr(self._local, "connection", None)
+    def _connected(self, *, fresh: bool) -> http.client.HTTPConnection:
+        """Return this thread's connection; a ``fresh`` one is none that the service may have closed meanwhile."""
+        if fresh:
+            self.close()
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect()
+        if connection.sock is None:
+            connection.connect()
+        return connection
+
+    @staticmethod
+    def _send(connection: http.client.HTTPConnection, asked: Question) -> Answer:
         connection.request(asked.method, asked.target, asked.body, asked.headers)
         found = connection.getresponse()
-        return found.status, found.read()
+        return Answer(found.status, found.read(), found.getheader("Retry-After"))
 
     def _connect(self) -> http.client.HTTPConnection:
         where = self._address

@@ -83,6 +83,14 @@ def _missing(session: Session, schedule_id: str) -> NotFound:
     return NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
 
 
+class _AnyToken(int):
+    """A token that no schedule has, and that fits every one."""
+
+
+ANY = _AnyToken(-1)
+"""What stands for a token where a schedule must exist, however often it has changed: ``If-Match: *``."""
+
+
 def open_schedule(
     session: Session, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
 ) -> Opened:
@@ -95,9 +103,9 @@ def open_schedule(
     row = find(session, schedule_id)  # once more: what was read before the lock may be out of date
     if row.schedule_key != key:
         raise _missing(session, schedule_id)
-    if token is not None and type(token) is not int:
+    if token is not None and token is not ANY and type(token) is not int:
         raise InvalidField("token", f"{token!r} is not a conflict token; pass the one that the schedule was read with")
-    if token is not None and token != row.token:
+    if token is not None and token is not ANY and token != row.token:
         raise StaleToken(token, row.token)
     if row.state == "closed" and not closed:
         raise ScheduleClosed(f"schedule {schedule_id!r} was deleted; create it again to use it")

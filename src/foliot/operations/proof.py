@@ -14,6 +14,7 @@ from foliot.model.rows import ScheduleFilter, ScheduleRow
 from foliot.model.verification import Verification
 from foliot.operations.drafting import check_name
 from foliot.operations.session import Session
+from foliot.operations.stats import stats
 from foliot.operations.trail import verify_audit
 from foliot.operations.verify import verify
 from foliot.settings import Settings
@@ -44,6 +45,11 @@ class Proof:
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Check one schedule.  Raises :class:`~foliot.errors.NotFound`."""
         return self._read(lambda session: verify(session, schedule_id, start=start, end=end))
+
+    def count(self) -> int | None:
+        """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
+        found = self._read(partial(stats, seconds=1, stretches=1)).schedules
+        return None if found.capped else found.active + found.paused + found.closed
 
     def audit(self) -> AuditProof:
         """Check the audit up to its end, or to the first row that is not as it was written."""

@@ -16,6 +16,7 @@ from foliot.model.run import Reason, RunState
 from foliot.model.schedule import Change, Definition, Schedule, ScheduleState, Version
 from foliot.operations.drafting import UNSET, Draft, check_flag, check_name, check_text, draft
 from foliot.operations.editing import (
+    ANY,
     NO_SCHEDULE,
     Note,
     Opened,
@@ -75,7 +76,8 @@ def upsert(
     check_name("schedule_id", schedule_id, session.settings)
     drafted = draft(given, session.settings)
     if token is not None and session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
-        raise NotFound(f"there is no schedule {schedule_id!r} that token {token} could be about")
+        told = "that was to be there" if token is ANY else f"that token {token} could be about"
+        raise NotFound(f"there is no schedule {schedule_id!r} {told}")
     return put_draft(session, schedule_id, drafted, Note("upsert", request_id), token)
 
 

@@ -17,10 +17,10 @@ from foliot.cli.main import exit_code, main
 from foliot.client.raising import error_of
 from foliot.methods import SyncMethods
 from foliot.wire import decode
-from tests.conformance.api.stories import PAGE_LINES, line
+from tests.conformance.api.stories import line
 
 SCHEDULE = ("schedule_id",)
-DEFINING = ("create", "upsert", "update", "patch", "preview")
+DEFINING = ("create", "upsert", "update", "patch", "preview", "effect")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "create": ("schedules create", SCHEDULE),
     "upsert": ("schedules put", SCHEDULE),
@@ -50,6 +50,10 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "recent_runs": ("runs list", ()),
     "coming": ("coming", ()),
     "stats": ("stats", ()),
+    "effect": ("schedules effect", SCHEDULE),
+    "forecast": ("forecast", ()),
+    "attention": ("attention", ()),
+    "verify_audit": ("audit --verify", ()),
     "list_notices": ("notify list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
@@ -109,14 +113,8 @@ UNSAYABLE = (
     line("pause_matching"),
     line("glances", ["s1", "nobody", "s0"]),
     line("glances", [""]),
-    line("verify_audit"),
-    line("verify_audit", after=-1),
-    *PAGE_LINES,
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; some are for the page only.
-
-``foliot verify`` proves the audit and everything else at once.
-"""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; glances are for the page only."""
 
 
 class Left(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from foliot import wiring
+from foliot import SyncFoliot, wiring
 from foliot.client import Client
 from foliot.methods import SyncMethods
 from foliot.store.base import Store
@@ -16,7 +16,8 @@ from foliot.store.postgres.driver import PostgresStore
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
 from tests.conformance.api.commandline import CommandLine
-from tests.conformance.api.kit import Blocking, Direct, Http, desk_of, serving
+from tests.conformance.api.kit import Blocking, BlockingFoliot, Direct, Http, desk_of, serving
+from tests.conformance.api.plain import PlainRequests
 from tests.conformance.operations.kit import BEGIN
 
 
@@ -49,17 +50,30 @@ def http(url: str) -> Iterator[Http]:
     asking.close()
 
 
-@pytest.fixture(params=["client", "async_client", "command_line", "command_line_on_a_store"])
+@pytest.fixture(
+    params=["client", "async_client", "command_line", "command_line_on_a_store", "embedded", "embedded_async"]
+)
 def door(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
     """A door to the service, or to its store."""
-    made: Client | Blocking | CommandLine
-    if request.param == "command_line_on_a_store":
-        made = CommandLine("--store", request.getfixturevalue("store_url"))
+    made: Client | Blocking | CommandLine | SyncFoliot | BlockingFoliot
+    on_a_store: dict[str, Callable[[str], CommandLine | SyncFoliot | BlockingFoliot]] = {
+        "command_line_on_a_store": partial(CommandLine, "--store"),
+        "embedded": lambda where: SyncFoliot(where, engine=False).open(),
+        "embedded_async": BlockingFoliot,
+    }
+    if request.param in on_a_store:
+        made = on_a_store[request.param](request.getfixturevalue("store_url"))
     else:
         url = request.getfixturevalue("url")
         made = {"client": Client, "async_client": Blocking}.get(request.param, partial(CommandLine, "--url"))(url)
     yield made
     made.close()
+
+
+@pytest.fixture
+def plain(http: Http) -> PlainRequests:
+    """A door that shares nothing with the clients."""
+    return PlainRequests(http)
 
 
 @pytest.fixture
@@ -79,7 +93,7 @@ def store_url(
 
 
 @pytest.fixture
-def direct(clock: ManualClock) -> Iterator[SyncMethods]:
+def direct(clock: ManualClock) -> Iterator[Direct]:
     """The same operations, without a door, on a store of their own."""
     made = SqliteStore(clock=clock)
     yield Direct(desk_of(made))

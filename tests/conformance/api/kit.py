@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
+from foliot import Foliot
 from foliot.cli.server import Server
 from foliot.client import AsyncClient
 from foliot.clock import Clock
@@ -121,13 +122,29 @@ class Blocking(SyncMethods):
         self._runner.close()
 
 
+class BlockingFoliot(SyncMethods):
+    """``Foliot`` itself, opened on a store and asked synchronously."""
+
+    def __init__(self, store: str) -> None:
+        self._runner = asyncio.Runner()
+        self._foliot = Foliot(store, engine=False)
+        self._runner.run(self._foliot.open())
+
+    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._foliot._ask(operation, args, kwargs, writes=writes))
+
+    def close(self) -> None:
+        self._runner.run(self._foliot.close())
+        self._runner.close()
+
+
 class Direct(SyncMethods):
     """A desk, asked without any door: what every door must answer."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         sent = self._desk.send(
             lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
         )

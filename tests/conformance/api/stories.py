@@ -30,7 +30,7 @@ PAGE_LINES = [
     line("history", everything=True),
     line("attention", limit=0),
 ]
-"""What only the page asks for."""
+"""What the page asks for."""
 
 STORIES: dict[str, list[Line]] = {
     "a schedule's life": [

@@ -9,6 +9,7 @@ import pytest
 
 from foliot.cli.asking import KEY, STORE, URL
 from foliot.configuration import load
+from foliot.store.base import Store
 from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.commandline import CommandLine, run
 from tests.conformance.api.kit import Direct, Served, desk_of
@@ -73,3 +74,30 @@ def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[
     address, direct = guarded
     key = direct.create_key("ci", role="admin").secret
     assert "only a key for all namespaces" in settings("--url", address, "--key", key)
+
+
+def test_a_whole_ledger_is_proved_over_a_service_and_its_audit_too(url: str) -> None:
+    door = CommandLine("--url", url)
+    nothing = run(["verify", "--url", url])
+    assert nothing.code == 3
+    for number in range(3):
+        door.create(f"s{number}", cron="@daily", function="tasks:a")
+    door.delete("s2")
+    said = json.loads(run(["verify", "--url", url, "--json"]).out)
+    assert (said["schedules"], said["wrong"], said["problems"]) == (3, 0, [])
+    assert said["audit"]["problem"] is None
+    assert run(["verify", "--url", url]).out.splitlines()[-1].startswith("3 schedules, ")
+    one = run(["verify", "--url", url, "--schedule", "s1", "--start", "2027-01-01T00:00Z"])
+    assert one.out.startswith("1 schedule, ")
+    assert run(["verify", "--url", url, "--schedule", "nobody"]).code == 3
+    told = run(["verify", "--url", url, "--retention", "30d"])
+    assert (told.code, "--retention" in told.err) == (2, True)
+
+
+def test_what_a_service_finds_wrong_is_exit_code_1(url: str, store: Store) -> None:
+    """A dial that counts a run which nobody has seen."""
+    CommandLine("--url", url).create("s", cron="* * * * *", function="tasks:a")
+    store.write(lambda t: t.save_dials([t.read_dials([1])[1]._replace(in_flight=1)])).result()
+    left = run(["verify", "--url", url])
+    assert left.code == 1, left
+    assert left.out.startswith("s: ")

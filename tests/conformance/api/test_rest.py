@@ -52,6 +52,21 @@ def test_a_stale_etag_is_a_failed_precondition_and_a_stale_token_a_conflict(http
     assert http("PUT", ONE, DAILY, If_Match="nonsense").status == 400
 
 
+def test_a_star_wants_a_schedule_to_be_there_however_it_is(http: Http) -> None:
+    """RFC 9110, 13.1.1: ``*`` is true if there is anything at all."""
+    missing = http("PUT", ONE, DAILY, If_Match="*")
+    assert (missing.status, missing.said["code"]) == (412, "not_found")
+    assert http("GET", ONE).status == 404
+    assert http("POST", f"{ONE}/pause", {}, If_Match="*").status == 404, "it would be without the condition, too"
+    http("PUT", ONE, DAILY)
+    http("POST", f"{ONE}/pause", {})
+    assert http("PUT", ONE, DAILY, If_Match="*").said["token"] == 3
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").said["token"] == 4
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").said["token"] == 4
+    assert http("DELETE", ONE, If_Match="*").status == 200
+    assert http("PUT", ONE, {**DAILY, "token": -1}).status == 409, "only the header knows the star"
+
+
 def test_the_same_key_is_done_once(http: Http) -> None:
     http("PUT", ONE, DAILY)
     first, again = (http("POST", f"{ONE}/fire", {}, Idempotency_Key="k1") for _ in range(2))

@@ -199,6 +199,13 @@ def test_machines_are_told_what_was_applied_and_what_is_missing(migrate: Run, ur
     assert json.loads(migrate("up", "--store", url, "--json").out) == {"applied": []}
 
 
+def test_machines_are_told_the_scripts(migrate: Run, url: str) -> None:
+    said = json.loads(migrate("sql", "--store", url, "--json").out)
+    assert said["sql"] == migrate("sql", "--store", url).out.rstrip()
+    migrate("up", "--store", url)
+    assert json.loads(migrate("sql", "--store", url, "--json").out) == {"sql": ""}
+
+
 def test_a_number_sign_is_part_of_a_file_s_name(migrate: Run, url: str, file: Path) -> None:
     migrate("up", "--store", f"{url}#1")
     assert [each.name for each in file.parent.iterdir()] == [f"{file.name}#1"]

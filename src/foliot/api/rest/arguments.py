@@ -14,6 +14,7 @@ from starlette.requests import Request
 from foliot.api.rest.slashes import unslashed
 from foliot.api.routes import Route
 from foliot.errors import InvalidField, InvalidInput, shown
+from foliot.operations.editing import ANY
 from foliot.operations.keys import create_key
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -123,6 +124,8 @@ def _refuse_query(request: Request) -> None:
 
 
 def _token_of(text: str) -> int:
+    if text.strip() == "*":
+        return ANY
     plain = text.strip().removeprefix("W/").strip('"')
     if not plain.isascii() or not plain.isdecimal() or len(plain) > 18:
         raise InvalidField("If-Match", f'{shown(text)}; expected the ETag that a schedule came with, such as "7"')

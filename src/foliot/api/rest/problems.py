@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from foliot import wire
-from foliot.errors import FoliotError, StaleToken
+from foliot.errors import FoliotError, NotFound, StaleToken
 
 MEDIA_TYPE = "application/problem+json"
 PRECONDITION_FAILED = 412
@@ -28,8 +28,11 @@ REFUSED = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "
 
 def status_of(error: FoliotError, request: Request | None = None) -> int:
     """Return the status of an error; a token that came as ``If-Match`` is a precondition."""
-    if isinstance(error, StaleToken) and request is not None and "if-match" in request.headers:
+    condition = None if request is None else request.headers.get("if-match")
+    if isinstance(error, StaleToken) and condition is not None:
         return PRECONDITION_FAILED
+    if isinstance(error, NotFound) and condition == "*" and request is not None and request.method == "PUT":
+        return PRECONDITION_FAILED  # without the condition it would have been made
     return wire.status_of(error)
 
 

@@ -1,0 +1,153 @@
+"""What clients do when an answer is lost, or the service asks them to wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+
+from foliot import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
+from foliot.client import Client, asynchronous, core, synchronous
+from foliot.client.raising import error_of
+from foliot.operations import work
+from tests.conformance.api.commandline import run
+from tests.conformance.api.kit import Blocking
+from tests.conformance.api.scripted import Scripted, Step, answering, hanging_up
+
+TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
+INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}
+NOBODY = answering(200, {"items": [], "next_page": None})
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the clients would have waited; they do not wait here."""
+    seen: list[float] = []
+
+    async def noted(seconds: float) -> None:
+        seen.append(seconds)
+
+    monkeypatch.setattr(synchronous, "wait_here", seen.append)
+    monkeypatch.setattr(asynchronous, "pause", noted)
+    return seen
+
+
+@pytest.fixture(params=[Client, Blocking])
+def opened(request: pytest.FixtureRequest, pauses: list[float]) -> Iterator[Callable[..., tuple[Any, Scripted]]]:
+    """Open a client on a service that follows a script."""
+    made: list[Any] = []
+
+    def opening(*steps: Step) -> tuple[Any, Scripted]:
+        service = Scripted(*steps)
+        client = request.param(service.url)
+        made.extend((client, service))
+        return client, service
+
+    yield opening
+    for each in made:
+        each.close()
+
+
+Opened = Callable[..., tuple[Any, Scripted]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda client: client.create_key("ci"),
+        lambda client: client._ask(work.join_work, ("w",), {"queues": ["a"]}, writes=True),
+        lambda client: client._ask(work.take_work, (1,), {"queues": ["a"]}, writes=True),
+    ],
+)
+def test_a_change_without_a_request_id_is_sent_once_and_says_that_it_may_have_happened(
+    opened: Opened, pauses: list[float], change: Callable[[Any], Any]
+) -> None:
+    """A second key, which nobody knows of, was made when the answer with the first one was lost."""
+    client, service = opened(hanging_up, hanging_up)
+    with pytest.raises(OutcomeUnknown, match="may have happened") as told:
+        change(client)
+    assert (len(service.heads), pauses) == (1, [])
+    assert not told.value.retryable
+
+
+def test_a_change_with_a_request_id_is_sent_again_with_the_same_one(opened: Opened) -> None:
+    client, service = opened(hanging_up, answering(204, b""))
+    client.pause_target(queue="default")
+    keys = [line for head in service.heads for line in head.splitlines() if line.lower().startswith("idempotency-key")]
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
+def test_what_only_looks_is_asked_again(opened: Opened, pauses: list[float]) -> None:
+    client, service = opened(hanging_up, hanging_up, NOBODY)
+    assert client.list_keys().items == ()
+    assert len(service.heads) == 3
+    assert pauses[0] == core.RETRY_S
+
+
+def test_a_change_is_tried_again_while_nobody_listens(opened: Opened, pauses: list[float]) -> None:
+    """It has not been sent, so it cannot have happened."""
+    client, service = opened()
+    service.close()
+    service.close = lambda: None  # type: ignore[method-assign]  # it is closed
+    with pytest.raises(StoreUnavailable, match="no answer"):
+        client.create_key("ci")
+    assert len(pauses) == core.ATTEMPTS - 1
+
+
+@pytest.mark.parametrize("status", [502, 504])
+def test_a_gateway_that_lost_the_answer_leaves_it_open_too(opened: Opened, status: int) -> None:
+    client, service = opened(answering(status, b"<html>bad gateway</html>"), NOBODY)
+    with pytest.raises(OutcomeUnknown, match=f"answers {status}"):
+        client.create_key("ci")
+    assert len(service.heads) == 1
+
+
+def test_a_change_that_was_refused_for_now_is_sent_again_and_waits_as_it_is_told(
+    opened: Opened, pauses: list[float]
+) -> None:
+    client, service = opened(answering(429, TOO_MANY, Retry_After="3"), answering(400, INVALID))
+    with pytest.raises(InvalidField):
+        client.create_key("ci")
+    assert (len(service.heads), pauses) == (2, [3.0])
+
+
+@pytest.mark.parametrize(
+    ("said", "waited"),
+    [("0", 0.2), ("1", 1.0), ("86400", core.LONGEST_PAUSE_S), ("Fri, 31 Dec 2027 23:59:59 GMT", 0.2), ("-1", 0.2),
+     ("²", 0.2), ("", 0.2)],
+)  # fmt: skip
+def test_retry_after_is_honoured_within_bounds(said: str, waited: float) -> None:
+    assert core.pause_s(0, core.Answer(429, b"", said)) == waited
+
+
+def test_a_service_that_is_asked_too_often_is_an_error_to_be_tried_again(opened: Opened) -> None:
+    steps = [answering(429, TOO_MANY, Retry_After="1")] * core.ATTEMPTS
+    client, service = opened(*steps)
+    with pytest.raises(TooManyRequests, match="more than 10 requests") as told:
+        client.list_keys()
+    assert told.value.retryable
+    assert len(service.heads) == core.ATTEMPTS
+
+
+def test_somebody_between_us_and_the_service_may_say_so_in_other_words() -> None:
+    assert isinstance(error_of(429, b"slow down"), TooManyRequests)
+
+
+@pytest.mark.parametrize(
+    ("steps", "code", "name"),
+    [
+        ([partial(answering(429, TOO_MANY))] * core.ATTEMPTS, 6, "too_many_requests"),
+        ([hanging_up], 7, "outcome_unknown"),
+    ],
+)
+def test_the_command_line_ends_with_a_code_for_each(
+    pauses: list[float], steps: list[Step], code: int, name: str
+) -> None:
+    with closing(Scripted(*steps)) as service:
+        left = run(["keys", "create", "ci", "--url", service.url, "--json"])
+    assert (left.code, json.loads(left.err)["code"]) == (code, name)

@@ -1,0 +1,150 @@
+"""The first minute: how soon an installed service answers, and ``make serve`` in a fresh clone, as in the README."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+TRIES = 3
+SOON_S = 3.0
+TIMES_BARE = 6
+"""On a machine that is busy, starting may take so many times as long as Python takes to import the server."""
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+CURL_JSON = (7, 82)
+"""The first curl that knows --json."""
+
+
+def surroundings(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")} | more
+
+
+def first_address(process: subprocess.Popen[str]) -> str:
+    """Read up to the line that says where the service is; connections to it wait from then on."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := ADDRESS.search(line):
+            return found.group()
+    raise AssertionError("it ended without a word about where it is")
+
+
+def seconds_until_healthy(home: Path) -> float:
+    command = [str(Path(sys.executable).parent / "foliot"), "serve", "--port", "0"]
+    begun = time.monotonic()
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings()) as process:
+        try:
+            with urlopen(f"{first_address(process)}/healthz", timeout=SECONDS) as answer:
+                assert json.load(answer)["status"] == "ok"
+            return time.monotonic() - begun
+        finally:
+            process.kill()
+
+
+def seconds_to_import() -> float:
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import fastapi, uvicorn"], check=True, timeout=SECONDS)
+    return time.monotonic() - begun
+
+
+@pytest.mark.slow
+def test_an_installed_service_answers_within_three_seconds(tmp_path: Path) -> None:
+    """The best of three, each on an empty directory, and each beside what Python alone needs at that moment."""
+    bare, found = [], []
+    for number in range(TRIES):
+        home = tmp_path / str(number)
+        home.mkdir()
+        bare.append(seconds_to_import())
+        found.append(seconds_until_healthy(home))
+    assert min(found) < max(SOON_S, TIMES_BARE * min(bare)), (found, bare)
+
+
+def cloned(home: Path) -> Path:
+    """A clone of this repository whose ``.venv`` is that of the tests: what ``make`` would install is there already."""
+    clone = home / "foliot"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True, timeout=SECONDS)
+    binaries = clone / ".venv" / "bin"
+    binaries.mkdir(parents=True)
+    for name, words in {"python": "", "foliot": "-m foliot "}.items():
+        (binaries / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
+        (binaries / name).chmod(0o755)
+    (clone / ".venv" / "foliot-installed").write_text(stamp_of(clone))
+    return clone
+
+
+def stamp_of(clone: Path) -> str:
+    """What a clone's own installer looks for, to know that nothing is left to be installed."""
+    spec = spec_from_file_location("installer", clone / "requirements" / "install.py")
+    assert spec is not None
+    assert spec.loader is not None
+    installer: Any = module_from_spec(spec)
+    spec.loader.exec_module(installer)
+    asked: list[str] = []
+
+    def is_stamped(_stamp: Path, wanted: str) -> bool:
+        asked.append(wanted)
+        return True
+
+    installer.is_stamped = is_stamped
+    installer.install_python()
+    return asked[0]
+
+
+def can_curl() -> bool:
+    """Whether there is a curl that knows what the README asks of it."""
+    if shutil.which("curl") is None:
+        return False
+    told = subprocess.run(["curl", "--version"], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    return tuple(map(int, told.split()[1].split(".")[:2])) >= CURL_JSON
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
+def test_make_serve_in_a_clone_answers_the_readme_s_curl_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+    clone = cloned(tmp_path)
+    given = surroundings(FOLIOT_SKIP_PAGE="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
+    command = ["make", "serve", "ARGS=--port 0"]
+    with subprocess.Popen(
+        command, cwd=clone, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            address = first_address(process)
+            with urlopen(f"{address}/healthz", timeout=SECONDS) as answer:
+                assert answer.status == 200
+            if can_curl():
+                curl_as_the_readme(clone, address)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody of the group is told
+            out, problems = process.communicate(timeout=SECONDS)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    assert "Traceback" not in problems
+    assert "stopping" in out
+    assert (clone / "foliot.db").exists()
+
+
+def curl_as_the_readme(clone: Path, address: str) -> None:
+    """Let the real curl do what the README shows."""
+    text = (clone / "README.md").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.startswith("curl ")]
+    said: list[dict[str, Any]] = []
+    for line in lines:
+        words = shlex.split(line.replace("http://127.0.0.1:8640", address))
+        words[1:1] = ["--silent", "--show-error", "--fail-with-body"]
+        left = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SECONDS)
+        assert left.returncode == 0, (line, left.stdout, left.stderr)
+        said.append(json.loads(left.stdout))
+    assert len(said) == 3
+    assert (said[0]["schedule_id"], len(said[1]["next_ticks"]), said[2]["state"]) == ("report", 10, "paused")

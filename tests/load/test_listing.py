@@ -1,0 +1,51 @@
+"""Listing all schedules takes the memory of a page, however many there are."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from bench.engine.fill import Due, aim, fill
+from foliot import SyncFoliot
+
+FEW, MANY = 5_000, 20_000
+PAGE = 500
+MOST_GROWTH = 1.25
+"""Four times as many schedules may take so many times the memory: what grows at all is of one page, and of caches."""
+AHEAD = Due(4_000_000_000, 4_000_003_600)
+
+
+def listed(foliot: SyncFoliot) -> int:
+    """How many schedules there are, seen page by page."""
+    count, after = 0, None
+    while True:
+        page = foliot.list_schedules(limit=PAGE, after=after)
+        count += len(page.items)
+        after = page.next_page
+        if after is None:
+            return count
+
+
+def peak_of_listing(home: Path, count: int) -> int:
+    """The most bytes that listing takes at once, after caches have been filled by a first time."""
+    url = f"sqlite:///{home / f'{count}.db'}"
+    fill(url, count, AHEAD)
+    aim(url, cron="0 9 * * MON-FRI")  # one spec: how many are kept compiled is bounded elsewhere
+    with SyncFoliot(url, engine=False) as foliot:
+        assert len(foliot.list_schedules(limit=PAGE).items) == PAGE
+        gc.collect()
+        tracemalloc.start()
+        try:
+            assert listed(foliot) == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.slow
+def test_the_memory_of_a_list_does_not_grow_with_the_number_of_schedules(tmp_path: Path) -> None:
+    few, many = peak_of_listing(tmp_path, FEW), peak_of_listing(tmp_path, MANY)
+    assert many < MOST_GROWTH * few, (few, many)

@@ -1,0 +1,107 @@
+"""Bars for work that takes a while: there on a terminal, and never in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from foliot import SyncFoliot, wiring
+from foliot.cli.main import main
+from foliot.model.moved import Moved
+from tests.conformance.api.commandline import run
+
+BAR = "━"
+STORE = "sqlite:///foliot.db"
+
+
+class Screen(NamedTuple):
+    code: object
+    text: str
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE", "NO_COLOR", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.chdir(tmp_path)
+    with SyncFoliot(STORE, engine=False) as foliot:
+        for number in range(3):
+            foliot.create(f"s{number}", cron="@daily", function="tasks:a")
+
+
+@pytest.fixture
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
+    """Run the command in this process, on a pseudo-terminal."""
+
+    def started(*arguments: str) -> Screen:
+        reader, writer = pty.openpty()
+        sent: list[bytes] = []
+        thread = threading.Thread(target=_read_all, args=(reader, sent))
+        thread.start()
+        with os.fdopen(writer, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["foliot", *arguments])
+            patch.setattr(sys, "stdout", terminal)
+            patch.setattr(sys, "stderr", terminal)
+            patch.setenv("COLUMNS", "100")
+            with pytest.raises(SystemExit) as caught:
+                main()
+        thread.join(timeout=60)
+        os.close(reader)
+        return Screen(caught.value.code, b"".join(sent).decode())
+
+    return started
+
+
+def _read_all(descriptor: int, into: list[bytes]) -> None:
+    while True:
+        try:
+            some = os.read(descriptor, 65_536)
+        except OSError:
+            return
+        if not some:
+            return
+        into.append(some)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Temporal cluster with three schedules, which are copied one by one."""
+
+    async def moved(_home: Any, _where: Any, **_given: Any) -> AsyncIterator[Moved]:
+        for number in range(3):
+            yield Moved(schedule_id=f"t{number}", made=True, possible=True, same_times=0, compared_times=0, differs=())
+
+    monkeypatch.setattr(wiring, "import_temporal", moved)
+
+
+COMMANDS = [("verify",), ("schedules", "pause", "--all", "--yes"), ("import", "temporal", "--store", STORE)]
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_a_terminal_shows_a_bar(cluster: None, on_a_terminal: Callable[..., Screen], argv: tuple[str, ...]) -> None:
+    shown = on_a_terminal(*argv)
+    assert shown.code == 0, shown
+    assert BAR in shown.text
+
+
+def test_the_bar_of_a_check_knows_how_many_there_are(on_a_terminal: Callable[..., Screen]) -> None:
+    shown = on_a_terminal("verify")
+    assert "verifying" in shown.text
+    assert "3/3" in shown.text
+    assert "no ticks to account for" in shown.text
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_a_pipe_shows_none(cluster: None, argv: tuple[str, ...]) -> None:
+    left = run(list(argv))
+    assert left.code == 0, left
+    assert BAR not in left.out + left.err
+    assert "\x1b" not in left.out + left.err
