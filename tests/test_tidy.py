@@ -41,6 +41,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "threads": frozenset(),
     "settings": frozenset({"model", "errors"}),
     "configuration": frozenset({"settings", "errors"}),
+    "disclosure": frozenset({"configuration", "store.masking"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
     "store": frozenset({"model", "errors", "clock", "threads"}),
@@ -60,6 +61,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
         {
             "client",
             "configuration",
+            "disclosure",
             "wire",
             "wiring",
             "embedded",

@@ -15,7 +15,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from foliot.clock import Clock, SystemClock
-from foliot.configuration import CONFIDENTIAL, REQUIRED, Configuration, Value, load
+from foliot.configuration import REQUIRED, Configuration, load
+from foliot.disclosure import shown_configuration
 from foliot.engine.delivering import body_of
 from foliot.engine.host import Engine
 from foliot.engine.outside import Outside
@@ -439,34 +440,6 @@ def build_service(  # noqa: PLR0913 - every part has a default
     app = create_app(service)
     mount_page(app)
     return app
-
-
-def shown_configuration(configuration: Configuration) -> dict[str, Any]:
-    """Return everything that a process was told, and by whom, without its secrets."""
-    values = [
-        {"name": each.name, "value": _without_secret(each), "origin": each.origin}
-        for each in configuration.values.values()
-    ]
-    return {
-        "file": configuration.path,
-        "values": values,
-        "executors": sorted(configuration.executors),
-        "schedules": [schedule_id for schedule_id, _ in configuration.schedules],
-        "notifications": sorted(configuration.notifications),
-        "issuers": [str(each.get("iss")) for each in configuration.issuers],
-        "certificates": [
-            str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
-        ],
-    }
-
-
-def _without_secret(value: Value) -> Any:
-    """Return a value; of an address that nobody else may know, where it leads to."""
-    if value.name == "store":
-        return masked(value.value)
-    if value.name not in CONFIDENTIAL or not value.value:
-        return value.value
-    return "/".join([*str(value.value).split("/")[:3], "…"])
 
 
 def _access_log(requests: Callable[[str, str, int, float], None]) -> Callable[[Answered], None]:

@@ -14,7 +14,8 @@ def config_command(config: Config = None, pairs: Pairs = None, as_json: Json = F
     Example: foliot config --config production.toml --set read_only=true
     """
     from foliot.configuration import told
-    from foliot.wiring import check_schedules, shown_configuration
+    from foliot.disclosure import shown_configuration
+    from foliot.wiring import check_schedules
 
     known = told({}, config, pairs or ())
     check_schedules(known)
