@@ -97,7 +97,7 @@ def pattern_of(url: str, **spec: Any) -> Pattern:
         version = transaction.version_by_number(row.schedule_key, row.version)
         assert version is not None
         dial = transaction.read_dials([row.schedule_key])[row.schedule_key]
-        transaction.purge(row.schedule_key)
+        transaction.purge(row.schedule_key, 1)
         return Pattern(row, version, dial)
 
     try:
