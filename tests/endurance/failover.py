@@ -33,7 +33,7 @@ from tests.servers.replica import Pair
 
 SECONDS = 60
 """After which waiting is given up."""
-PEACE_S = 3
+PEACE_S = 8
 POLL_S = 0.02
 OUTAGE_S = 0.5
 """How long at most there is no server that takes writes, beyond what the promotion itself takes."""

@@ -23,7 +23,8 @@ def test_nothing_grows_while_an_engine_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "step", "found"),
     [
-        ("tasks", 1, True),
+        ("tasks", 5, True),
+        ("threads", 1, True),
         ("rows of schedule_runs", 100, True),
         ("rows of schedule_versions", 100, False),
         ("objects", 10, False),
@@ -31,7 +32,10 @@ def test_nothing_grows_while_an_engine_works(tmp_path: Path) -> None:
     ],
 )
 def test_what_grows_is_found(name: str, step: int, found: bool) -> None:
-    samples = [{"tasks": 9, "objects": 1_000, "memory": 2**25} | {name: 9 + step * number} for number in range(40)]
+    samples = [
+        {"tasks": 9, "threads": 9, "objects": 1_000, "memory": 2**25} | {name: 9 + step * number}
+        for number in range(40)
+    ]
     assert bool(growing(samples)) == found
 
 
