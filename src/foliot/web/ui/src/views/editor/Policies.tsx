@@ -1,12 +1,13 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core'
 
-import { withField, type Draft } from './document'
+import { UNSAID, withField, type Draft } from './document'
 import classes from './Editor.module.css'
 
 interface Choice {
   name: string
   label: string
-  usual: string
+  /** What it is unless said otherwise; without it, the service decides. */
+  usual?: string
   options: [value: string, label: string][]
 }
 
@@ -14,7 +15,6 @@ const CHOICES: Choice[] = [
   {
     name: 'overlap_policy',
     label: 'While the run before goes on',
-    usual: 'skip',
     options: [
       ['skip', 'skip the tick'],
       ['allow', 'start all the same'],
@@ -27,7 +27,6 @@ const CHOICES: Choice[] = [
   {
     name: 'catchup_policy',
     label: 'Ticks that were missed',
-    usual: 'none',
     options: [
       ['none', 'are dropped'],
       ['coalesce', 'run once for all'],
@@ -69,7 +68,7 @@ const NUMBERS: { name: string; label: string; usual?: number; placeholder: strin
   { name: 'max_attempts', label: 'Attempts of a run', usual: 1, placeholder: '1' },
   { name: 'retry_delay_ms', label: 'Before the second attempt, in seconds', usual: 1_000, placeholder: '1', scale: 1_000 },
   { name: 'max_execution_ms', label: 'A run may take, in seconds', placeholder: 'as long as it takes', scale: 1_000 },
-  { name: 'min_interval_ms', label: 'Least time between starts, in seconds', usual: 0, placeholder: '0', scale: 1_000 },
+  { name: 'min_interval_ms', label: 'Least time between starts, in seconds', placeholder: UNSAID, scale: 1_000 },
   { name: 'max_interval_ms', label: 'Most time between runs, if adaptive, in seconds', placeholder: 'no bound', scale: 1_000 },
   { name: 'remaining_actions', label: 'Automatic starts that are left', placeholder: 'no bound' },
 ]
@@ -100,7 +99,8 @@ export function Policies({ draft, onChange, wrong }: Props) {
             error={wrong(name)}
             data={options.map(([value, text]) => ({ value, label: text }))}
             allowDeselect={false}
-            value={(draft[name] as string | undefined) ?? usual}
+            placeholder={UNSAID}
+            value={(draft[name] as string | undefined) ?? usual ?? null}
             onChange={(value) => set(name, value, usual)}
           />
         ))}

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { calendarsQuery } from '../../api/queries'
 import { Icon } from '../../parts/Icon'
 import { CronBuilder } from './CronBuilder'
-import { listOf, withExclude, withSpec, type Draft } from './document'
+import { listOf, UNSAID, withExclude, withSpec, type Draft } from './document'
 import classes from './Editor.module.css'
 
 const ZONES = Intl.supportedValuesOf('timeZone')
@@ -75,7 +75,8 @@ export function When({ draft, onChange, wrong }: Props) {
           min={0}
           error={wrong('jitter_ms')}
           value={typeof spec.jitter_ms === 'number' ? spec.jitter_ms / 1_000 : ''}
-          onChange={(value) => set('jitter_ms')(typeof value === 'number' && value > 0 ? Math.round(value * 1_000) : undefined)}
+          placeholder={UNSAID}
+          onChange={(value) => set('jitter_ms')(typeof value === 'number' ? Math.round(value * 1_000) : undefined)}
         />
         <Select
           label="Jitter goes"

@@ -8,6 +8,9 @@ export interface Draft {
 
 export const FIRST: Draft = { spec: { cron: ['0 9 * * MON-FRI'] } }
 
+/** What stands where nothing was said, and the service has a default of its own. */
+export const UNSAID = 'as the service is set'
+
 export function draftOf(definition: ScheduleDocument): Draft {
   return structuredClone(definition) as unknown as Draft
 }
