@@ -108,5 +108,6 @@ def test_errors_have_an_exit_code_each() -> None:
     codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in kinds(FoliotError)}
     assert {name for name, code in codes.items() if code == 5} == {"Unauthenticated", "Forbidden"}
     assert {name for name, code in codes.items() if code == 3} == {"NotFound"}
-    assert {name for name, code in codes.items() if code == 6} == {"StoreUnavailable"}
-    assert set(codes.values()) == {2, 3, 4, 5, 6}
+    assert {name for name, code in codes.items() if code == 6} == {"StoreUnavailable", "TooManyRequests"}
+    assert {name for name, code in codes.items() if code == 7} == {"OutcomeUnknown"}
+    assert set(codes.values()) == {2, 3, 4, 5, 6, 7}
