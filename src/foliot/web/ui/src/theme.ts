@@ -26,6 +26,7 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'xs' } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray', size: 'md' } },
+    InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
     TextInput: { defaultProps: { size: 'xs' } },
     SegmentedControl: { defaultProps: { role: 'radiogroup' } },
     Select: { defaultProps: { size: 'xs' } },

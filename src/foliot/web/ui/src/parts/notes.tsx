@@ -1,7 +1,7 @@
 import { Button, Skeleton, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-import { messageOf, Problem } from '../api/problem'
+import { hintOf, messageOf } from '../api/problem'
 import classes from './notes.module.css'
 
 /** What stands where nothing is yet: why, and how something comes to be here. */
@@ -16,7 +16,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 
 /** What is wrong, and what to do about it. */
 export function Wrong({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const hint = error instanceof Problem ? error.hint : undefined
+  const hint = hintOf(error)
   return (
     <div role="alert" className={`panel ${classes.wrong}`}>
       <Text fw={550}>{messageOf(error)}</Text>

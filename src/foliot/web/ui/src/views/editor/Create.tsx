@@ -6,6 +6,7 @@ import { answer, api } from '../../api/client'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
+import { differences } from '../../parts/Diff'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { say } from '../../parts/toasts'
@@ -27,13 +28,14 @@ function Inside({ from, first }: { from: string | undefined; first: Draft }) {
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [draft, setDraft] = useState(first)
-  const [id, setId] = useState(from === undefined ? '' : `${from}-copy`)
+  const name = from === undefined ? '' : `${from}-copy`
+  const [id, setId] = useState(name)
   const create = useMutation<Schedule, Error>({
     mutationFn: () => answer(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
     onSuccess: (made) => {
       say(`${made.schedule_id} is there`)
       void refresh()
-      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id } })
+      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id }, ignoreBlocker: true })
     },
   })
   return (
@@ -44,6 +46,7 @@ function Inside({ from, first }: { from: string | undefined; first: Draft }) {
         onChange={setDraft}
         id={id}
         onName={setId}
+        changed={id !== name || differences(first, draft).length > 0}
         error={create.error}
         busy={create.isPending}
         onSave={() => create.mutate()}

@@ -7,6 +7,7 @@ import { Problem } from '../../api/problem'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
+import { differences } from '../../parts/Diff'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
@@ -35,7 +36,7 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
   const [draft, setDraft] = useState<Draft>(() => (jitter ? withSpec(base.draft, 'jitter_ms', jitter) : base.draft))
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [edition, setEdition] = useState(0)
-  const leave = () => void navigate({ to: '/schedules/$id', params: { id } })
+  const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })
   const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
     mutationFn: ({ draft: body, token }) =>
       answer(
@@ -47,7 +48,7 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
     onSuccess: (saved) => {
       say(`${id} is saved, as version ${saved.version}`)
       void refresh(id)
-      leave()
+      leave(true)
     },
     onError: (error) => {
       if (error instanceof Problem && error.status === 412) void read(id).then(setTheirs).catch(complain)
@@ -70,10 +71,11 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
         onChange={setDraft}
         id={id}
         token={base.token}
+        changed={differences(base.draft, draft).length > 0}
         error={isConflict ? null : save.error}
         busy={save.isPending}
         onSave={() => save.mutate({ draft, token: base.token })}
-        onCancel={leave}
+        onCancel={() => leave()}
       />
       {theirs && (
         <Conflict

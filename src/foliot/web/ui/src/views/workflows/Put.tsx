@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { answer, api } from '../../api/client'
-import { messageOf, Problem } from '../../api/problem'
+import { hintOf, messageOf } from '../../api/problem'
 import type { Workflow } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
 import { say } from '../../parts/toasts'
@@ -25,7 +25,7 @@ export function Put({ workflow, onClose }: { workflow?: Workflow; onClose: () =>
     onSettled: () => refresh(),
   })
   const wrong = put.error && (put.error instanceof SyntaxError ? 'This is not JSON' : messageOf(put.error))
-  const hint = put.error instanceof Problem ? put.error.hint : undefined
+  const hint = hintOf(put.error)
   return (
     <Modal opened onClose={onClose} title={workflow ? `A new version of ${workflow.workflow_id}` : 'New workflow'} size="lg">
       <form
