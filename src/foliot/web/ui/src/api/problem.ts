@@ -40,3 +40,8 @@ export function messageOf(error: unknown): string {
 export function hintOf(error: unknown): string | undefined {
   return error instanceof Problem && error.hint && !error.message.includes(error.hint) ? error.hint : undefined
 }
+
+/** What was asked for is not there: asking again does not help. */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Problem && error.status === 404
+}

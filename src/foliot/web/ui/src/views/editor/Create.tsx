@@ -5,9 +5,10 @@ import { useState } from 'react'
 import { answer, api } from '../../api/client'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
+import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
 import { differences } from '../../parts/Diff'
-import { Waiting, Wrong } from '../../parts/notes'
+import { Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { say } from '../../parts/toasts'
 import { draftOf, FIRST, type Draft } from './document'
@@ -18,7 +19,9 @@ const route = getRouteApi('/new')
 /** A new schedule, from nothing or like another one. */
 export function Create() {
   const { from } = route.useSearch()
-  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: from !== undefined })
+  const mayEdit = useMay('editor')
+  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
+  if (!mayEdit) return <Refused title="You cannot make schedules here" role="editor" />
   if (from !== undefined && model.isPending) return <Waiting lines={10} />
   if (model.isError) return <Wrong error={model.error} onRetry={() => void model.refetch()} />
   return <Inside from={from} first={model.data ? draftOf(model.data.definition) : FIRST} />

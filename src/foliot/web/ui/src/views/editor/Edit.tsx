@@ -6,9 +6,10 @@ import { answer, api } from '../../api/client'
 import { Problem } from '../../api/problem'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
+import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
 import { differences } from '../../parts/Diff'
-import { Waiting, Wrong } from '../../parts/notes'
+import { Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { Conflict } from './Conflict'
@@ -22,7 +23,9 @@ const read = (id: string) => answer(api.GET('/api/v1/schedules/{schedule_id}', {
 export function Edit() {
   const { id } = route.useParams()
   const { jitter_ms: jitter } = route.useSearch()
-  const found = useQuery(scheduleQuery(id))
+  const mayEdit = useMay('editor')
+  const found = useQuery({ ...scheduleQuery(id), enabled: mayEdit })
+  if (!mayEdit) return <Refused title={`You cannot change ${id}`} role="editor" />
   if (found.isPending || found.isFetching && !found.isFetchedAfterMount) return <Waiting lines={10} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
   return <Inside key={id} first={found.data} jitter={jitter} />
