@@ -132,7 +132,7 @@ def test_each_of_several_has_a_row_of_its_own(page: Page, service: Service) -> N
     expect(page.get_by_role("heading", name="often", level=1)).to_have_text("often")
     spec = service.other.get("often").definition.spec
     assert list(spec.cron) == ["0 6 * * *", "30 18 * * *"]
-    assert [(each.every, each.offset) for each in spec.intervals] == [(7_200, 0), (5_400, 300)]
+    assert [(each.every_s, each.offset_s) for each in spec.intervals] == [(7_200, 0), (5_400, 300)]
 
 
 def test_several_days_are_left_out_one_after_the_other(page: Page, service: Service) -> None:

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 
 import type { Schedule } from '../../api/types'
+import { Dialog } from '../../parts/Dialog'
 import { Diff, differences } from '../../parts/Diff'
 import { Relative } from '../../parts/Moment'
 import { draftOf, type Draft } from './document'
@@ -22,7 +23,7 @@ export function Conflict({ base, mine, theirs, onMine, onBoth, onTheirs, onClose
   const ours = new Set(differences(base, mine).map(({ path }) => path))
   const contested = new Set(differences(base, saved).flatMap(({ path }) => (ours.has(path) ? [path] : [])))
   return (
-    <Modal opened onClose={onClose} title="Somebody else saved first" size="xl">
+    <Dialog onClose={onClose} title="Somebody else saved first" size="xl">
       <Text size="sm">
         {theirs.schedule_id} was changed <Relative at={theirs.updated_at} />, after you had opened it. Nothing of yours was saved yet.
       </Text>
@@ -53,6 +54,6 @@ export function Conflict({ base, mine, theirs, onMine, onBoth, onTheirs, onClose
         </Button>
         <Button onClick={onBoth}>Mine on top of theirs</Button>
       </Group>
-    </Modal>
+    </Dialog>
   )
 }
