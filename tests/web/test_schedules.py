@@ -285,6 +285,16 @@ def test_what_is_chosen_in_the_palette_can_be_seen(page: Page, service: Service)
     expect(options.last).to_be_in_viewport()
 
 
+def test_what_could_not_be_done_is_said_with_the_way_out(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    refused = {"status": 409, "code": "busy", "detail": "it is being moved", "hint": "try it after the move"}
+    page.route("**/trigger", lambda route: route.fulfill(status=409, json=refused))
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Trigger report now").click()
+    expect(page.get_by_role("status")).to_contain_text("it is being moved")
+    expect(page.get_by_role("status")).to_contain_text("try it after the move")
+
+
 def test_delete_says_what_stays(page: Page, service: Service) -> None:
     service.other.create("report", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/schedules/report")
