@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,9 @@ from foliot.web.app import BUILT
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 350 * 1024
+MANTINE = ROOT / "src" / "foliot" / "web" / "ui" / "node_modules" / "@mantine" / "core" / "styles.css"
+CLASS = re.compile(r"\bm_[0-9a-f]{6,8}\b")
+"""How Mantine names the classes of its components."""
 
 
 @pytest.fixture
@@ -104,3 +108,22 @@ def test_the_page_is_small() -> None:
     files = [index, *BUILT.joinpath("assets").iterdir()]
     size = sum(len(gzip.compress(file.read_bytes())) for file in files)
     assert 50_000 < size <= MOST_BYTES, f"{size:,} bytes"
+
+
+def test_every_component_that_is_used_has_its_styles() -> None:
+    """Radios and switches stood without any layout: what they share with others lies in another folder."""
+    assets = BUILT / "assets"
+    if not assets.is_dir() or not MANTINE.is_file():
+        pytest.skip("the page has not been built: python hatch_build.py")
+    scripts, styles = (
+        {
+            name
+            for file in assets.iterdir()
+            if file.name.endswith(kind)
+            for name in CLASS.findall(file.read_text(encoding="utf-8"))
+        }
+        for kind in (".js", ".css")
+    )
+    styled = set(CLASS.findall(MANTINE.read_text(encoding="utf-8")))
+    assert len(scripts & styled) > 50
+    assert (scripts & styled) - styles == set()

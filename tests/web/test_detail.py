@@ -157,7 +157,7 @@ def test_the_palette_finds_places_and_schedules(page: Page, service: Service) ->
     expect(page.get_by_role("heading", name="Calendars", level=1)).to_be_visible()
     page.keyboard.press("Control+k")
     page.keyboard.type("billing")
-    expect(page.get_by_role("option", name="billing/report")).to_be_visible()
+    expect(page.get_by_role("option", name="billing/report active")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("combobox", name="Search and commands")).to_have_count(0)
 

@@ -12,10 +12,10 @@ FAR = "0 0 1 1 *"
 def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules")
     page.get_by_role("link", name="New schedule").click()
-    page.get_by_label("Id").fill("weekly-report")
+    page.get_by_role("textbox", name="Id", exact=True).fill("weekly-report")
     builder = page.get_by_role("group", name="Cron builder")
-    builder.get_by_label("Hour").fill("7")
-    builder.get_by_label("Minute").fill("30")
+    expect(builder.get_by_label("Time of day")).to_have_value("09:00")
+    builder.get_by_label("Time of day").fill("07:30")
     builder.get_by_text("Fri", exact=True).click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("30 7 * * MON-THU")
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
@@ -78,12 +78,132 @@ def test_whoever_saves_second_sees_both_changes_and_chooses(page: Page, service:
     assert (list(found.spec.cron), found.description) == (["0 10 * * *"], "theirs")
 
 
+def test_a_field_that_both_have_changed_is_marked(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work", description="first")
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_label("Description").fill("mine")
+    page.get_by_label("Cron", exact=True).fill("0 10 * * *")
+    service.other.patch("report", description="theirs", queue="slow")
+    page.get_by_role("button", name="Save").click()
+    dialog = page.get_by_role("dialog", name="Somebody else saved first")
+    expect(dialog).to_contain_text("Both of you changed description: on top of theirs, yours counts.")
+    for side in ("What they changed", "What you changed"):
+        marked = dialog.get_by_label(side).get_by_role("listitem").filter(has_text="both changed this")
+        expect(marked).to_have_count(1)
+        expect(marked).to_contain_text("description")
+
+
+def test_what_cannot_be_read_cannot_be_saved(page: Page, service: Service) -> None:
+    """Broken JSON was left aside without a word, and what had stood there before was saved."""
+    service.other.create("report", cron=FAR, function="tasks:work", payload={"day": 1})
+    page.goto(f"{service.url}/schedules/report/edit")
+    save = page.get_by_role("button", name="Save")
+    page.get_by_label("Payload").fill('{"day": 2')
+    expect(save).to_be_disabled()
+    expect(page.get_by_role("status").filter(has_text="The payload is not JSON yet")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    page.get_by_label("Payload").fill('{"day": 2}')
+    expect(save).to_be_enabled()
+    page.get_by_text("JSON", exact=True).click()
+    written = page.get_by_label("The definition as JSON")
+    whole = written.input_value()
+    written.fill(whole + "}")
+    expect(save).to_be_disabled()
+    expect(page.get_by_role("radio", name="Form")).to_be_disabled()
+    written.fill(whole)
+    assert service.other.get("report").version == 1, "nothing was saved meanwhile"
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
+    assert service.other.get("report").definition.payload == {"day": 2}
+
+
+def test_each_of_several_has_a_row_of_its_own(page: Page, service: Service) -> None:
+    """Whoever changed the first interval lost the second one."""
+    service.other.create("often", intervals=["1h", {"every": "90m", "offset": "5m"}], function="tasks:work")
+    page.goto(f"{service.url}/schedules/often/edit")
+    page.get_by_label("Every", exact=True).fill("2h")
+    expect(page.get_by_label("Offset, 2")).to_have_value("5m")
+    page.get_by_role("button", name="Cron", exact=True).click()
+    page.get_by_label("Cron", exact=True).fill("0 6 * * *")
+    page.get_by_role("button", name="Another cron string").click()
+    page.get_by_role("group", name="Cron builder 2").get_by_label("Time of day").fill("18:30")
+    expect(page.get_by_label("Cron 2")).to_have_value("30 18 * * *")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="often", level=1)).to_have_text("often")
+    spec = service.other.get("often").definition.spec
+    assert list(spec.cron) == ["0 6 * * *", "30 18 * * *"]
+    assert [(each.every_s, each.offset_s) for each in spec.intervals] == [(7_200, 0), (5_400, 300)]
+
+
+def test_several_days_are_left_out_one_after_the_other(page: Page, service: Service) -> None:
+    """The comma went as soon as it was typed."""
+    page.goto(f"{service.url}/new")
+    page.get_by_label("Not on", exact=True).press_sequentially("2026-12-25, 2026-12-26")
+    expect(page.get_by_label("Not on", exact=True)).to_have_value("2026-12-25, 2026-12-26")
+    page.get_by_role("button", name="Leave a stretch of time out").click()
+    page.get_by_label("Not from").fill("2026-12-30T18:00")
+    page.get_by_label("Up to").fill("2027-01-02")
+    page.get_by_role("textbox", name="Id", exact=True).fill("quiet")
+    page.get_by_label("Function", exact=True).fill("tasks:work")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("heading", name="quiet", level=1)).to_be_visible()
+    exclude = service.other.get("quiet").definition.spec.exclude
+    assert list(exclude.dates) == ["2026-12-25", "2026-12-26"]
+    assert [each.end for each in exclude.windows] == ["2027-01-02"]
+
+
+def test_structured_calendars_have_a_form(page: Page, service: Service) -> None:
+    """A schedule with nothing but calendars had nothing to show under "When"."""
+    office = {"hour": [9, {"start": 13, "end": 17, "step": 2}], "day_of_week": "MON-FRI"}
+    service.other.create("office", calendars=[office], exclude={"holidays": ["DE-BY"]}, function="tasks:work")
+    before = service.other.get("office").definition.spec
+    page.goto(f"{service.url}/schedules/office/edit")
+    calendar = page.get_by_role("group", name="calendar 1")
+    expect(calendar.get_by_label("Hour")).to_have_value("9,13-17/2")
+    expect(calendar.get_by_label("Day of week")).to_have_value("MON-FRI")
+    expect(page.get_by_label("Not on holidays of")).to_have_value("DE-BY")
+    calendar.get_by_label("Minute").fill("30")
+    page.get_by_label("Not on holidays of").fill("DE-BY, AT")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="office", level=1)).to_have_text("office")
+    after = service.other.get("office").definition.spec
+    assert after.calendars[0].minute == "30"
+    assert [each.country for each in after.exclude.holidays] == ["DE", "AT"]
+    assert after.exclude.holidays[0] == before.exclude.holidays[0]
+
+
+def test_enter_saves_nothing_and_leaving_asks(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_label("Cron", exact=True).fill("0 10 * * *")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    asked = page.get_by_role("dialog", name="Leave without saving?")
+    asked.get_by_role("button", name="Go on editing").click()
+    expect(page.get_by_label("Cron", exact=True)).to_have_value("0 10 * * *")
+    page.get_by_role("button", name="Cancel").click()
+    asked.get_by_role("button", name="Leave", exact=True).click()
+    expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
+    assert service.other.get("report").version == 1
+
+
+def test_a_message_at_a_field_shifts_no_neighbour(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/new")
+    neighbour = page.get_by_role("combobox", name="Dialect of cron")
+    before = neighbour.bounding_box()
+    zone = page.get_by_role("combobox", name="Time zone")
+    zone.fill("Europe/Berln")
+    expect(zone).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_text("did you mean 'Europe/Berlin'?")).to_have_count(2)
+    assert neighbour.bounding_box() == before
+
+
 def test_duplicate(page: Page, service: Service) -> None:
     service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"}, max_attempts=4)
     page.goto(f"{service.url}/schedules/report")
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Duplicate").click()
-    expect(page.get_by_label("Id")).to_have_value("report-copy")
+    expect(page.get_by_role("textbox", name="Id", exact=True)).to_have_value("report-copy")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="report-copy", level=1)).to_be_visible()
     assert service.other.get("report-copy").definition == service.other.get("report").definition

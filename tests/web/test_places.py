@@ -79,6 +79,15 @@ def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
     service.other.resume_target(workflow_id="ping")
 
 
+def test_an_address_of_nothing_says_where_to_look(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/workflows/none")
+    said = page.get_by_role("alert")
+    expect(said).to_contain_text("It may have been deleted, or it is in another namespace.")
+    expect(said.get_by_role("button", name="Try again")).to_have_count(0)
+    said.get_by_role("link", name="Workflows").click()
+    expect(page.get_by_role("heading", name="Workflows", level=1)).to_be_visible()
+
+
 def test_a_key_is_shown_once_and_revoked(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/keys")
     page.get_by_role("button", name="New key").click()

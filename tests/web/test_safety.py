@@ -6,11 +6,27 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from foliot.errors import Unauthenticated
 from foliot.model.run import FINAL
 from tests.web.kit import Service, make_key, serving
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
 FAR = "0 0 1 1 *"
+REFUSED = {
+    "/new": "You cannot make schedules here",
+    "/new?from=report": "You cannot make schedules here",
+    "/schedules/report/edit": "You cannot change report",
+    "/keys": "You cannot see the keys",
+}
+"""What addresses say to a reader."""
+
+
+def is_known(service: Service) -> bool:
+    try:
+        service.other.list_schedules()
+    except Unauthenticated:
+        return False
+    return True
 
 
 def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Service) -> None:
@@ -91,7 +107,50 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
             expect(page.get_by_role("heading", name="report", level=1)).to_be_visible()
             for name in ("Pause", "Trigger now", "Restore version 1", "Run them again", "More actions"):
                 expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        for address, said in REFUSED.items():
+            page.goto(f"{service.url}{address}")
+            expect(page.get_by_role("heading", name=said)).to_be_visible()
+            for name in ("Create", "Save", "New key"):
+                expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("option", name="Schedules")).to_be_visible()
+        for name in ("New schedule", "Pause …", "Trigger … now", "Keys"):
+            expect(page.get_by_role("option", name=name)).to_have_count(0)
         with_key.other.close()
+
+
+def test_nobody_changes_a_service_that_is_read_only(window: BrowserContext, tmp_path: Path) -> None:
+    """Admins were shown what a read-only service refuses them as well."""
+    (tmp_path / "foliot.toml").write_text("read_only = true\n")
+    with serving(tmp_path) as service:
+        page = window.new_page()
+        page.goto(f"{service.url}/keys")
+        expect(page.get_by_role("heading", name="There are no keys yet")).to_be_visible()
+        expect(page.get_by_role("button", name="New key")).to_have_count(0)
+        page.goto(f"{service.url}/new")
+        expect(page.get_by_text("This service is read-only")).to_be_visible()
+
+
+def test_whoever_is_not_known_any_more_signs_in_again(window: BrowserContext, tmp_path: Path) -> None:
+    """The rows of somebody whose key was revoked stayed where they were, each with an error."""
+    with serving(tmp_path, "--auth", "required") as service:
+        admin = Service(service.url, tmp_path, make_key(tmp_path, "admin"))
+        admin.other.create("report", cron=FAR, function="tasks:work")
+        made = admin.other.create_key("guest", role="operator")
+        page = window.new_page()
+        page.goto(f"{service.url}/schedules")
+        page.get_by_label("API key or token").fill(made.secret)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("link", name="report", exact=True)).to_be_visible()
+        admin.other.revoke_key(made.key.key_id)
+        guest = Service(service.url, tmp_path, made.secret)
+        while is_known(guest):
+            pass  # a key is believed for a moment; each look is a request: it waits by itself
+        guest.other.close()
+        page.get_by_role("button", name="Trigger report now").click()
+        expect(page.get_by_label("API key or token")).to_be_visible()
+        expect(page.get_by_role("link", name="report", exact=True)).to_have_count(0)
+        admin.other.close()
 
 
 def test_what_changes_before_the_page_listens_is_shown(page: Page, service: Service) -> None:

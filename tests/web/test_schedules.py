@@ -188,7 +188,7 @@ def test_keyboard_alone_pauses_a_schedule(page: Page, service: Service) -> None:
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox", name="Search and commands")).to_be_focused()
     page.keyboard.type("report")
-    expect(page.get_by_role("option", name="report")).to_be_visible()
+    expect(page.get_by_role("option", name="report active")).to_be_visible()
     page.keyboard.press("Enter")
     pause = page.get_by_role("button", name="Pause", exact=True)
     expect(pause).to_be_visible()
@@ -201,7 +201,127 @@ def test_keyboard_alone_pauses_a_schedule(page: Page, service: Service) -> None:
     page.keyboard.type("by hand")
     page.keyboard.press("Enter")
     expect(page.get_by_text("“by hand”")).to_be_visible()
+    expect(page.get_by_role("button", name="Resume")).to_be_focused()
     assert service.other.get("report").state == "paused"
+
+
+def test_the_focus_stays_in_a_row_that_is_paused(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    pause = page.get_by_role("button", name="Pause report")
+    pause.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(pause).to_be_focused()
+    pause.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Resume report")).to_be_focused()
+
+
+def test_the_first_tab_leads_past_the_navigation(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("heading", name="There are no schedules yet")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="New schedule")).to_be_focused()
+
+
+def test_who_paused_it_is_within_reach_of_keyboard_and_finger(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work", timezone="Europe/Berlin")
+    service.other.pause("report", paused_by="ann", note="a move", until="2030-01-01T00:00:00Z")
+    page.goto(f"{service.url}/schedules")
+    row(page, "report").get_by_role("link", name="report").focus()
+    page.keyboard.press("Tab")
+    told = page.get_by_role("tooltip")
+    expect(told).to_contain_text("until Tue 2030-01-01 01:00")
+    expect(told).to_contain_text("“a move”")
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    page.goto(f"{service.url}/schedules/report")
+    expect(page.get_by_text(re.compile("Paused by ann since .*, until Tue 2030-01-01 01:00: “a move”"))).to_be_visible()
+
+
+def test_deeds_of_the_palette(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_label("Search", exact=True).focus()
+
+    def command(text: str, option: str) -> None:
+        page.keyboard.press("Control+k")
+        page.keyboard.type(text)
+        expect(page.get_by_role("option", name=option, selected=True)).to_be_visible()
+        page.keyboard.press("Enter")
+
+    command("trigger rep", "Trigger report now")
+    expect(page.get_by_role("status")).to_contain_text("report was triggered")
+    expect(page.get_by_label("Search", exact=True)).to_be_focused()
+    command("skip rep", "Skip the next tick of report")
+    expect(page.get_by_role("status")).to_contain_text("will be skipped")
+    command("pause rep", "Pause report")
+    expect(page.get_by_role("dialog", name="Pause report").get_by_label("Why")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Resume report")).to_be_visible()
+    command("resume rep", "Resume report")
+    expect(page.get_by_role("button", name="Pause report")).to_be_visible()
+    command("dark", "Dark colours")
+    expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
+    command("new", "New schedule")
+    expect(page.get_by_role("heading", name="New schedule", level=1)).to_be_visible()
+
+
+def test_what_is_chosen_in_the_palette_can_be_seen(page: Page, service: Service) -> None:
+    page.set_viewport_size({"width": 1000, "height": 400})
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("heading", name="There are no schedules yet")).to_be_visible()
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("option")
+    expect(options.first).to_be_visible()
+    expect(options.last).not_to_be_in_viewport()
+    for _ in range(options.count()):
+        page.keyboard.press("ArrowDown")
+    expect(options.last).to_be_in_viewport()
+
+
+def test_what_could_not_be_done_is_said_with_the_way_out(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    refused = {"status": 409, "code": "busy", "detail": "it is being moved", "hint": "try it after the move"}
+    page.route("**/trigger", lambda route: route.fulfill(status=409, json=refused))
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Trigger report now").click()
+    expect(page.get_by_role("status")).to_contain_text("it is being moved")
+    expect(page.get_by_role("status")).to_contain_text("try it after the move")
+
+
+def test_delete_says_what_stays(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules/report")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete report?")
+    expect(dialog).to_contain_text("Its runs, versions and audit stay")
+    assert service.other.get("report").state == "active", "nothing has happened yet"
+    dialog.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("deleted", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="More actions")).to_have_count(0)
+    assert service.other.get("report").state == "closed"
+
+
+def test_filters_help_to_write_what_they_want(page: Page, service: Service) -> None:
+    service.other.put_workflow("nightly", {"executor": "http", "options": {"url": "https://example.org/a"}})
+    service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"})
+    service.other.create("etl", cron=FAR, workflow_id="nightly")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("textbox", name="Label").fill("team")
+    expect(page.get_by_text("As name=value")).to_be_visible()
+    expect(row(page, "etl")).to_be_visible()
+    page.get_by_role("textbox", name="Label").fill("")
+    page.get_by_role("combobox", name="Workflow").fill("nig")
+    page.get_by_role("option", name="nightly").click()
+    expect(row(page, "report")).to_have_count(0)
+    expect(row(page, "etl")).to_be_visible()
 
 
 def test_the_time_zone_switch_is_kept(page: Page, service: Service) -> None:

@@ -6,7 +6,7 @@ const SERVICE = 'http://127.0.0.1:8640'
 
 /** Let each component of Mantine bring its own styles, so that those of components that nobody uses are left out. */
 function stylesOfWhatIsUsed(): Plugin {
-  const names = /@mantine\/core\/esm\/components\/.*\/(\w+)\.module\.mjs$/
+  const names = /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/
   return {
     name: 'styles-of-what-is-used',
     transform(code, id) {

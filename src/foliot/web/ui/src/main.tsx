@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { MantineProvider } from '@mantine/core'
 import { setNonce } from 'get-nonce'
@@ -9,7 +9,8 @@ import '@mantine/core/styles/baseline.layer.css'
 import '@mantine/core/styles/default-css-variables.layer.css'
 import '@mantine/core/styles/global.layer.css'
 import './app.css'
-import { isWorthAnotherTry } from './api/problem'
+import { isWorthAnotherTry, Problem } from './api/problem'
+import { checkVisit } from './api/visit'
 import { makeRouter } from './router'
 import { theme } from './theme'
 
@@ -17,7 +18,12 @@ import { theme } from './theme'
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 setNonce(nonce)
 
-const queries = new QueryClient({
+const onError = (error: Error) => {
+  if (error instanceof Problem && error.status === 401) checkVisit(queries)
+}
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

@@ -12,6 +12,10 @@ const ink: MantineColorsTuple = [
 const readable = (color: string) =>
   `light-dark(color-mix(in srgb, var(--mantine-color-${color}-9), black 40%), color-mix(in srgb, var(--mantine-color-${color}-2), white 25%))`
 
+/** A surface that stands out from the page behind it, in the dark as well. */
+const tinted = (color: string) =>
+  `light-dark(color-mix(in srgb, var(--mantine-color-${color}-6) 15%, transparent), color-mix(in srgb, var(--mantine-color-${color}-5) 34%, transparent))`
+
 export const theme = createTheme({
   primaryColor: 'verdigris',
   primaryShade: { light: 8, dark: 7 },
@@ -26,8 +30,9 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'xs' } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray', size: 'md' } },
+    InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
     TextInput: { defaultProps: { size: 'xs' } },
-    SegmentedControl: { defaultProps: { role: 'radiogroup' } },
+    SegmentedControl: { defaultProps: { role: 'radiogroup', withItemsBorders: false } },
     Select: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
@@ -36,7 +41,7 @@ export const theme = createTheme({
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Badge: Badge.extend({
       defaultProps: { variant: 'light', radius: 'sm', size: 'sm', tt: 'none', fw: 500 },
-      vars: (_theme, { color = 'gray' }) => ({ root: { '--badge-color': readable(color) } }),
+      vars: (_theme, { color = 'gray' }) => ({ root: { '--badge-color': readable(color), '--badge-bg': tinted(color) } }),
     }),
   },
 })

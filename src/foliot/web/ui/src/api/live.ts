@@ -1,6 +1,8 @@
 import { useQueryClient, type Query, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
+import { checkVisit } from './visit'
+
 export type LiveState = 'connecting' | 'live' | 'away'
 
 const FLUSH_MS = 700
@@ -127,9 +129,11 @@ export function useLive(namespace: string, wanted: boolean): void {
 
     const connect = () => {
       const query = namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
+      let heard = false
       source = new EventSource(`/api/v1/events${query}`)
       source.addEventListener('hello', () => {
         if (state === 'away') void queries.invalidateQueries()
+        heard = true
         wait = FIRST_WAIT_MS
         become('live')
       })
@@ -139,6 +143,7 @@ export function useLive(namespace: string, wanted: boolean): void {
       source.onerror = () => {
         source.close()
         become('away')
+        if (!heard) checkVisit(queries)
         retry = window.setTimeout(connect, wait)
         wait = Math.min(wait * 2, LONGEST_WAIT_MS)
       }

@@ -35,3 +35,13 @@ export function messageOf(error: unknown): string {
   if (error instanceof TypeError) return 'The service cannot be reached. Is it running?'
   return error instanceof Error ? error.message : String(error)
 }
+
+/** What to do about it, if the message does not say so itself. */
+export function hintOf(error: unknown): string | undefined {
+  return error instanceof Problem && error.hint && !error.message.includes(error.hint) ? error.hint : undefined
+}
+
+/** What was asked for is not there: asking again does not help. */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Problem && error.status === 404
+}

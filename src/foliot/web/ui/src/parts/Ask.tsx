@@ -1,5 +1,7 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
+
+import { Dialog } from './Dialog'
 
 interface Props {
   title: string
@@ -16,7 +18,7 @@ interface Props {
 /** A question before something that cannot simply be taken back. */
 export function Ask({ title, yes, no = 'Leave it as it is', danger, busy, disabled, onYes, onClose, children }: Props) {
   return (
-    <Modal opened onClose={onClose} title={title}>
+    <Dialog onClose={onClose} title={title}>
       {children}
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={onClose}>
@@ -26,6 +28,6 @@ export function Ask({ title, yes, no = 'Leave it as it is', danger, busy, disabl
           {yes}
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   )
 }

@@ -24,14 +24,24 @@ export function differences(before: unknown, after: unknown): { path: string; be
     .map((path) => ({ path, before: old.get(path), after: fresh.get(path) }))
 }
 
-export function Diff({ before, after }: { before: unknown; after: unknown }) {
+interface Props {
+  before: unknown
+  after: unknown
+  /** What somebody else has changed as well. */
+  contested?: ReadonlySet<string>
+}
+
+export function Diff({ before, after, contested }: Props) {
   const found = differences(before, after)
   if (found.length === 0) return <p className="dim">Nothing differs.</p>
   return (
     <ul className={classes.diff}>
       {found.map((each) => (
         <li key={each.path}>
-          <span className={classes.path}>{each.path}</span>
+          <span className={classes.path}>
+            {each.path}
+            {contested?.has(each.path) && <strong className={classes.contested}> both changed this</strong>}
+          </span>
           {each.before !== undefined && (
             <del>
               <span className={classes.sign}>− </span>

@@ -1,18 +1,29 @@
 import { Tooltip } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 
-/** What is said of something while the pointer is on it; it costs nothing before: lists have hundreds of these. */
-export function Hover({ label, children }: { label: () => ReactNode; children: ReactNode }) {
+interface Props {
+  label: () => ReactNode
+  /** It can be reached with the keyboard and by touch, too: for what is said nowhere else. */
+  focusable?: boolean
+  children: ReactNode
+}
+
+/** What is said of something while the pointer or the focus is on it; it costs nothing before: lists have hundreds of these. */
+export function Hover({ label, focusable = false, children }: Props) {
   const [on, setOn] = useState(false)
+  const target = useRef<HTMLSpanElement>(null)
   return (
-    <span onMouseEnter={() => setOn(true)} onMouseLeave={() => setOn(false)}>
-      {on ? (
-        <Tooltip label={label()} opened>
-          <span>{children}</span>
-        </Tooltip>
-      ) : (
-        children
-      )}
+    <span
+      ref={target}
+      tabIndex={focusable ? 0 : undefined}
+      onMouseEnter={() => setOn(true)}
+      onMouseLeave={() => setOn(false)}
+      onFocus={() => setOn(true)}
+      onBlur={() => setOn(false)}
+      onKeyDown={(event) => event.key === 'Escape' && setOn(false)}
+    >
+      {children}
+      {on && <Tooltip target={target} label={label()} opened />}
     </span>
   )
 }

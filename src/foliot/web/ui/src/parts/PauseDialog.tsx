@@ -1,14 +1,14 @@
-import { Button, Group, Modal, Text, TextInput } from '@mantine/core'
+import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
 import { now } from './clock'
+import { Dialog } from './Dialog'
 import { instantText } from './format'
 import type { PauseRequest } from './actions'
 import { MY_ZONE } from './zones'
 
 interface Props {
   title: string
-  opened: boolean
   onClose: () => void
   onPause: (request: PauseRequest) => void
   busy?: boolean
@@ -35,7 +35,7 @@ function asInput(date: Date): string {
 }
 
 /** Why, by whom and until when. */
-export function PauseDialog({ title, opened, onClose, onPause, busy }: Props) {
+export function PauseDialog({ title, onClose, onPause, busy }: Props) {
   const [note, setNote] = useState('')
   const [by, setBy] = useState('')
   const [until, setUntil] = useState('')
@@ -43,7 +43,7 @@ export function PauseDialog({ title, opened, onClose, onPause, busy }: Props) {
   const wrong = ends && ends.getTime() <= now() ? 'This is over already' : undefined
   const send = () => onPause({ note: note || undefined, paused_by: by || undefined, until: ends?.toISOString() })
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
+    <Dialog onClose={onClose} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -82,6 +82,6 @@ export function PauseDialog({ title, opened, onClose, onPause, busy }: Props) {
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

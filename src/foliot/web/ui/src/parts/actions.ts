@@ -38,6 +38,10 @@ export function useScheduleActions(id: string) {
         answer(api.POST('/api/v1/schedules/{schedule_id}/resume', { params: { path }, body: on_resume ? { on_resume } : {} })),
       ...settled(`${id} goes on`),
     }),
+    remove: useMutation({
+      mutationFn: () => answer(api.DELETE('/api/v1/schedules/{schedule_id}', { params: { path } })),
+      ...settled(`${id} is deleted`),
+    }),
     trigger: useMutation({
       mutationFn: () => answer(api.POST('/api/v1/schedules/{schedule_id}/trigger', { params: { path }, body: {} })),
       ...settled(`${id} was triggered`),

@@ -14,24 +14,24 @@ export function Badges({ schedule, zone, targetPaused }: { schedule: Schedule; z
     <>
       {state === 'paused' && <Paused schedule={schedule} zone={zone} />}
       {state === 'exhausted' && (
-        <Hover label={() => 'It has no more ticks to come'}>
+        <Hover focusable label={() => 'It has no more ticks to come'}>
           <Badge color="gray">exhausted</Badge>
         </Hover>
       )}
       {state === 'closed' && <Badge color="gray">deleted</Badge>}
       {state === 'damaged' && <Badge color="red">damaged</Badge>}
       {schedule.degraded && (
-        <Hover label={() => schedule.degraded}>
+        <Hover focusable label={() => schedule.degraded}>
           <Badge color="red">degraded</Badge>
         </Hover>
       )}
       {targetPaused && (
-        <Hover label={() => 'Its workflow or queue is paused: ticks are recorded, and wait'}>
+        <Hover focusable label={() => 'Its workflow or queue is paused: ticks are recorded, and wait'}>
           <Badge color="orange">target paused</Badge>
         </Hover>
       )}
       {definition.shadow && (
-        <Hover label={() => 'It records what it would start, and starts nothing'}>
+        <Hover focusable label={() => 'It records what it would start, and starts nothing'}>
           <Badge color="grape">shadow</Badge>
         </Hover>
       )}
@@ -52,7 +52,7 @@ function Paused({ schedule, zone }: { schedule: Schedule; zone: string }) {
     </>
   )
   return (
-    <Hover label={label}>
+    <Hover focusable label={label}>
       <Badge color="yellow">
         paused by {by}
         {schedule.paused_until && (

@@ -1,12 +1,13 @@
 import { Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
 
-import { messageOf } from '../api/problem'
+import { hintOf, messageOf } from '../api/problem'
 import classes from './toasts.module.css'
 
 interface Toast {
   id: number
   text: string
+  hint?: string
   kind: 'done' | 'wrong'
 }
 
@@ -20,9 +21,9 @@ function change(next: readonly Toast[]): void {
   listeners.forEach((each) => each())
 }
 
-function show(kind: Toast['kind'], text: string): void {
+function show(kind: Toast['kind'], text: string, hint?: string): void {
   const id = ++last
-  change([...toasts.slice(-3), { id, text, kind }])
+  change([...toasts.slice(-3), { id, text, hint, kind }])
   window.setTimeout(() => dismiss(id), STAYS_MS[kind])
 }
 
@@ -31,7 +32,7 @@ function dismiss(id: number): void {
 }
 
 export const say = (text: string) => show('done', text)
-export const complain = (error: unknown) => show('wrong', messageOf(error))
+export const complain = (error: unknown) => show('wrong', messageOf(error), hintOf(error))
 
 /** What was just done, or could not be, in a corner for a while. */
 export function Toasts() {
@@ -53,6 +54,7 @@ export function Toasts() {
           closeButtonProps={{ 'aria-label': 'Dismiss' }}
         >
           {each.text}
+          {each.hint && <div>{each.hint}</div>}
         </Notification>
       ))}
     </div>

@@ -1,14 +1,17 @@
-import { Modal, TextInput } from '@mantine/core'
+import { Modal, TextInput, useMantineColorScheme } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 
 import { answer, api } from '../api/client'
 import { key } from '../api/queries'
-import type { Visit } from '../api/types'
-import { may } from '../api/visit'
+import type { Schedule, Visit } from '../api/types'
+import { holds, may } from '../api/visit'
+import { useDeeds, type Deed } from '../parts/deeds'
+import { useFocusBack } from '../parts/Dialog'
 import { Icon, type IconName } from '../parts/Icon'
+import { PauseDialog } from '../parts/PauseDialog'
 import { chooseZone } from '../parts/zones'
 import { PLACES } from './places'
 import classes from './Palette.module.css'
@@ -22,67 +25,78 @@ interface Command {
 }
 
 interface Props {
-  opened: boolean
   onClose: () => void
   visit: Visit
   namespace: string
 }
 
-/** Everything within reach of the keyboard: places, schedules, switches. */
-export function Palette({ opened, onClose, visit, namespace }: Props) {
+/** What can be done to a schedule, and when; its first word finds it. */
+const DEEDS: { deed: Deed; fits: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
+  { deed: 'pause', fits: ({ state }) => state === 'active' || state === 'exhausted', name: (id) => `Pause ${id}` },
+  { deed: 'resume', fits: ({ state }) => state === 'paused', name: (id) => `Resume ${id}` },
+  { deed: 'trigger', fits: () => true, name: (id) => `Trigger ${id} now` },
+  { deed: 'skip', fits: ({ next_run_at: next }) => Boolean(next), name: (id) => `Skip the next tick of ${id}` },
+]
+const SCHEMES = [
+  { name: 'light', text: 'Light colours', icon: 'sun' },
+  { name: 'dark', text: 'Dark colours', icon: 'moon' },
+  { name: 'auto', text: 'Colours as the system has them', icon: 'auto' },
+] as const
+
+/** Everything within reach of the keyboard: schedules and what is done to them, places, switches. */
+export function Palette({ onClose, visit, namespace }: Props) {
+  const deeds = useDeeds()
+  const [pausing, setPausing] = useState<string | null>(null)
+  useFocusBack()
+  const onDo = (deed: Deed, id: string) => {
+    if (deed === 'pause') return setPausing(id)
+    onClose()
+    deeds.mutate({ deed, id })
+  }
+  if (pausing)
+    return (
+      <PauseDialog
+        title={`Pause ${pausing}`}
+        onClose={onClose}
+        busy={deeds.isPending}
+        onPause={(pause) => deeds.mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: onClose })}
+      />
+    )
   return (
-    <Modal.Root opened={opened} onClose={onClose} padding={0} yOffset="12vh" centered={false} size={560}>
+    <Modal.Root opened onClose={onClose} returnFocus={false} padding={0} yOffset="12vh" centered={false} size={560}>
       <Modal.Overlay backgroundOpacity={0.35} />
       <Modal.Content aria-label="Commands">
-        <Inside onClose={onClose} visit={visit} namespace={namespace} />
+        <Inside onClose={onClose} onDo={onDo} visit={visit} namespace={namespace} />
       </Modal.Content>
     </Modal.Root>
   )
 }
 
-function Inside({ onClose, visit, namespace }: Omit<Props, 'opened'>) {
-  const navigate = useNavigate()
+interface InsideProps extends Props {
+  onDo: (deed: Deed, id: string) => void
+}
+
+function Inside({ onClose, onDo, visit, namespace }: InsideProps) {
   const list = useId()
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
-  const [text] = useDebouncedValue(typed.trim(), 150)
-  const found = useQuery({
-    queryKey: key('palette', text),
-    queryFn: () => answer(api.GET('/api/v1/schedules', { params: { query: { text, limit: 8 } } })),
-    enabled: text.length > 0,
-  })
-  useEffect(() => setChosen(0), [typed, found.data])
+  const { verb, text } = read(typed)
+  const found = useFound(text)
+  const option = useRef<HTMLLIElement>(null)
+  useEffect(() => setChosen(0), [typed, found])
+  useEffect(() => {
+    option.current?.scrollIntoView({ block: 'nearest' })
+  }, [chosen])
 
-  const commands: Command[] = [
-    ...PLACES.filter((place) => may(visit, place.role, namespace)).map((place) => ({
-      id: place.to,
-      name: place.name,
-      about: 'Go to',
-      icon: place.icon,
-      act: () => void navigate({ to: place.to }),
-    })),
-    { id: 'zone-mine', name: 'Show times in my zone', icon: 'clock', act: () => chooseZone('mine') },
-    { id: 'zone-schedule', name: "Show times in each schedule's zone", icon: 'clock', act: () => chooseZone('schedule') },
-    { id: 'zone-utc', name: 'Show times in UTC', icon: 'clock', act: () => chooseZone('utc') },
-  ]
-  const schedules: Command[] = (text ? (found.data?.items ?? []) : []).map((each) => ({
-    id: `schedule ${each.schedule_id}`,
-    name: each.schedule_id,
-    about: each.state,
-    icon: 'schedules',
-    act: () => void navigate({ to: '/schedules/$id', params: { id: each.schedule_id } }),
-  }))
-  const shown = [...schedules, ...commands.filter((each) => each.name.toLowerCase().includes(typed.trim().toLowerCase()))]
+  const places = usePlaces({ onClose, visit, namespace }, (deed) => setTyped(`${deed} `))
+  const deeds = may(visit, 'operator', namespace) ? deedsFor(verb ? found : found.slice(0, 1), verb, onDo) : []
+  const schedules = useSchedules(verb && deeds.length > 0 ? [] : found, onClose)
+  const shown = [...schedules, ...deeds, ...places.filter((each) => each.name.toLowerCase().includes(typed.trim().toLowerCase()))]
 
-  const act = (command: Command | undefined) => {
-    if (!command) return
-    onClose()
-    command.act()
-  }
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'ArrowDown') setChosen((at) => Math.min(at + 1, shown.length - 1))
     else if (event.key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0))
-    else if (event.key === 'Enter') act(shown[chosen])
+    else if (event.key === 'Enter') shown[chosen]?.act()
     else return
     event.preventDefault()
   }
@@ -112,10 +126,11 @@ function Inside({ onClose, visit, namespace }: Omit<Props, 'opened'>) {
           <li
             key={command.id}
             id={`${list}-${at}`}
+            ref={at === chosen ? option : undefined}
             role="option"
             aria-selected={at === chosen}
             className={classes.command}
-            onClick={() => act(command)}
+            onClick={command.act}
             onMouseMove={() => setChosen(at)}
           >
             <Icon name={command.icon} />
@@ -127,4 +142,75 @@ function Inside({ onClose, visit, namespace }: Omit<Props, 'opened'>) {
       </ul>
     </>
   )
+}
+
+/** What is typed: the name of something, or a deed and the schedule that it is for. */
+function read(typed: string): { verb: string; text: string } {
+  const [, verb = '', text = ''] = /^(pause|resume|trigger|skip)\s(.*)$/i.exec(typed.trimStart()) ?? []
+  return { verb: verb.toLowerCase(), text: (verb ? text : typed).trim() }
+}
+
+const NONE: Schedule[] = []
+
+function useFound(typed: string): Schedule[] {
+  const [text] = useDebouncedValue(typed, 150)
+  const { data } = useQuery({
+    queryKey: key('palette', text),
+    queryFn: () => answer(api.GET('/api/v1/schedules', { params: { query: { text, limit: 8 } } })),
+    enabled: text.length > 0,
+  })
+  return (text && typed && data?.items) || NONE
+}
+
+function useSchedules(found: Schedule[], onClose: () => void): Command[] {
+  const navigate = useNavigate()
+  return found.map(({ schedule_id: id, state }) => ({
+    id: `schedule ${id}`,
+    name: id,
+    about: state,
+    icon: 'schedules',
+    act: () => {
+      onClose()
+      void navigate({ to: '/schedules/$id', params: { id } })
+    },
+  }))
+}
+
+/** What can be done to the schedules that were found: only what was typed, or everything. */
+function deedsFor(found: Schedule[], verb: string, onDo: (deed: Deed, id: string) => void): Command[] {
+  return found
+    .filter(({ state }) => state !== 'closed' && state !== 'damaged')
+    .flatMap((schedule) =>
+      DEEDS.filter(({ deed, fits }) => (!verb || deed === verb) && fits(schedule)).map(({ deed, name }) => ({
+        id: `${deed} ${schedule.schedule_id}`,
+        name: name(schedule.schedule_id),
+        icon: deed,
+        act: () => onDo(deed, schedule.schedule_id),
+      })),
+    )
+}
+
+/** What is there whatever is typed; a deed that still lacks its schedule begins the text. */
+function usePlaces({ onClose, visit, namespace }: Props, onBegin: (deed: Deed) => void): Command[] {
+  const navigate = useNavigate()
+  const { setColorScheme } = useMantineColorScheme()
+  const command = (name: string, icon: IconName, act: () => void, about?: string): Command => ({
+    id: `command ${name}`,
+    name,
+    icon,
+    about,
+    act: () => {
+      onClose()
+      act()
+    },
+  })
+  return [
+    ...PLACES.filter((place) => holds(visit, place.role, namespace)).map((place) => command(place.name, place.icon, () => void navigate({ to: place.to }), 'Go to')),
+    ...(may(visit, 'editor', namespace) ? [command('New schedule', 'plus', () => void navigate({ to: '/new' }))] : []),
+    ...(may(visit, 'operator', namespace) ? DEEDS.map(({ deed, name }) => ({ id: `begin ${deed}`, name: name('…'), icon: deed, act: () => onBegin(deed) })) : []),
+    command('Show times in my zone', 'clock', () => chooseZone('mine')),
+    command("Show times in each schedule's zone", 'clock', () => chooseZone('schedule')),
+    command('Show times in UTC', 'clock', () => chooseZone('utc')),
+    ...SCHEMES.map(({ name, text, icon }) => command(text, icon, () => setColorScheme(name))),
+  ]
 }

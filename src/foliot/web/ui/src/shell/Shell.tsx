@@ -2,12 +2,13 @@ import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, SegmentedControl, Toolti
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useSearch } from '@tanstack/react-router'
+import { useRef } from 'react'
 
 import { answer, api } from '../api/client'
 import { useLive, useLiveState } from '../api/live'
 import { messageOf } from '../api/problem'
 import type { Visit } from '../api/types'
-import { may, visitQuery, welcome } from '../api/visit'
+import { holds, visitQuery, welcome } from '../api/visit'
 import { Icon, type IconName } from '../parts/Icon'
 import { complain, Toasts } from '../parts/toasts'
 import { chooseZone, MY_ZONE, useZoneChoice, type ZoneChoice } from '../parts/zones'
@@ -25,7 +26,7 @@ export function Shell() {
   const known = Boolean(visit.data?.actor)
   useLive(namespace, known)
   if (visit.isPending) return <Loader className={classes.loading} aria-label="Loading" />
-  if (visit.isError) return <p className={classes.loading}>{messageOf(visit.error)}</p>
+  if (!visit.data) return <p className={classes.loading}>{messageOf(visit.error)}</p>
   if (!known) return <Login />
   return <Inside visit={visit.data} namespace={namespace} />
 }
@@ -33,10 +34,16 @@ export function Shell() {
 function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
   const [menuOpen, menu] = useDisclosure(false)
   const [paletteOpen, palette] = useDisclosure(false)
-  useHotkeys([['mod+K', palette.open], ['/', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus()]])
+  const view = useRef<HTMLElement>(null)
+  useHotkeys([['mod+K', palette.open]], [])
+  useHotkeys([['/', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus()]])
+  const skip = (event: React.MouseEvent) => {
+    event.preventDefault()
+    view.current?.focus()
+  }
   return (
     <div className={classes.frame}>
-      <a href="#view" className={classes.skip}>
+      <a href="#view" className={classes.skip} onClick={skip}>
         Skip to the content
       </a>
       <header className={classes.bar}>
@@ -71,17 +78,17 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
         <Places visit={visit} namespace={namespace} onGo={menu.close} />
         <ZoneSwitch wide />
       </Drawer>
-      <main id="view" className={classes.view} tabIndex={-1}>
+      <main id="view" ref={view} className={classes.view} tabIndex={-1}>
         <Outlet />
       </main>
-      {paletteOpen && <Palette opened onClose={palette.close} visit={visit} namespace={namespace} />}
+      {paletteOpen && <Palette onClose={palette.close} visit={visit} namespace={namespace} />}
       <Toasts />
     </div>
   )
 }
 
 function Places({ visit, namespace, onGo }: { visit: Visit; namespace: string; onGo?: () => void }) {
-  return PLACES.filter((place) => may(visit, place.role, namespace)).map((place) => (
+  return PLACES.filter((place) => holds(visit, place.role, namespace)).map((place) => (
     <Link key={place.to} to={place.to} className={classes.place} activeOptions={{ exact: place.to === '/' }} activeProps={{ className: classes.here }} onClick={onGo}>
       <Icon name={place.icon} /> {place.name}
     </Link>

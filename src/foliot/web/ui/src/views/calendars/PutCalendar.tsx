@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Modal, Textarea, TextInput } from '@mantine/core'
+import { Button, FileButton, Group, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
@@ -6,6 +6,7 @@ import { answer, api } from '../../api/client'
 import { messageOf } from '../../api/problem'
 import type { NamedCalendar } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
+import { Dialog } from '../../parts/Dialog'
 import { countText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
 import { say } from '../../parts/toasts'
@@ -55,7 +56,7 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
     )
   }
   return (
-    <Modal opened onClose={onClose} title={calendar ? `Calendar ${calendar.name}` : 'New calendar'} size="lg">
+    <Dialog onClose={onClose} title={calendar ? `Calendar ${calendar.name}` : 'New calendar'} size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -103,6 +104,6 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

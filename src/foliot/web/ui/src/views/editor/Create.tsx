@@ -5,8 +5,10 @@ import { useState } from 'react'
 import { answer, api } from '../../api/client'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
+import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
-import { Waiting, Wrong } from '../../parts/notes'
+import { differences } from '../../parts/Diff'
+import { Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { say } from '../../parts/toasts'
 import { draftOf, FIRST, type Draft } from './document'
@@ -17,7 +19,9 @@ const route = getRouteApi('/new')
 /** A new schedule, from nothing or like another one. */
 export function Create() {
   const { from } = route.useSearch()
-  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: from !== undefined })
+  const mayEdit = useMay('editor')
+  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
+  if (!mayEdit) return <Refused title="You cannot make schedules here" role="editor" />
   if (from !== undefined && model.isPending) return <Waiting lines={10} />
   if (model.isError) return <Wrong error={model.error} onRetry={() => void model.refetch()} />
   return <Inside from={from} first={model.data ? draftOf(model.data.definition) : FIRST} />
@@ -27,13 +31,14 @@ function Inside({ from, first }: { from: string | undefined; first: Draft }) {
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [draft, setDraft] = useState(first)
-  const [id, setId] = useState(from === undefined ? '' : `${from}-copy`)
+  const name = from === undefined ? '' : `${from}-copy`
+  const [id, setId] = useState(name)
   const create = useMutation<Schedule, Error>({
     mutationFn: () => answer(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
     onSuccess: (made) => {
       say(`${made.schedule_id} is there`)
       void refresh()
-      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id } })
+      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id }, ignoreBlocker: true })
     },
   })
   return (
@@ -44,6 +49,7 @@ function Inside({ from, first }: { from: string | undefined; first: Draft }) {
         onChange={setDraft}
         id={id}
         onName={setId}
+        changed={id !== name || differences(first, draft).length > 0}
         error={create.error}
         busy={create.isPending}
         onSave={() => create.mutate()}

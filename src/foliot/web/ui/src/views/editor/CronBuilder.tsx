@@ -1,4 +1,5 @@
-import { Chip, Group, NumberInput, Select } from '@mantine/core'
+import { Chip, Group, NumberInput, Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
 
 import { DAYS, readCron, writeCron, type Built, type Shape } from './cron'
 import classes from './Editor.module.css'
@@ -18,12 +19,12 @@ const MONTH_DAYS = [
 ]
 
 /** A cron string as something to click on; it changes the text, and follows it. */
-export function CronBuilder({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+export function CronBuilder({ name, text, onChange }: { name: string; text: string; onChange: (text: string) => void }) {
   const built = readCron(text)
   const change = (changed: Partial<Built>) => onChange(writeCron({ ...built, ...changed }))
   const { shape } = built
   return (
-    <div className={classes.builder} role="group" aria-label="Cron builder">
+    <div className={classes.builder} role="group" aria-label={name}>
       <Select
         aria-label="How often"
         data={SHAPES.map((each) => ({ ...each, disabled: each.value === 'other' }))}
@@ -48,15 +49,14 @@ export function CronBuilder({ text, onChange }: { text: string; onChange: (text:
       )}
       {(shape === 'daily' || shape === 'weekly' || shape === 'monthly') && (
         <div className={classes.inline}>
-          at <Small name="Hour" value={built.hour} least={0} most={23} onChange={(hour) => change({ hour })} />:
-          <Small name="Minute" value={built.minute} least={0} most={59} onChange={(minute) => change({ minute })} />
+          at <Clock hour={built.hour} minute={built.minute} onChange={change} />
         </div>
       )}
       {shape === 'weekly' && (
         <Chip.Group multiple value={built.days} onChange={(days) => days.length > 0 && change({ days })}>
           <Group gap={4}>
             {DAYS.map((day) => (
-              <Chip key={day} value={day} size="xs">
+              <Chip key={day} value={day} size="xs" classNames={{ label: classes.day }}>
                 {day[0] + day.slice(1).toLowerCase()}
               </Chip>
             ))}
@@ -78,6 +78,28 @@ function Small({ name, value, least, most, onChange }: { name: string; value: nu
       allowDecimal={false}
       value={value}
       onChange={(typed) => typeof typed === 'number' && onChange(typed)}
+    />
+  )
+}
+
+const two = (number: number) => String(number).padStart(2, '0')
+
+/** A time of day, as clocks show it; while it is typed it may be anything, and counts when it is one. */
+function Clock({ hour, minute, onChange }: { hour: number; minute: number; onChange: (changed: { hour: number; minute: number }) => void }) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const type = (text: string) => {
+    setTyped(text)
+    const found = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text.trim())
+    if (found) onChange({ hour: Number(found[1]), minute: Number(found[2]) })
+  }
+  return (
+    <TextInput
+      aria-label="Time of day"
+      w={64}
+      placeholder="09:00"
+      value={typed ?? `${two(hour)}:${two(minute)}`}
+      onChange={(event) => type(event.currentTarget.value)}
+      onBlur={() => setTyped(null)}
     />
   )
 }

@@ -6,8 +6,10 @@ import { answer, api } from '../../api/client'
 import { Problem } from '../../api/problem'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
+import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
-import { Waiting, Wrong } from '../../parts/notes'
+import { differences } from '../../parts/Diff'
+import { Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { Conflict } from './Conflict'
@@ -21,7 +23,9 @@ const read = (id: string) => answer(api.GET('/api/v1/schedules/{schedule_id}', {
 export function Edit() {
   const { id } = route.useParams()
   const { jitter_ms: jitter } = route.useSearch()
-  const found = useQuery(scheduleQuery(id))
+  const mayEdit = useMay('editor')
+  const found = useQuery({ ...scheduleQuery(id), enabled: mayEdit })
+  if (!mayEdit) return <Refused title={`You cannot change ${id}`} role="editor" />
   if (found.isPending || found.isFetching && !found.isFetchedAfterMount) return <Waiting lines={10} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
   return <Inside key={id} first={found.data} jitter={jitter} />
@@ -35,7 +39,7 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
   const [draft, setDraft] = useState<Draft>(() => (jitter ? withSpec(base.draft, 'jitter_ms', jitter) : base.draft))
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [edition, setEdition] = useState(0)
-  const leave = () => void navigate({ to: '/schedules/$id', params: { id } })
+  const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })
   const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
     mutationFn: ({ draft: body, token }) =>
       answer(
@@ -47,7 +51,7 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
     onSuccess: (saved) => {
       say(`${id} is saved, as version ${saved.version}`)
       void refresh(id)
-      leave()
+      leave(true)
     },
     onError: (error) => {
       if (error instanceof Problem && error.status === 412) void read(id).then(setTheirs).catch(complain)
@@ -70,10 +74,11 @@ function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined
         onChange={setDraft}
         id={id}
         token={base.token}
+        changed={differences(base.draft, draft).length > 0}
         error={isConflict ? null : save.error}
         busy={save.isPending}
         onSave={() => save.mutate({ draft, token: base.token })}
-        onCancel={leave}
+        onCancel={() => leave()}
       />
       {theirs && (
         <Conflict

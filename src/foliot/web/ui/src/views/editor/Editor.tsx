@@ -1,9 +1,11 @@
 import { Accordion, Button, SegmentedControl, Textarea, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { useBlocker } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
 
 import { Problem } from '../../api/problem'
+import { Ask } from '../../parts/Ask'
 import { Wrong } from '../../parts/notes'
-import type { Draft } from './document'
+import type { Draft, WrongAt } from './document'
 import { Outlook, useEffectOf, usePreview } from './Outlook'
 import { Policies } from './Policies'
 import { What } from './What'
@@ -17,6 +19,8 @@ interface Props {
   id: string
   onName?: (id: string) => void
   token?: number
+  /** Something would be lost by leaving. */
+  changed: boolean
   error: unknown
   busy: boolean
   onSave: () => void
@@ -24,20 +28,29 @@ interface Props {
 }
 
 /** A definition as a form and as JSON, with what it will do beside it. */
-export function Editor({ draft, onChange, id, onName, token, error, busy, onSave, onCancel }: Props) {
+export function Editor({ draft, onChange, id, onName, token, changed, error, busy, onSave, onCancel }: Props) {
+  const form = useRef<HTMLFormElement>(null)
   const [view, setView] = useState('form')
+  const [broken, setBroken] = useState<string | undefined>()
   const preview = usePreview(draft, id)
   const effect = useEffectOf(draft, onName ? undefined : id, token)
-  const problems = [error, preview.error].filter((each): each is Problem => each instanceof Problem)
-  const wrong = (field: string) => problems.find((each) => each.field === field || each.field?.startsWith(`${field}[`) || each.field?.startsWith(`${field}.`))?.message
+  const wrong = whatIsWrong([error, preview.error])
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key !== 'Enter') return
+    if (event.ctrlKey || event.metaKey) form.current?.requestSubmit()
+    else if (event.target instanceof HTMLInputElement) event.preventDefault()
+  }
   return (
     <form
+      ref={form}
       className={classes.columns}
+      onKeyDown={onKeyDown}
       onSubmit={(event) => {
         event.preventDefault()
-        onSave()
+        if (!broken && !busy) onSave()
       }}
     >
+      <Leaving asks={changed || broken !== undefined} />
       <div>
         <div className={classes.bar}>
           <SegmentedControl
@@ -45,15 +58,19 @@ export function Editor({ draft, onChange, id, onName, token, error, busy, onSave
             aria-label="Edit as"
             value={view}
             onChange={setView}
+            disabled={broken !== undefined}
             data={[
               { value: 'form', label: 'Form' },
               { value: 'json', label: 'JSON' },
             ]}
           />
+          <span className={classes.broken} role="status">
+            {broken}
+          </span>
           <Button variant="default" onClick={onCancel}>
             Cancel
           </Button>
-          <Button type="submit" loading={busy}>
+          <Button type="submit" loading={busy} disabled={broken !== undefined} title={broken ?? 'Ctrl-Enter'}>
             {onName ? 'Create' : 'Save'}
           </Button>
         </div>
@@ -64,7 +81,7 @@ export function Editor({ draft, onChange, id, onName, token, error, busy, onSave
           </section>
         )}
         {view === 'json' ? (
-          <Json draft={draft} onChange={onChange} />
+          <Json draft={draft} onChange={onChange} broken={broken} onBroken={setBroken} />
         ) : (
           <>
             <section className={`panel ${classes.part}`} aria-label="When">
@@ -73,7 +90,7 @@ export function Editor({ draft, onChange, id, onName, token, error, busy, onSave
             </section>
             <section className={`panel ${classes.part}`} aria-label="What">
               <h2>What</h2>
-              <What draft={draft} onChange={onChange} wrong={wrong} />
+              <What draft={draft} onChange={onChange} onBroken={setBroken} wrong={wrong} />
             </section>
             <Accordion variant="contained" classNames={{ item: classes.policies }}>
               <Accordion.Item value="policies">
@@ -93,9 +110,40 @@ export function Editor({ draft, onChange, id, onName, token, error, busy, onSave
   )
 }
 
-function Json({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
+/** Say at each field what the service says of it: without its name, which stands there already. */
+function whatIsWrong(errors: unknown[]): WrongAt {
+  const problems = errors.filter((each): each is Problem => each instanceof Problem)
+  return (field, at) => {
+    const within = at === undefined ? [`${field}[`, `${field}.`] : [`${field}[${at}]`, ...(at === 0 ? [`${field}.`] : [])]
+    const found = problems.find((each) => (each.field === field && !at) || within.some((start) => each.field?.startsWith(start)))
+    return found?.message.replace(`${found.field}: `, '')
+  }
+}
+
+/** Whoever leaves what they have not saved is asked first. */
+function Leaving({ asks }: { asks: boolean }) {
+  const blocked = useBlocker({
+    shouldBlockFn: ({ current, next }) => asks && current.pathname !== next.pathname,
+    enableBeforeUnload: asks,
+    withResolver: true,
+  })
+  if (blocked.status !== 'blocked') return null
+  return (
+    <Ask title="Leave without saving?" yes="Leave" no="Go on editing" danger onYes={blocked.proceed} onClose={blocked.reset}>
+      What you have changed here is not saved.
+    </Ask>
+  )
+}
+
+interface JsonProps {
+  draft: Draft
+  onChange: (draft: Draft) => void
+  broken: string | undefined
+  onBroken: (reason?: string) => void
+}
+
+function Json({ draft, onChange, broken, onBroken }: JsonProps) {
   const [typed, setTyped] = useState(() => JSON.stringify(draft, null, 2))
-  const [broken, setBroken] = useState<string | undefined>()
   return (
     <Textarea
       aria-label="The definition as JSON"
@@ -111,9 +159,9 @@ function Json({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => v
           const read = JSON.parse(event.currentTarget.value) as Draft
           if (read === null || typeof read !== 'object' || Array.isArray(read)) throw new SyntaxError()
           onChange({ ...read, spec: read.spec ?? {} })
-          setBroken(undefined)
+          onBroken()
         } catch {
-          setBroken('This is not a JSON object yet')
+          onBroken('This is not a JSON object yet')
         }
       }}
     />

@@ -1,6 +1,6 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core'
 
-import { UNSAID, withField, type Draft } from './document'
+import { UNSAID, withField, type Draft, type WrongAt } from './document'
 import classes from './Editor.module.css'
 
 interface Choice {
@@ -83,7 +83,7 @@ const FLAGS: { name: string; label: string; usual: boolean }[] = [
 interface Props {
   draft: Draft
   onChange: (draft: Draft) => void
-  wrong: (field: string) => string | undefined
+  wrong: WrongAt
 }
 
 /** How it behaves besides when it ticks; everything is as by default until it is touched. */

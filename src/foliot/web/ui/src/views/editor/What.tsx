@@ -1,17 +1,20 @@
-import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core'
+import { NumberInput, SegmentedControl, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
-import { labelsText, readLabels, withField, type Draft } from './document'
+import { labelsText, readLabels, withField, type Draft, type WrongAt } from './document'
 import classes from './Editor.module.css'
+import { Typed } from './Typed'
 
 interface Props {
   draft: Draft
   onChange: (draft: Draft) => void
-  wrong: (field: string) => string | undefined
+  /** Something is written that cannot be read, and why; or everything can be. */
+  onBroken: (reason?: string) => void
+  wrong: WrongAt
 }
 
 /** What it starts, for whom, with what. */
-export function What({ draft, onChange, wrong }: Props) {
+export function What({ draft, onChange, onBroken, wrong }: Props) {
   const [kind, setKind] = useState(draft.workflow_id ? 'workflow' : 'function')
   const text = (name: string) => (draft[name] as string | undefined) ?? ''
   const set = (name: string) => (event: React.ChangeEvent<HTMLInputElement>) => onChange(withField(draft, name, event.currentTarget.value))
@@ -55,51 +58,40 @@ export function What({ draft, onChange, wrong }: Props) {
         />
         <TextInput label="On behalf of" placeholder="a user id" value={text('user_id')} onChange={set('user_id')} />
       </div>
-      <Payload draft={draft} onChange={onChange} wrong={wrong('payload')} />
+      <Payload draft={draft} onChange={onChange} onBroken={onBroken} wrong={wrong('payload')} />
       <TextInput label="Description" value={text('description')} onChange={set('description')} />
-      <Labels draft={draft} onChange={onChange} wrong={wrong('labels')} />
+      <Typed
+        label="Labels"
+        placeholder="team=billing, tier=gold"
+        first={labelsText(draft.labels)}
+        wrong={wrong('labels')}
+        onType={(text) => onChange(withField(draft, 'labels', readLabels(text)))}
+      />
     </>
   )
 }
 
-function Payload({ draft, onChange, wrong }: { draft: Draft; onChange: (draft: Draft) => void; wrong?: string }) {
-  const [typed, setTyped] = useState(draft.payload === undefined || draft.payload === null ? '' : JSON.stringify(draft.payload, null, 2))
+/** JSON, which is taken over while it is whole; until then the editor knows that it is broken. */
+function Payload({ draft, onChange, onBroken, wrong }: { draft: Draft; onChange: (draft: Draft) => void; onBroken: (reason?: string) => void; wrong?: string }) {
   const [broken, setBroken] = useState<string | undefined>()
+  const tell = (reason?: string) => {
+    setBroken(reason)
+    onBroken(reason)
+  }
   return (
-    <Textarea
+    <Typed
+      lines
       label="Payload"
-      description="JSON that each run is given"
-      autosize
-      minRows={2}
-      maxRows={10}
-      classNames={{ input: 'mono' }}
-      value={typed}
-      error={broken ?? wrong}
-      onChange={(event) => {
-        const text = event.currentTarget.value
-        setTyped(text)
+      about="JSON that each run is given"
+      first={draft.payload === undefined || draft.payload === null ? '' : JSON.stringify(draft.payload, null, 2)}
+      wrong={broken ?? wrong}
+      onType={(text) => {
         try {
-          onChange(withField(draft, 'payload', text.trim() === '' ? undefined : JSON.parse(text)))
-          setBroken(undefined)
+          onChange(text.trim() === '' ? withField(draft, 'payload', undefined) : { ...draft, payload: JSON.parse(text) as unknown })
+          tell()
         } catch {
-          setBroken('This is not JSON yet')
+          tell('The payload is not JSON yet')
         }
-      }}
-    />
-  )
-}
-
-function Labels({ draft, onChange, wrong }: { draft: Draft; onChange: (draft: Draft) => void; wrong?: string }) {
-  const [typed, setTyped] = useState(labelsText(draft.labels))
-  return (
-    <TextInput
-      label="Labels"
-      placeholder="team=billing, tier=gold"
-      error={wrong}
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value)
-        onChange(withField(draft, 'labels', readLabels(event.currentTarget.value)))
       }}
     />
   )

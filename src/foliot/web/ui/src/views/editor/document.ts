@@ -6,6 +6,9 @@ export interface Draft {
   [name: string]: unknown
 }
 
+/** What the service says is wrong with a field, or with one of the things in it. */
+export type WrongAt = (field: string, at?: number) => string | undefined
+
 export const FIRST: Draft = { spec: { cron: ['0 9 * * MON-FRI'] } }
 
 /** What stands where nothing was said, and the service has a default of its own. */
@@ -45,6 +48,23 @@ export function listOf(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
 }
 
+/** What is written with commas between. */
+export function textList(text: string): string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)
+}
+
+/** Rules, one a line; a line with a DTSTART belongs to the rule below it. */
+export function readRules(text: string): string[] {
+  const lines = text
+    .split('\n')
+    .map((each) => each.trim())
+    .filter(Boolean)
+  return lines.join('\n').split(/(?<!^DTSTART.*)\n/im)
+}
+
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 /** What I have changed since `base`, on top of what somebody else has made of it meanwhile. */
@@ -68,13 +88,9 @@ export function labelsText(labels: unknown): string {
 }
 
 export function readLabels(text: string): Record<string, string> | undefined {
-  const pairs = text
-    .split(',')
-    .map((each) => each.trim())
-    .filter(Boolean)
-    .map((each) => {
-      const [name = '', ...rest] = each.split('=')
-      return [name.trim(), rest.join('=').trim()] as const
-    })
+  const pairs = textList(text).map((each) => {
+    const [name = '', ...rest] = each.split('=')
+    return [name.trim(), rest.join('=').trim()] as const
+  })
   return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
 }

@@ -1,18 +1,20 @@
-import { Badge, Button, Code, CopyButton, Group, Modal, Select, TextInput } from '@mantine/core'
+import { Badge, Button, Code, CopyButton, Group, Select, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { answer, api } from '../../api/client'
 import { keysQuery } from '../../api/queries'
 import type { ApiKey, NewKey } from '../../api/types'
+import { useHolds, useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
 import { Ask } from '../../parts/Ask'
 import { now } from '../../parts/clock'
+import { Dialog } from '../../parts/Dialog'
 import { Icon } from '../../parts/Icon'
 import { Listing, type Column } from '../../parts/Listing'
 import { Moment } from '../../parts/Moment'
 import { More } from '../../parts/More'
-import { Empty } from '../../parts/notes'
+import { Empty, Refused } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { MY_ZONE } from '../../parts/zones'
@@ -36,6 +38,12 @@ const COLUMNS: Column<ApiKey>[] = [
 
 /** Who may ask from outside: keys are made here, shown once, and revoked. */
 export function Keys() {
+  const mayLook = useHolds('admin')
+  return mayLook ? <Inside /> : <Refused title="You cannot see the keys" role="admin" />
+}
+
+function Inside() {
+  const mayAct = useMay('admin')
   const query = useInfiniteQuery(keysQuery())
   const [making, setMaking] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
@@ -43,9 +51,11 @@ export function Keys() {
   return (
     <>
       <PageHead title="Keys">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
-          New key
-        </Button>
+        {mayAct && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+            New key
+          </Button>
+        )}
       </PageHead>
       <Listing
         query={query}
@@ -53,7 +63,7 @@ export function Keys() {
         keyOf={(each) => each.key_id}
         columns={COLUMNS}
         act={(each) =>
-          !each.revoked_at && (
+          mayAct && !each.revoked_at && (
             <Button size="compact-xs" variant="default" onClick={() => setRevoking(each)} aria-label={`Revoke ${each.name}`}>
               Revoke
             </Button>
@@ -92,7 +102,7 @@ function Make({ onClose }: { onClose: () => void }) {
   })
   if (make.data) return <Shown made={make.data} onClose={onClose} />
   return (
-    <Modal opened onClose={onClose} title="New key">
+    <Dialog onClose={onClose} title="New key">
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -118,13 +128,13 @@ function Make({ onClose }: { onClose: () => void }) {
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 
 function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   return (
-    <Modal opened onClose={onClose} title={`The key ${made.key.name}`} closeOnClickOutside={false}>
+    <Dialog onClose={onClose} title={`The key ${made.key.name}`} closeOnClickOutside={false}>
       <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
       <Code block aria-label="The key" data-secret>
         {made.secret}
@@ -139,7 +149,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
         </CopyButton>
         <Button onClick={onClose}>I have kept it</Button>
       </Group>
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -4,9 +4,10 @@ import { Link, Outlet, getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { describeQuery, glancesQuery } from '../../api/queries'
-import type { Description, Glance } from '../../api/types'
+import type { Description, Glance, Schedule as ScheduleRecord } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { useScheduleActions } from '../../parts/actions'
+import { Ask } from '../../parts/Ask'
 import { Badges } from '../../parts/badges'
 import { Facts } from '../../parts/Facts'
 import { Icon } from '../../parts/Icon'
@@ -90,7 +91,7 @@ function Head({ found, glance }: { found: Description; glance: Glance | undefine
           </Group>
           <Text className={classes.explanation}>{glance?.explanation ?? '…'}</Text>
           {definition.description && <Text className="dim">{definition.description}</Text>}
-          {schedule.pause_note && <Text className="dim">Paused: “{schedule.pause_note}”</Text>}
+          {schedule.state === 'paused' && <PausedText schedule={schedule} zone={zone} />}
         </div>
         <Actions found={found} zone={zone} />
       </div>
@@ -138,10 +139,33 @@ function Head({ found, glance }: { found: Description; glance: Glance | undefine
   )
 }
 
+/** By whom it was paused, since when, until when and why. */
+function PausedText({ schedule, zone }: { schedule: ScheduleRecord; zone: string }) {
+  return (
+    <Text className="dim">
+      Paused by {schedule.paused_by ?? 'somebody'}
+      {schedule.paused_at && (
+        <>
+          {' since '}
+          <Moment at={schedule.paused_at} zone={zone} precision="minute" />
+        </>
+      )}
+      {schedule.paused_until ? (
+        <>
+          , until <Moment at={schedule.paused_until} zone={zone} precision="minute" />
+        </>
+      ) : (
+        ', until somebody resumes it'
+      )}
+      {schedule.pause_note && <>: “{schedule.pause_note}”</>}
+    </Text>
+  )
+}
+
 function Actions({ found, zone }: { found: Description; zone: string }) {
   const { schedule } = found
-  const { pause, resume, trigger, skip } = useScheduleActions(schedule.schedule_id)
-  const [asking, setAsking] = useState<'pause' | 'resume' | null>(null)
+  const { pause, resume, trigger, skip, remove } = useScheduleActions(schedule.schedule_id)
+  const [asking, setAsking] = useState<'pause' | 'resume' | 'delete' | null>(null)
   const mayOperate = useMay('operator')
   const mayEdit = useMay('editor')
   const close = () => setAsking(null)
@@ -187,16 +211,33 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
               Duplicate
             </Menu.Item>
           )}
+          {mayEdit && (
+            <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setAsking('delete')}>
+              Delete…
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
       {asking === 'pause' && (
         <PauseDialog
           title={`Pause ${schedule.schedule_id}`}
-          opened
           onClose={close}
           busy={pause.isPending}
           onPause={(request) => pause.mutate(request, { onSuccess: close })}
         />
+      )}
+      {asking === 'delete' && (
+        <Ask
+          title={`Delete ${schedule.schedule_id}?`}
+          yes="Delete it"
+          danger
+          busy={remove.isPending}
+          onYes={() => remove.mutate(undefined, { onSuccess: close })}
+          onClose={close}
+        >
+          <p>It has no more ticks, and what waits is not started any more. What is running now may end.</p>
+          <p>Its runs, versions and audit stay, and can be looked at, until their retention ends.</p>
+        </Ask>
       )}
       {asking === 'resume' && (
         <ResumeDialog

@@ -1,4 +1,4 @@
-import { Button, Group, List, Loader, Menu, Modal, Select, Text } from '@mantine/core'
+import { Button, Group, List, Loader, Menu, Select, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
@@ -6,10 +6,11 @@ import { answer, api } from '../../api/client'
 import { key } from '../../api/queries'
 import type { ScheduleFilter, Touched } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
+import { Dialog } from '../../parts/Dialog'
 import { countText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
 import { Wrong } from '../../parts/notes'
-import { PauseDialog, } from '../../parts/PauseDialog'
+import { PauseDialog } from '../../parts/PauseDialog'
 import { complain, say } from '../../parts/toasts'
 
 type Deed = 'pause' | 'resume' | 'trigger'
@@ -110,11 +111,11 @@ function Preview({ deed, which, about, onClose, onDone }: PreviewProps) {
     onSettled: () => refresh(),
   })
   if (pausing)
-    return <PauseDialog title={`Pause ${about}`} opened onClose={onClose} busy={act.isPending} onPause={(request) => act.mutate({ ...request })} />
+    return <PauseDialog title={`Pause ${about}`} onClose={onClose} busy={act.isPending} onPause={(request) => act.mutate({ ...request })} />
   const found = preview.data
   const many = found && `${found.schedule_ids.length}${found.next_page ? ' and more' : ''}`
   return (
-    <Modal opened onClose={onClose} title={`${NAMES[deed]} ${about}?`}>
+    <Dialog onClose={onClose} title={`${NAMES[deed]} ${about}?`}>
       {preview.isPending && <Loader size="sm" aria-label="Loading" />}
       {preview.isError && <Wrong error={preview.error} />}
       {found && (
@@ -165,6 +166,6 @@ function Preview({ deed, which, about, onClose, onDone }: PreviewProps) {
           {deed === 'pause' ? 'Go on…' : `${NAMES[deed]} them`}
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   )
 }

@@ -1,8 +1,10 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 
+import { workflowsQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
 import { Icon } from '../../parts/Icon'
 import classes from './Filters.module.css'
@@ -34,8 +36,8 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
         clearable
         w={130}
       />
-      <Typed name="workflow_id" label="Workflow" placeholder="Workflow" value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
-      <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} />
+      <Workflow value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
+      <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} form={{ fits: /^[^=]+=./, says: 'As name=value' }} />
       <Typed name="user_id" label="User" placeholder="User" value={filter.user_id} onChange={(user_id) => change({ user_id })} />
       {some && (
         <Button variant="subtle" color="gray" onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }), replace: true })}>
@@ -46,6 +48,37 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
   )
 }
 
+/** A workflow by its whole name, which is suggested. */
+function Workflow({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => void }) {
+  const [typed, setTyped] = useState(value ?? '')
+  const [wanted, setWanted] = useState(false)
+  const found = useInfiniteQuery({ ...workflowsQuery(), enabled: wanted })
+  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), RESTS_MS)
+  const names = found.data?.pages.flatMap((page) => page.items.map((each) => each.workflow_id)) ?? []
+  const like = (text: string) => names.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()))
+  useEffect(() => setTyped(value ?? ''), [value])
+  return (
+    <Autocomplete
+      name="workflow_id"
+      aria-label="Workflow"
+      placeholder="Workflow"
+      size="xs"
+      className={classes.field}
+      data={like(typed)}
+      limit={20}
+      selectFirstOptionOnChange
+      onBlur={() => tell(typed)}
+      value={typed}
+      onFocus={() => setWanted(true)}
+      onChange={(text) => {
+        setTyped(text)
+        if (text.trim() === '' || names.includes(text.trim()) || like(text).length === 0) tell(text)
+        else tell.cancel()
+      }}
+    />
+  )
+}
+
 interface TypedProps {
   name: string
   label: string
@@ -53,11 +86,14 @@ interface TypedProps {
   value: string | undefined
   onChange: (value: string | undefined) => void
   search?: boolean
+  /** What it has to be like before it is asked for, and how to say so. */
+  form?: { fits: RegExp; says: string }
 }
 
 /** A filter that is typed: the list follows when the typing rests. */
-function Typed({ name, label, placeholder, value, onChange, search }: TypedProps) {
+function Typed({ name, label, placeholder, value, onChange, search, form }: TypedProps) {
   const [typed, setTyped] = useState(value ?? '')
+  const unfit = form && typed.trim() !== '' && !form.fits.test(typed.trim())
   const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), RESTS_MS)
   useEffect(() => setTyped(value ?? ''), [value])
   return (
@@ -69,9 +105,12 @@ function Typed({ name, label, placeholder, value, onChange, search }: TypedProps
       leftSection={search ? <Icon name="search" size={14} /> : undefined}
       data-search={search || undefined}
       value={typed}
+      error={unfit && form.says}
       onChange={(event) => {
-        setTyped(event.currentTarget.value)
-        tell(event.currentTarget.value)
+        const text = event.currentTarget.value
+        setTyped(text)
+        if (text.trim() === '' || !form || form.fits.test(text.trim())) tell(text)
+        else tell.cancel()
       }}
     />
   )

@@ -4,12 +4,12 @@ import { memo } from 'react'
 import type { Glance, Schedule } from '../../api/types'
 import { Badges } from '../../parts/badges'
 import { now } from '../../parts/clock'
+import type { Deed, Doing } from '../../parts/deeds'
 import { nearText } from '../../parts/format'
 import { Icon, type IconName } from '../../parts/Icon'
 import { Moment, Relative } from '../../parts/Moment'
 import { Sparkline } from '../../parts/outcomes'
 import { MY_ZONE, useZoneChoice, zoneFor } from '../../parts/zones'
-import type { Deed, Doing } from './deeds'
 import classes from './Table.module.css'
 
 interface Props {
@@ -97,14 +97,23 @@ function Actions({ schedule, doing, onDo }: { schedule: Schedule; doing: Doing |
         <Act icon="pause" name={`Pause ${id}`} busy={busy} onClick={() => onDo('pause')} />
       )}
       <Act icon="trigger" name={`Trigger ${id} now`} busy={busy} onClick={() => onDo('trigger')} />
-      <Act icon="skip" name={`Skip the next tick of ${id}`} busy={busy || !schedule.next_run_at} onClick={() => onDo('skip')} />
+      <Act icon="skip" name={`Skip the next tick of ${id}`} busy={busy} disabled={!schedule.next_run_at} onClick={() => onDo('skip')} />
     </div>
   )
 }
 
-function Act({ icon, name, busy, onClick }: { icon: IconName; name: string; busy: boolean; onClick: () => void }) {
+interface ActProps {
+  icon: IconName
+  name: string
+  busy: boolean
+  disabled?: boolean
+  onClick: () => void
+}
+
+/** What is busy keeps the focus, which a disabled button would lose. */
+function Act({ icon, name, busy, disabled, onClick }: ActProps) {
   return (
-    <button type="button" className={classes.act} title={name} aria-label={name} disabled={busy} onClick={onClick}>
+    <button type="button" className={classes.act} title={name} aria-label={name} disabled={disabled} aria-disabled={busy || undefined} onClick={() => !busy && onClick()}>
       <Icon name={icon} />
     </button>
   )

@@ -5,8 +5,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
 import { glancesQuery } from '../../api/queries'
 import type { Glance, Schedule } from '../../api/types'
+import { useDeeds, type Deed } from '../../parts/deeds'
 import { PauseDialog } from '../../parts/PauseDialog'
-import { useDeeds, type Deed } from './deeds'
 import { Row } from './Row'
 import classes from './Table.module.css'
 
@@ -110,7 +110,6 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
       {pausing && (
         <PauseDialog
           title={`Pause ${pausing}`}
-          opened
           onClose={() => setPausing(null)}
           busy={deeds.isPending}
           onPause={(pause) => mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: () => setPausing(null) })}

@@ -1,11 +1,12 @@
-import { Button, Group, Modal, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { answer, api } from '../../api/client'
-import { messageOf, Problem } from '../../api/problem'
+import { hintOf, messageOf } from '../../api/problem'
 import type { Workflow } from '../../api/types'
 import { useRefresh } from '../../parts/actions'
+import { Dialog } from '../../parts/Dialog'
 import { say } from '../../parts/toasts'
 
 const FIRST = { executor: 'http', options: { url: 'https://example.org/hook', method: 'POST' } }
@@ -25,9 +26,9 @@ export function Put({ workflow, onClose }: { workflow?: Workflow; onClose: () =>
     onSettled: () => refresh(),
   })
   const wrong = put.error && (put.error instanceof SyntaxError ? 'This is not JSON' : messageOf(put.error))
-  const hint = put.error instanceof Problem ? put.error.hint : undefined
+  const hint = hintOf(put.error)
   return (
-    <Modal opened onClose={onClose} title={workflow ? `A new version of ${workflow.workflow_id}` : 'New workflow'} size="lg">
+    <Dialog onClose={onClose} title={workflow ? `A new version of ${workflow.workflow_id}` : 'New workflow'} size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -56,6 +57,6 @@ export function Put({ workflow, onClose }: { workflow?: Workflow; onClose: () =>
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

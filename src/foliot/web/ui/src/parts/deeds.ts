@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query'
 
-import { answer, api, currentNamespace } from '../../api/client'
-import type { Run, Schedule, SchedulePage } from '../../api/types'
-import { useRefresh, type PauseRequest } from '../../parts/actions'
-import { complain, say } from '../../parts/toasts'
+import { answer, api, currentNamespace } from '../api/client'
+import type { Run, Schedule, SchedulePage } from '../api/types'
+import { useRefresh, type PauseRequest } from './actions'
+import { complain, say } from './toasts'
 
 export type Deed = 'pause' | 'resume' | 'trigger' | 'skip'
 
