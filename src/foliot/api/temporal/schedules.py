@@ -8,6 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.common.v1 import Memo, SearchAttributes
 from temporalio.api.schedule.v1 import Schedule as ScheduleMessage
 from temporalio.api.schedule.v1 import SchedulePatch, SchedulePolicies, ScheduleState
@@ -60,6 +61,8 @@ USUAL_WINDOW_S = 365 * DAY_S
 MAX_REQUEST_ID = 1_000
 MAX_NOTE_BYTES = 1_000
 MAX_PAGE = 1_000
+END_S = 7_289_654_400
+"""The beginning of the year 2201: no spec has a time after it."""
 LOOKED_AT = 10_000
 """How many schedules one page of a list may look at before it lets the caller ask for the next."""
 
@@ -212,9 +215,17 @@ def wishes_of(patch: SchedulePatch) -> Wishes:
         pause=patch.pause or None,
         resume=patch.unpause or None,
         trigger=None if trigger is None else overlap_of("patch.trigger", trigger.overlap_policy, SCHEDULES_OWN),
-        trigger_s=epoch_ms("patch.trigger", trigger.scheduled_time) // 1000 if trigger is not None and timed else None,
+        trigger_s=_run_for(trigger.scheduled_time) if trigger is not None and timed else None,
         backfills=tuple(each for each in map(_backfill, patch.backfill_request) if each is not None),
     )
+
+
+def _run_for(time: Timestamp) -> int:
+    """The time that a run is asked for: one that a spec could have."""
+    seconds = epoch_ms("patch.trigger_immediately.scheduled_time", time) // 1000
+    if not 0 <= seconds < END_S:
+        raise InvalidField("patch.trigger_immediately.scheduled_time", "expected a time of the years 1970 to 2200")
+    return seconds
 
 
 def _backfill(request: Any) -> tuple[datetime, datetime, str] | None:
@@ -282,8 +293,8 @@ def _once(operation: str, request: Any, work: Callable[[Session], Schedule]) -> 
     """Return a change that is made once for each request id; what else the request says does not matter then."""
     if not request.request_id:
         return work
-    if len(request.request_id) > MAX_REQUEST_ID:
-        raise InvalidField("request_id", f"more than {MAX_REQUEST_ID} characters")
+    if len(request.request_id) > MAX_REQUEST_ID or "\x00" in request.request_id:
+        raise InvalidField("request_id", f"more than {MAX_REQUEST_ID} characters, or a NUL among them")
     said = f"{request.schedule_id}\0{request.request_id}"
     name = f"{operation} {sha256(said.encode()).hexdigest()}"
     return lambda session: session.once(operation, name, request.schedule_id, Schedule, lambda: work(session))
