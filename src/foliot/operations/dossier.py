@@ -15,7 +15,7 @@ from typing import Any
 
 from foliot.errors import NotFound
 from foliot.model.rows import ScheduleRow
-from foliot.model.run import IN_FLIGHT, WAITING, RunRow, RunState
+from foliot.model.run import IN_FLIGHT, WAITING, RunRow, RunState, Source
 from foliot.model.schedule import Run, Schedule, ScheduleState
 from foliot.model.spec import SpecDocument
 from foliot.operations.editing import Opened, find_whole, loaded, view_of
@@ -23,6 +23,7 @@ from foliot.operations.schedules import page_limit, page_name, schedule_filter
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms, at_s, run_view
 from foliot.plan.ahead import upcoming
+from foliot.plan.rule import Rule
 from foliot.spec.compiled import zone_of
 from foliot.spec.moment import last_instant, read_moment
 from foliot.spec.structured import structured
@@ -38,7 +39,10 @@ UNSTARTED = WAITING | {RunState.SKIPPED}
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say."""
+    """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say.
+
+    The ``fire_at`` of ``recent`` runs is when each was to be launched: a backfill's or a trigger's is in the past.
+    """
 
     schedule: Schedule
     spec: SpecDocument
@@ -98,11 +102,19 @@ def _gathered(session: Session, opened: Opened) -> Dossier:
         left_out=ranged.left,
         document=_document(session, row, opened),
         running=tuple(run_view(run, row) for run in running),
-        recent=tuple(run_view(run, row) for run in _started(session, row)),
+        recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, rule)), row) for run in _started(session, row)),
         future=tuple(at_ms(rule.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
         starts_at=None if rule.start_s is None else at_s(rule.start_s),
         ends_at=_end_of(rule.spec),
     )
+
+
+def _meant_ms(run: RunRow, rule: Rule) -> int:
+    """When a run was to be launched; of a time that somebody asked for, when it would have been."""
+    if run.source == Source.BACKFILL:
+        return rule.fire_ms(run.nominal_s)
+    asked_for_another = run.source == Source.TRIGGER and run.nominal_s != run.fire_ms // 1000
+    return run.nominal_s * 1000 if asked_for_another else run.fire_ms
 
 
 def _end_of(spec: SpecDocument) -> datetime | None:
