@@ -19,7 +19,6 @@ from foliot.plan.generate import Dropped, Due, Generated, generate
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
 
-
 PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
 
 

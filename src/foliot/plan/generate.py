@@ -276,7 +276,11 @@ class _Pass:
     def _with_left(self, stopped: Generated, ticks: list[int]) -> Generated:
         """What was found, and what is left of the ticks that all were to be started at once."""
         later = [tick for tick in ticks if tick > self.cursor]
-        if self.rule.policy.catchup_policy != CatchUp.FIRE_IMMEDIATELY or not self.due or not self.skips.isdisjoint(later):
+        if (
+            self.rule.policy.catchup_policy != CatchUp.FIRE_IMMEDIATELY
+            or not self.due
+            or not self.skips.isdisjoint(later)
+        ):
             return stopped
         left = Dropped(self.cursor, later[-1], len(later), Reason.OVERLAP)
         return stopped._replace(left=left, left_next_s=self.following)
