@@ -20,6 +20,8 @@ from temporalio.api.workflowservice.v1 import (
     DescribeScheduleRequest,
     DescribeScheduleResponse,
     GetSystemInfoRequest,
+    ListSchedulesRequest,
+    ListSchedulesResponse,
     PatchScheduleRequest,
     UpdateScheduleRequest,
 )
@@ -29,7 +31,9 @@ from foliot.api.rest.gate import Keys
 from foliot.api.temporal.door import Door, bound
 from foliot.api.temporal.status import Code, Refused
 from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from foliot.operations.editing import open_schedule
 from foliot.operations.keys import create_key
+from foliot.operations.session import Session
 from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.peers.temporal_server import ACTION
@@ -129,6 +133,36 @@ def test_a_stale_token_changes_nothing() -> None:
     stale, hour = told(story)
     assert (stale.code, hour) == (Code.FAILED_PRECONDITION, 3)
     assert stale.message.startswith("mismatched conflict token")
+
+
+def test_a_token_knows_how_many_actions_remain() -> None:
+    """Whoever had described a schedule with 5 actions left gave it 5 again, after it had used 3 of them."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        limited = Schedule()
+        limited.CopyFrom(HOURLY)
+        limited.state.limited_actions, limited.state.remaining_actions = True, 5
+        made = CreateScheduleResponse.FromString(await ask(door, create(schedule=limited)))
+        before = await described(door)
+        direct._desk.send(_use_up, namespace="default", actor="engine", writes=True).result()
+        update = UpdateScheduleRequest(namespace="default", schedule_id="s", schedule=before.schedule)
+        update.conflict_token = before.conflict_token
+        stale = await refused(door, update)
+        left = (await described(door)).schedule.state.remaining_actions
+        update.conflict_token = (await described(door)).conflict_token
+        await ask(door, update)
+        return made.conflict_token == before.conflict_token, stale, left
+
+    same, stale, left = told(story)
+    assert same
+    assert (stale.code, left) == (Code.FAILED_PRECONDITION, 2)
+    assert stale.message.startswith("mismatched conflict token: token: 5 actions were left, now it is 2")
+
+
+def _use_up(session: Session) -> None:
+    """What the engine does when three ticks have started."""
+    opened = open_schedule(session, "s")
+    session.transaction.save_dials([opened.dial._replace(remaining=2)])
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -256,3 +290,37 @@ def test_two_hundred_at_once_lose_nothing() -> None:
         return CountSchedulesResponse.FromString(await ask(door, CountSchedulesRequest(namespace="default"))).count
 
     assert told(story) == 200
+
+
+# --- lists ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_filtered_list_gathers_only_what_it_shows() -> None:
+    """Pages of a query hold what passes, in order, each once; one whose attribute has another type is not found."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        for number in range(25):
+            request = create(f"s-{number:02}", f"r{number}")
+            value = b'"many"' if number == 7 else str(number).encode()
+            request.search_attributes.indexed_fields["Size"].data = value
+            await ask(door, request)
+        pages, page = [], b""
+        while True:
+            asked = ListSchedulesRequest(
+                namespace="default", maximum_page_size=4, query="Size >= 5", next_page_token=page
+            )
+            found = ListSchedulesResponse.FromString(await ask(door, asked))
+            pages.append([each.schedule_id for each in found.schedules])
+            page = found.next_page_token
+            if not page:
+                break
+        counts = [
+            CountSchedulesRequest(namespace="default", query=query) for query in ("", "Size >= 5", "Size = 'many'")
+        ]
+        return pages, [CountSchedulesResponse.FromString(await ask(door, each)).count for each in counts]
+
+    pages, counts = told(story)
+    wanted = [f"s-{number:02}" for number in range(5, 25) if number != 7]
+    assert [name for page in pages for name in page] == wanted
+    assert {len(page) for page in pages[:-1]} == {4}
+    assert counts == [25, 19, 1]

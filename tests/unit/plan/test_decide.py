@@ -400,7 +400,7 @@ def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
 def test_how_often_a_schedule_starts_after_an_outage_does_not_depend_on_passes(running: int) -> None:
     """A minutely schedule that had been away for a day started nine times under ``skip``.
 
-    A hundred ticks are decided in a pass, the first run had ended before the next pass, and so each found the slot free.
+    A hundred ticks are decided in a pass, each run had ended before the next pass, and so each found the slot free.
     """
     rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.SKIP)
     dial = dial_of(rule, in_flight=running)
