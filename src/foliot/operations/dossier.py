@@ -15,7 +15,7 @@ from typing import Any
 
 from foliot.errors import NotFound, StoreError
 from foliot.model.rows import ScheduleRow
-from foliot.model.run import IN_FLIGHT, WAITING, RunRow, RunState, Source
+from foliot.model.run import RunRow, Source
 from foliot.model.schedule import Run, Schedule, ScheduleState
 from foliot.model.spec import SpecDocument
 from foliot.operations.editing import Opened, find_whole, loaded, stand_in, view_of
@@ -27,16 +27,14 @@ from foliot.plan.rule import Rule
 from foliot.spec.compiled import zone_of
 from foliot.spec.moment import last_instant, read_moment
 from foliot.spec.structured import structured
-from foliot.store.base import FAR_S
 
 FUTURE = 10
 RECENT = 10
-LOOKED_AT = 100
-"""Among how many of the latest runs the latest started ones are looked for."""
+LOOKED_AT = 2_000
+"""Among how many of the latest ticks, and of what was asked for, the latest started ones are looked for."""
 MOST_TIMES = 1_000
 MOST_COUNTED = 1 << 31
 Test = Callable[[Schedule], bool]
-UNSTARTED = WAITING | {RunState.SKIPPED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +166,7 @@ def _end_of(spec: SpecDocument) -> datetime | None:
 
 def _started(session: Session, row: ScheduleRow) -> list[RunRow]:
     """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
-    latest = session.transaction.runs_page(row.schedule_key, (FAR_S, 0), LOOKED_AT)
-    started = [run for run in latest if run.state not in UNSTARTED and (run.attempt or run.state in IN_FLIGHT)]
+    started = session.transaction.started_runs(row.schedule_key, RECENT, LOOKED_AT)
     return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import GrpcStatus
-from temporalio.api.enums.v1 import ScheduleOverlapPolicy
+from temporalio.api.enums.v1 import IndexedValueType, ScheduleOverlapPolicy
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure, WorkflowExecutionAlreadyStartedFailure
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.api.schedule.v1 import CalendarSpec, Schedule, ScheduleSpec
 from temporalio.api.workflowservice.v1 import (
     CountSchedulesRequest,
@@ -25,12 +26,14 @@ from temporalio.api.workflowservice.v1 import (
     PatchScheduleRequest,
     UpdateScheduleRequest,
 )
+from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
 from foliot.api.rest.credentials import CredentialGate
 from foliot.api.rest.gate import Keys
 from foliot.api.temporal.door import Door, bound
 from foliot.api.temporal.status import Code, Refused
 from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from foliot.errors import StoreUnavailable
 from foliot.operations.editing import open_schedule
 from foliot.operations.keys import create_key
 from foliot.operations.session import Session
@@ -40,6 +43,7 @@ from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
 
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
+KEYWORD, INT = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD, IndexedValueType.INDEXED_VALUE_TYPE_INT
 Story = Callable[[Door, Direct], Awaitable[Any]]
 
 
@@ -106,6 +110,64 @@ def test_the_same_request_is_answered_the_same_and_done_once() -> None:
     assert other.code is Code.ALREADY_EXISTS
     detail = GrpcStatus.FromString(other.status).details[0]
     assert detail.Is(WorkflowExecutionAlreadyStartedFailure.DESCRIPTOR)
+
+
+def test_every_change_is_made_once_for_each_request_id() -> None:
+    """An update, a pause and a backfill that are sent again, after others have changed what they changed."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        await ask(door, create())
+        update = UpdateScheduleRequest(namespace="default", schedule_id="s", request_id="u", schedule=HOURLY)
+        update.schedule.state.notes = "first"
+        patches = []
+        for name in ("p", "b"):
+            patch = PatchScheduleRequest(namespace="default", schedule_id="s", request_id=name)
+            patches.append(patch)
+        patches[0].patch.pause = "enough"
+        filled = patches[1].patch.backfill_request.add()
+        filled.start_time.seconds, filled.end_time.seconds = 1_700_000_000, 1_700_010_000
+        for request in (update, *patches):
+            await ask(door, request)
+        direct.resume("s", note="again")
+        for request in (update, *patches):
+            await ask(door, request)
+        return (await described(door)).schedule.state, direct.backfills("s")
+
+    state, backfills = told(story)
+    assert (state.notes, state.paused) == ("again", False)
+    assert len(backfills) == 1
+
+
+def test_the_type_of_a_search_attribute_is_not_a_schedule_that_exists() -> None:
+    async def story(door: Door, direct: Direct) -> Refused:
+        name = "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes"
+        request = AddSearchAttributesRequest(namespace="default", search_attributes={"Team": KEYWORD})
+        await door.answer(name, request.SerializeToString())
+        request.search_attributes["Team"] = INT
+        with pytest.raises(Refused) as error:
+            await door.answer(name, request.SerializeToString())
+        return error.value
+
+    error = told(story)
+    assert error.code is Code.ALREADY_EXISTS
+    assert not GrpcStatus.FromString(error.status).details
+
+
+def test_health_says_whether_the_store_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(door: Door, direct: Direct) -> list[int]:
+        async def checked() -> int:
+            answer = await door.answer("/grpc.health.v1.Health/Check", HealthCheckRequest().SerializeToString())
+            return int(HealthCheckResponse.FromString(answer).status)
+
+        def away(*_: Any) -> Any:
+            raise StoreUnavailable("the store is away")
+
+        well = await checked()
+        monkeypatch.setattr(SqliteStore, "read", away)
+        return [well, await checked()]
+
+    serving, not_serving = 1, 2
+    assert told(story) == [serving, not_serving]
 
 
 def test_a_request_without_an_id_is_refused() -> None:
