@@ -160,9 +160,10 @@ class StaleToken(Conflict):
 
     code = "stale_token"
 
-    def __init__(self, given: int, token: int) -> None:
-        """Say which token was given and which would have been right."""
-        super().__init__(f"token: {given} is stale, the schedule is at {token}; read it again, then decide again")
+    def __init__(self, given: int, token: int, changed: str = "") -> None:
+        """Say which token was given and which would have been right, or what else has changed since."""
+        why = changed or f"{given} is stale, the schedule is at {token}"
+        super().__init__(f"token: {why}; read it again, then decide again")
         self.field = "token"
         self.given = given
         self.token = token

@@ -159,6 +159,9 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
                 and min(late, default=1 << 40) <= ledger.told.settings.misfire_grace_ms
             ):
                 yield f"{span}: a tick only {min(late)} ms late was dropped"
+            skips = (each.policy.catchup_policy, each.policy.overlap_policy) == ("fire_immediately", "skip")
+            if span.reason == "overlap" and not skips:
+                yield f"{span}: skipped although each tick was to be started, or to wait"
             if span.reason == "outside_window":
                 window = each.policy.catchup_window_s
                 if window is None or any(span.decided_ms - tick * 1000 < window * 1000 for tick in ticks if window):

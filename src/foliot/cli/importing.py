@@ -9,9 +9,10 @@ import typer
 from foliot.cli import render
 from foliot.cli.asking import Ask, Ca, Cert, CertKey, Json, Key, Store, Url, asked
 from foliot.cli.options import Config
-from foliot.cli.progress import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from foliot.embedded import Foliot
     from foliot.model.moved import Moved
 
@@ -67,8 +68,9 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
         "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
     ask = asked(url, key, ca, cert, cert_key, store, into, as_json)
-    found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run))
-    ask.tell(found, lambda moved: _show(moved, dry_run))
+    said: Callable[[Moved], None] = (lambda _: None) if as_json else (lambda each: render.line(_line(each)))
+    found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run, said))
+    ask.tell(found, lambda moved: _sum_up(moved, dry_run))
     if not all(each.possible for each in found):
         raise typer.Exit(NOT_ALL)
 
@@ -85,20 +87,20 @@ def _home(ask: Ask, store: str | None, config: str | None) -> Foliot:
     return Foliot(known.get("store"), engine=False, namespace=namespace, actor="import", settings=known.settings)
 
 
-async def _gathered(home: Foliot, where: dict[str, Any], shadow: bool, dry_run: bool) -> list[Moved]:
+async def _gathered(
+    home: Foliot, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[Moved], None]
+) -> list[Moved]:
+    """Copy, and say of each schedule what became of it as soon as that is known."""
     from foliot.wiring import import_temporal
 
-    found: list[Moved] = []
-    with bar("comparing" if dry_run else "copying", None) as move:
-        async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run):
-            found.append(each)
-            move(len(found))
+    found = []
+    async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run):
+        said(each)
+        found.append(each)
     return found
 
 
-def _show(found: list[Moved], dry_run: bool) -> None:
-    for each in found:
-        render.line(_line(each))
+def _sum_up(found: list[Moved], dry_run: bool) -> None:
     if dry_run:
         refused = sum(not each.possible for each in found)
         render.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))

@@ -10,7 +10,7 @@ class Moved:
     """Whether a schedule is here now; how many of its coming times are the same; and what differs.
 
     ``possible`` is false if something keeps it from being copied; one that is over need not be.  ``same_times`` are
-    those before the first that is not, of the ``compared_times`` that were looked at.
+    those that both sides have, of the ``compared_times`` that were looked at.
     """
 
     schedule_id: str

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.errors import AlreadyExists, InvalidField, NotFound
+from foliot.errors import AlreadyExists, InvalidField, NotFound, StaleToken
 from foliot.model.policy import Overlap
 from foliot.model.schedule import Schedule, ScheduleState
 from foliot.model.spec import SpecDocument
@@ -43,6 +43,15 @@ SCHEDULES_OWN = "schedule"
 """As an overlap policy: whatever the schedule has."""
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What whoever changes a schedule has seen of it: its token and, perhaps, how many actions remained."""
+
+    token: int
+    remaining: int | None = None
+    says_remaining: bool = False
+
+
 def create_bundle(  # noqa: PLR0913 - the parts of the request
     session: Session,
     schedule_id: str,
@@ -68,11 +77,14 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     *,
     document: Any = None,
     given: Mapping[str, Any],
-    token: int | None = None,
+    seen: Seen | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
-    opened = open_schedule(session, schedule_id, token, closed=True)
+    opened = open_schedule(session, schedule_id, None if seen is None else seen.token, closed=True)
+    if seen is not None and seen.says_remaining and opened.dial.remaining != seen.remaining:
+        changed = f"{seen.remaining} actions were left, now it is {opened.dial.remaining}"
+        raise StaleToken(seen.token, opened.row.token, changed)
     if opened.row.state == ScheduleState.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
     action = {} if document is None else _own_workflow(session, schedule_id, document)

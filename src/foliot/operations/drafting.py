@@ -22,7 +22,7 @@ from foliot.model.policy import (
 )
 from foliot.model.schedule import Action, Definition
 from foliot.model.spec import SpecDocument
-from foliot.operations.stating import read_attributes
+from foliot.operations.stating import MAX_DEPTH, is_deep, is_unicode, read_attributes
 from foliot.plan.definition import compact
 from foliot.settings import Settings
 from foliot.spec.compiled import compile_spec
@@ -125,7 +125,7 @@ def check_name(field: str, value: object, settings: Settings) -> str:
         raise InvalidField(
             field, f"{shown(value)}: nothing that turns the direction of text, and no bytes that are none"
         )
-    if not _is_unicode(value):
+    if not is_unicode(value):
         raise InvalidField(field, f"{shown(value)} is not valid Unicode")
     return value
 
@@ -142,7 +142,7 @@ def check_text(field: str, value: object, most: int) -> str:
     """Return free text that every store can hold: Unicode, no NUL, not too long."""
     if not isinstance(value, str) or len(value) > most:
         raise InvalidField(field, f"expected text of at most {most} characters")
-    if "\x00" in value or not _is_unicode(value):
+    if "\x00" in value or not is_unicode(value):
         raise InvalidField(field, f"{shown(value)}: no NUL characters, and only valid Unicode")
     return value
 
@@ -167,14 +167,6 @@ def check_whole(field: str, value: object, least: int, most: int) -> int:
 def check_flag(field: str, value: object) -> bool:
     """Return a yes or a no."""
     return _flag(field, value)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
@@ -321,6 +313,8 @@ def _window(value: Any) -> int | None:
 
 def payload_of(value: object, settings: Settings, field: str = "payload") -> Any:
     """Return a document that can be stored: JSON as every reader understands it, and not too large."""
+    if is_deep(value):
+        raise InvalidField(field, f"not JSON: it is nested more than {MAX_DEPTH} deep, or contains itself")
     try:
         json.dumps(value, allow_nan=False)
         odd_keys = _odd_keys(value)

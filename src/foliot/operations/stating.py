@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from foliot.errors import InvalidField, shown
@@ -12,6 +13,8 @@ from foliot.settings import Settings
 
 MAX_ATTRIBUTES = 100
 MAX_ATTRIBUTE_CHARS = 2_048
+MAX_DEPTH = 100
+"""How deep a document may be nested: whoever reads it again stands deeper in the stack than whoever wrote it."""
 EXPECTED = "expected {type, value}, with the type one of " + ", ".join(AttributeType)
 
 
@@ -33,6 +36,22 @@ def read_attributes(value: object, settings: Settings) -> dict[str, Any]:
     return {check_attribute_name(name, settings): _read_one(name, each) for name, each in value.items()}
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether every store can hold a text: half of a surrogate pair is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
+    """Return whether a document is nested more deeply than may be stored; one that contains itself is."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    return most == 0 or any(is_deep(each, most - 1) for each in (value.values() if isinstance(value, dict) else value))
+
+
 def _read_one(name: str, given: object) -> dict[str, Any]:
     field = f"search_attributes.{name}"
     if not isinstance(given, Mapping) or set(given) != {"type", "value"}:
@@ -46,7 +65,14 @@ def _read_one(name: str, given: object) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_ATTRIBUTE_CHARS and "\x00" not in value
+    return isinstance(value, str) and len(value) <= MAX_ATTRIBUTE_CHARS and "\x00" not in value and is_unicode(value)
+
+
+def _is_double(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]  # it is one of the two
+    except OverflowError:
+        return False
 
 
 def _is_moment(value: object) -> bool:
@@ -60,7 +86,7 @@ _FITS: dict[AttributeType, Callable[[Any], bool]] = {
     AttributeType.TEXT: _is_text,
     AttributeType.KEYWORD: _is_text,
     AttributeType.INT: lambda value: type(value) is int and -(1 << 63) <= value < 1 << 63,
-    AttributeType.DOUBLE: lambda value: type(value) in (int, float),
+    AttributeType.DOUBLE: _is_double,
     AttributeType.BOOL: lambda value: type(value) is bool,
     AttributeType.DATETIME: _is_moment,
     AttributeType.KEYWORD_LIST: lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),

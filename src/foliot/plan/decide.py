@@ -15,9 +15,11 @@ from foliot.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState,
 from foliot.plan import govern
 from foliot.plan.admit import START, Act, Verdict, admit
 from foliot.plan.edit import after_run
-from foliot.plan.generate import Due, Generated, generate
+from foliot.plan.generate import Dropped, Due, Generated, generate
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
+
+PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
 
 
 class Origin(NamedTuple):
@@ -67,6 +69,11 @@ class Decision:
         else:
             self._judge(due, admit(self.rule.policy, self.in_flight, self.waiting, self.world.max_buffer))
 
+    def is_full(self) -> bool:
+        """Return whether the tick that was decided last was skipped because others run, and any after it would be."""
+        last = self.runs[-1] if self.runs else None
+        return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
+
     def request(self, due: Due, origin: Origin) -> None:
         """Decide a trigger or a time of a backfill: no limit, no minimal interval, no skip applies to it."""
         verdict = admit(self.rule.policy, self.in_flight, self.waiting, self.world.max_buffer, origin.overlap)
@@ -95,7 +102,7 @@ class Decision:
         dial = self.dial
         next_fire = generated.next_fire_ms if self.remaining != 0 else None
         carry = dial.carry if dial.carry_until_s is not None and generated.cursor_s < dial.carry_until_s else None
-        missed = sum([dropped.ticks for dropped in generated.dropped]) if generated.dropped else 0
+        missed = _missed(generated.dropped) if generated.dropped else 0
         return Dial(
             dial.schedule_key,
             dial.version,
@@ -254,11 +261,32 @@ def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision,
     generated = generate(dial, rule, world.now_ms, world.limits, budget)
     for due in generated.due:
         decision.tick(due)
+    if generated.left is not None and decision.is_full():
+        generated = _passed_over(decision, rule, generated, generated.left)
     decision.spans = [
         Span(dial.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, rule.version, world.now_ms)
         for lost in generated.dropped
     ]
     return decision, _after_skip(decision.moved(generated), decision, rule, world), generated.catchups
+
+
+def _passed_over(decision: Decision, rule: Rule, generated: Generated, left: Dropped) -> Generated:
+    """What is left of an outage when its first ticks have taken every slot: it is skipped now, as they were.
+
+    Otherwise it would depend on how much fits into a pass how often a schedule starts after an outage.
+    """
+    decision.skipped += left.ticks
+    following = generated.left_next_s
+    fire_ms = None if following is None else rule.fire_ms(following)
+    dropped = [*generated.dropped, left]
+    return generated._replace(
+        dropped=dropped, cursor_s=left.until_s, next_nominal_s=following, next_fire_ms=fire_ms, left=None
+    )
+
+
+def _missed(dropped: Iterable[Dropped]) -> int:
+    """How many ticks nobody was there for; those of a pause, and those that were skipped, are none of them."""
+    return sum([each.ticks for each in dropped if each.reason not in PASSED_OVER])
 
 
 def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:

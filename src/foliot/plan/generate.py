@@ -51,7 +51,11 @@ class Dropped(NamedTuple):
 
 
 class Generated(NamedTuple):
-    """What one pass found for one schedule."""
+    """What one pass found for one schedule.
+
+    ``left`` are the missed ticks that it had no room for, as far as it has looked, and ``left_next_s`` is the tick
+    after them: if nothing of them can start anyway, they need no pass of their own.
+    """
 
     due: list[Due]
     dropped: list[Dropped]
@@ -59,6 +63,8 @@ class Generated(NamedTuple):
     next_nominal_s: int | None
     next_fire_ms: int | None
     catchups: int = 0
+    left: Dropped | None = None
+    left_next_s: int | None = None
 
 
 def generate(dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -> Generated:
@@ -149,11 +155,12 @@ class _Pass:
         if self.cursor == self.dial.cursor_s and len(rest) < len(missed):  # the budget did not last for the carried
             return self._stopped(missed[0])
         oldest_ms = self._oldest_ms()
-        outside = [tick for tick in rest if oldest_ms is not None and tick * 1000 <= oldest_ms]
+        outside = [tick for tick in rest if oldest_ms is not None and self._born_ms(tick) <= oldest_ms]
         self._drop(outside, Reason.OUTSIDE_WINDOW)
-        left = self._catch_up(rest[len(outside) :])
+        young = rest[len(outside) :]
+        left = self._catch_up(young)
         if left is not None:
-            return self._stopped(*left)
+            return self._with_left(self._stopped(*left), young)
         if not complete:
             return self._stopped(self.following)
         return self._with_on_time()
@@ -182,6 +189,10 @@ class _Pass:
         if window is None:
             return None
         return self.now_ms - window * 1000 if window else NEVER_MS
+
+    def _born_ms(self, tick: int) -> int:
+        """The instant from which a tick's age is counted: Temporal counts from its fire time, which keeps the order."""
+        return self.rule.fire_ms(tick) if self.rule.spec.jitter_mode == "temporal" else tick * 1000
 
     def _carry(self, ticks: list[int]) -> None:
         """Ticks of a pause, under ``skip`` or ``fire_once``."""
@@ -261,6 +272,18 @@ class _Pass:
         if tick is not None and fire_ms is None:
             fire_ms = self.rule.fire_ms(tick)
         return Generated(self.due, self.dropped, self.cursor, tick, fire_ms, self.catchups)
+
+    def _with_left(self, stopped: Generated, ticks: list[int]) -> Generated:
+        """What was found, and what is left of the ticks that all were to be started at once."""
+        later = [tick for tick in ticks if tick > self.cursor]
+        if (
+            self.rule.policy.catchup_policy != CatchUp.FIRE_IMMEDIATELY
+            or not self.due
+            or not self.skips.isdisjoint(later)
+        ):
+            return stopped
+        left = Dropped(self.cursor, later[-1], len(later), Reason.OVERLAP)
+        return stopped._replace(left=left, left_next_s=self.following)
 
     def _with_on_time(self) -> Generated:
         if self.following is None:

@@ -286,6 +286,11 @@ class LedgerStatements(Sending):
         params = {"key": key, "before_s": before[0], "before_origin": before[1], "state": state, "source": source}
         return self._runs("runs_page", limit=limit, **params)
 
+    def started_runs(self, key: int, limit: int, look_at: int) -> list[RunRow]:
+        """Return the latest runs of a schedule that were started: so many ticks, and so many that were asked for."""
+        params = {"key": key, "limit": limit, "look_at": look_at}
+        return self._runs("started_ticks", **params) + self._runs("started_requests", **params)
+
     def newest_runs(
         self, namespace: str, before_number: int, least_number: int, limit: int, state: str | None = None
     ) -> list[tuple[int, RunRow]]:

@@ -36,6 +36,14 @@ NAIVE = datetime(2027, 1, 15, 8, 0)
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 
+def nested(depth: int) -> list[Any]:
+    return [nested(depth - 1)] if depth else []
+
+
+def typed(kind: str, value: object) -> dict[str, object]:
+    return {"type": kind, "value": value}
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """One store for all cases: none of them writes anything."""
@@ -110,6 +118,13 @@ WRONG_TYPES: dict[str, list[object]] = {
     ],
     "description": [5, "x" * 2_001, ["a"], "a\x00b", "\ud800"],
     "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{each}": "x" for each in range(65)}],
+    "memo": [5, "x", {"a": float("nan")}, {"a": [float("-inf")]}, {"a": "\ud800"}, {"a": nested(101)}, {5: "a"}],
+    "search_attributes": [
+        5, {"a": "x"}, {"a\x00": typed("Keyword", "x")}, {"a": typed("Keyword", "\ud800")},
+        {"a": typed("Text", "a\x00b")}, {"a": typed("KeywordList", ["a", "\udfff"])}, {"a": typed("Color", "red")},
+        *({"a": typed("Double", each)} for each in (float("nan"), float("inf"), float("-inf"), 10**400, True, "1")),
+        {"a": typed("Int", float("nan"))}, {"a": typed("Datetime", "soon")}, {"\ud800": typed("Keyword", "x")},
+    ],
     "remaining_actions": [-1, "5", 1.5, True, HUGE],
     "paused": [1, "yes", None],
     "spec": [5, "x", {"timezone": "UTC"}, []],

@@ -11,6 +11,7 @@ from foliot.errors import NotFound
 from foliot.model.kept import as_json
 from foliot.model.run import RunState
 from foliot.operations import control, runs, schedules, targets, workflows
+from foliot.operations.dossier import dossier
 from foliot.operations.verify import verify
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
 
@@ -336,3 +337,16 @@ def test_lists_keep_to_themselves_what_may_be_secret(bench: Bench) -> None:
     assert (created.before, created.after["payload"]) == (None, "that of version 1")
     assert (patched.before["payload"], patched.after["payload"]) == ("that of version 1", "that of version 2")
     assert [each.definition.payload for each in bench.ask(schedules.versions, "job")] == ["s3cret too", "s3cret"]
+
+
+def test_a_dossier_has_the_latest_started_runs_whatever_was_skipped_since(bench: Bench) -> None:
+    """It looked among the hundred latest times: skipped ticks hid what had run before them."""
+    bench.create(cron="* * * * *", overlap_policy="skip", catchup_policy="fire_immediately")
+    first = bench.trigger()
+    worker = bench.worker()
+    for hour in ("09", "10", "11"):
+        bench.go(f"{hour}:50")
+        worker.tick()
+    assert bench.get().counters.skipped > 100
+    [only] = bench.ask(dossier, "report").recent
+    assert only.run_id == first.run_id

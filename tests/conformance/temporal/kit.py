@@ -24,11 +24,10 @@ from foliot.launch.base import Ended, Executor, Launch
 from foliot.launch.site import Site
 from foliot.launch.temporal import TemporalExecutor
 from foliot.operations.desk import Desk
+from foliot.settings import Settings
 from tests.conformance.executor.home import QUICK, SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE
 
-HASTY = replace(QUICK, shutdown_grace_ms=100)
-"""Workflows that go on are not waited for at the end."""
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
 HASTY = replace(QUICK, shutdown_grace_ms=100)
@@ -101,10 +100,10 @@ def client_of(door: Door, namespace: str = "default", api_key: str | None = None
 
 @asynccontextmanager
 async def opened(
-    store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS
+    store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS, settings: Settings = HASTY
 ) -> AsyncIterator[tuple[Home, Client]]:
     """A whole Foliot, and the SDK in front of it."""
-    async with asyncio.timeout(seconds), Home(store, executors, HASTY) as home:
+    async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
         yield home, client_of(door_to(home.desk, *namespaces))
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import GrpcStatus
-from temporalio.api.enums.v1 import ScheduleOverlapPolicy
+from temporalio.api.enums.v1 import IndexedValueType, ScheduleOverlapPolicy
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure, WorkflowExecutionAlreadyStartedFailure
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.api.schedule.v1 import CalendarSpec, Schedule, ScheduleSpec
 from temporalio.api.workflowservice.v1 import (
     CountSchedulesRequest,
@@ -20,22 +21,29 @@ from temporalio.api.workflowservice.v1 import (
     DescribeScheduleRequest,
     DescribeScheduleResponse,
     GetSystemInfoRequest,
+    ListSchedulesRequest,
+    ListSchedulesResponse,
     PatchScheduleRequest,
     UpdateScheduleRequest,
 )
+from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
 from foliot.api.rest.credentials import CredentialGate
 from foliot.api.rest.gate import Keys
 from foliot.api.temporal.door import Door, bound
 from foliot.api.temporal.status import Code, Refused
 from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from foliot.errors import StoreUnavailable
+from foliot.operations.editing import open_schedule
 from foliot.operations.keys import create_key
+from foliot.operations.session import Session
 from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
 
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
+KEYWORD, INT = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD, IndexedValueType.INDEXED_VALUE_TYPE_INT
 Story = Callable[[Door, Direct], Awaitable[Any]]
 
 
@@ -104,6 +112,64 @@ def test_the_same_request_is_answered_the_same_and_done_once() -> None:
     assert detail.Is(WorkflowExecutionAlreadyStartedFailure.DESCRIPTOR)
 
 
+def test_every_change_is_made_once_for_each_request_id() -> None:
+    """An update, a pause and a backfill that are sent again, after others have changed what they changed."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        await ask(door, create())
+        update = UpdateScheduleRequest(namespace="default", schedule_id="s", request_id="u", schedule=HOURLY)
+        update.schedule.state.notes = "first"
+        patches = []
+        for name in ("p", "b"):
+            patch = PatchScheduleRequest(namespace="default", schedule_id="s", request_id=name)
+            patches.append(patch)
+        patches[0].patch.pause = "enough"
+        filled = patches[1].patch.backfill_request.add()
+        filled.start_time.seconds, filled.end_time.seconds = 1_700_000_000, 1_700_010_000
+        for request in (update, *patches):
+            await ask(door, request)
+        direct.resume("s", note="again")
+        for request in (update, *patches):
+            await ask(door, request)
+        return (await described(door)).schedule.state, direct.backfills("s")
+
+    state, backfills = told(story)
+    assert (state.notes, state.paused) == ("again", False)
+    assert len(backfills) == 1
+
+
+def test_the_type_of_a_search_attribute_is_not_a_schedule_that_exists() -> None:
+    async def story(door: Door, direct: Direct) -> Refused:
+        name = "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes"
+        request = AddSearchAttributesRequest(namespace="default", search_attributes={"Team": KEYWORD})
+        await door.answer(name, request.SerializeToString())
+        request.search_attributes["Team"] = INT
+        with pytest.raises(Refused) as error:
+            await door.answer(name, request.SerializeToString())
+        return error.value
+
+    error = told(story)
+    assert error.code is Code.ALREADY_EXISTS
+    assert not GrpcStatus.FromString(error.status).details
+
+
+def test_health_says_whether_the_store_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(door: Door, direct: Direct) -> list[int]:
+        async def checked() -> int:
+            answer = await door.answer("/grpc.health.v1.Health/Check", HealthCheckRequest().SerializeToString())
+            return int(HealthCheckResponse.FromString(answer).status)
+
+        def away(*_: Any) -> Any:
+            raise StoreUnavailable("the store is away")
+
+        well = await checked()
+        monkeypatch.setattr(SqliteStore, "read", away)
+        return [well, await checked()]
+
+    serving, not_serving = 1, 2
+    assert told(story) == [serving, not_serving]
+
+
 def test_a_request_without_an_id_is_refused() -> None:
     async def story(door: Door, direct: Direct) -> Any:
         return await refused(door, create(request_id=""))
@@ -129,6 +195,36 @@ def test_a_stale_token_changes_nothing() -> None:
     stale, hour = told(story)
     assert (stale.code, hour) == (Code.FAILED_PRECONDITION, 3)
     assert stale.message.startswith("mismatched conflict token")
+
+
+def test_a_token_knows_how_many_actions_remain() -> None:
+    """Whoever had described a schedule with 5 actions left gave it 5 again, after it had used 3 of them."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        limited = Schedule()
+        limited.CopyFrom(HOURLY)
+        limited.state.limited_actions, limited.state.remaining_actions = True, 5
+        made = CreateScheduleResponse.FromString(await ask(door, create(schedule=limited)))
+        before = await described(door)
+        direct._desk.send(_use_up, namespace="default", actor="engine", writes=True).result()
+        update = UpdateScheduleRequest(namespace="default", schedule_id="s", schedule=before.schedule)
+        update.conflict_token = before.conflict_token
+        stale = await refused(door, update)
+        left = (await described(door)).schedule.state.remaining_actions
+        update.conflict_token = (await described(door)).conflict_token
+        await ask(door, update)
+        return made.conflict_token == before.conflict_token, stale, left
+
+    same, stale, left = told(story)
+    assert same
+    assert (stale.code, left) == (Code.FAILED_PRECONDITION, 2)
+    assert stale.message.startswith("mismatched conflict token: token: 5 actions were left, now it is 2")
+
+
+def _use_up(session: Session) -> None:
+    """What the engine does when three ticks have started."""
+    opened = open_schedule(session, "s")
+    session.transaction.save_dials([opened.dial._replace(remaining=2)])
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -256,3 +352,37 @@ def test_two_hundred_at_once_lose_nothing() -> None:
         return CountSchedulesResponse.FromString(await ask(door, CountSchedulesRequest(namespace="default"))).count
 
     assert told(story) == 200
+
+
+# --- lists ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_filtered_list_gathers_only_what_it_shows() -> None:
+    """Pages of a query hold what passes, in order, each once; one whose attribute has another type is not found."""
+
+    async def story(door: Door, direct: Direct) -> Any:
+        for number in range(25):
+            request = create(f"s-{number:02}", f"r{number}")
+            value = b'"many"' if number == 7 else str(number).encode()
+            request.search_attributes.indexed_fields["Size"].data = value
+            await ask(door, request)
+        pages, page = [], b""
+        while True:
+            asked = ListSchedulesRequest(
+                namespace="default", maximum_page_size=4, query="Size >= 5", next_page_token=page
+            )
+            found = ListSchedulesResponse.FromString(await ask(door, asked))
+            pages.append([each.schedule_id for each in found.schedules])
+            page = found.next_page_token
+            if not page:
+                break
+        counts = [
+            CountSchedulesRequest(namespace="default", query=query) for query in ("", "Size >= 5", "Size = 'many'")
+        ]
+        return pages, [CountSchedulesResponse.FromString(await ask(door, each)).count for each in counts]
+
+    pages, counts = told(story)
+    wanted = [f"s-{number:02}" for number in range(5, 25) if number != 7]
+    assert [name for page in pages for name in page] == wanted
+    assert {len(page) for page in pages[:-1]} == {4}
+    assert counts == [25, 19, 1]

@@ -1,19 +1,33 @@
-"""Where Foliot and a real Temporal server differ: each exception of docs/reference/temporal.md, shown on both."""
+"""Where Foliot and a real Temporal server differ: the exceptions of docs/reference/temporal.md; each has a test."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.api.schedule.v1 import CalendarSpec, ScheduleSpec
-from temporalio.api.workflowservice.v1 import DescribeScheduleRequest, UpdateScheduleRequest
-from temporalio.client import Client, RPCError
+from temporalio.api.common.v1 import Memo, Payload, SearchAttributes
+from temporalio.api.schedule.v1 import (
+    CalendarSpec,
+    Schedule,
+    ScheduleAction,
+    ScheduleSpec,
+    ScheduleState,
+    StructuredCalendarSpec,
+)
+from temporalio.api.workflowservice.v1 import CreateScheduleRequest, DescribeScheduleRequest, UpdateScheduleRequest
+from temporalio.client import Client, RPCError, ScheduleBackfill, ScheduleOverlapPolicy
 from temporalio.service import RPCStatusCode
 
+from foliot.launch.base import Ended, Launch
+from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn
+from tests.conformance.temporal.kit import HASTY, Written, opened
 from tests.conformance.temporal.test_side_by_side import both, shown_spec, times
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
@@ -87,6 +101,168 @@ def test_a_stale_conflict_token_is_refused(temporal_address: str, tmp_path: Path
             return await outcome(ours, "token"), await outcome(real, "token")
 
     assert asyncio.run(tell()) == (RPCStatusCode.FAILED_PRECONDITION, None)
+
+
+# --- each side asked the same -----------------------------------------------------------------------------------------
+
+FUTURE = datetime(2099, 1, 1, tzinfo=UTC)
+HOURLY = ScheduleSpec(cron_string=["0 * * * *"])
+Case = Callable[[Client, str], Awaitable[Any]]
+
+
+async def made(client: Client, name: str, spec: ScheduleSpec = HOURLY, **more: Any) -> Any:
+    """Create a schedule that is paused."""
+    message = Schedule(spec=spec, action=more.pop("action", ACTION), state=ScheduleState(paused=True))
+    names = {"namespace": "default", "schedule_id": name, "request_id": more.pop("request_id", name)}
+    await client.workflow_service.create_schedule(CreateScheduleRequest(**names, schedule=message, **more))
+    return client.get_schedule_handle(name)
+
+
+async def future_backfill(client: Client, name: str) -> None:
+    handle = await made(client, name)
+    await handle.backfill(ScheduleBackfill(FUTURE, FUTURE))
+
+
+async def end_first(client: Client, name: str) -> None:
+    spec = ScheduleSpec(cron_string=["0 * * * *"])
+    spec.start_time.seconds, spec.end_time.seconds = 4_000_000_000, 3_900_000_000
+    await made(client, name, spec)
+
+
+async def own_zone(client: Client, name: str) -> None:
+    rome = resources.files("tzdata").joinpath("zoneinfo", "Europe", "Rome").read_bytes()
+    await made(client, name, ScheduleSpec(cron_string=["0 * * * *"], timezone_data=rome))
+
+
+async def timeless(client: Client, name: str) -> str:
+    await made(client, name, ScheduleSpec(timezone_name="Europe/Rome"))
+    return (await shown_spec(client, name)).timezone_name
+
+
+async def unregistered(client: Client, name: str) -> None:
+    payload = Payload(metadata={"encoding": b"json/plain", "type": b"Keyword"}, data=b'"x"')
+    await made(client, name, search_attributes=SearchAttributes(indexed_fields={"Nobody": payload}))
+
+
+async def updated(client: Client, name: str) -> bool:
+    handle = await made(client, name)
+    await handle.unpause()
+    info: Any = (await handle.describe()).raw_description.info
+    return bool(info.HasField("update_time"))
+
+
+async def large(client: Client, name: str) -> None:
+    action = ScheduleAction()
+    action.CopyFrom(ACTION)
+    action.start_workflow.input.payloads.add(data=bytes(300 * 1024))
+    await made(client, name, action=action)
+
+
+async def long_id(client: Client, name: str) -> None:
+    await made(client, name + "x" * 200)
+
+
+async def own_memo(client: Client, name: str) -> bool:
+    payload = Payload(metadata={"encoding": b"json/plain"}, data=b'"mine"')
+    handle = await made(client, name, memo=Memo(fields={"foliot": payload}))
+    return bool((await handle.describe()).raw_description.memo.fields["foliot"].data == b'"mine"')
+
+
+REFUSED = RPCStatusCode.INVALID_ARGUMENT
+BOTH: dict[str, tuple[Case, Any, Any]] = {
+    "a backfill of the future": (future_backfill, REFUSED, None),
+    "an end before the start": (end_first, REFUSED, None),
+    "`timezone_data`": (own_zone, REFUSED, None),
+    "a spec without any times": (timeless, "", "Europe/Rome"),
+    "search attributes that nobody registered": (unregistered, None, REFUSED),
+    "`update_time`": (updated, True, False),
+    "a payload of more than 256 KiB in all": (large, REFUSED, None),
+    "schedule ids": (long_id, REFUSED, None),
+    "a memo field `foliot` of one's own": (own_memo, False, True),
+}
+"""What is asked of both, and what each answers: a code, if it refuses."""
+
+
+def named(title: str) -> str:
+    return "each " + "".join(filter(str.isalnum, title))
+
+
+def test_what_each_side_does(temporal_address: str, tmp_path: Path) -> None:
+    async def outcome(client: Client, title: str) -> Any:
+        try:
+            return await BOTH[title][0](client, named(title))
+        except RPCError as error:
+            return error.status
+
+    async def tell() -> dict[str, tuple[Any, Any]]:
+        async with both(temporal_address, tmp_path) as (ours, real):
+            found = {title: (await outcome(ours, title), await outcome(real, title)) for title in BOTH}
+            for title, (_, there) in found.items():
+                if there is not REFUSED:  # other tests copy what is on this server
+                    name = named(title) + ("x" * 200 if title == "schedule ids" else "")
+                    await real.get_schedule_handle(name).delete()
+            return found
+
+    assert asyncio.run(tell()) == {title: (here, there) for title, (_, here, there) in BOTH.items()}
+
+
+def test_what_only_foliot_does() -> None:
+    """A full buffer is counted as skipped, what has nothing to do stays, and counting goes on after a delete."""
+
+    async def tell() -> Any:
+        small = replace(HASTY, max_buffer=1)
+        async with opened("sqlite://", {"temporal": Written()}, settings=small) as (_, client):
+            handle = await made(client, "idle", ScheduleSpec())
+            for name in ("a", "b"):
+                await handle.trigger(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+                await handle.delete()
+                await made(client, "idle", ScheduleSpec(), request_id=name)
+            await handle.describe()
+            spec = ScheduleSpec()
+            excluded = StructuredCalendarSpec()
+            for field, most in (("second", 59), ("minute", 59), ("hour", 23)):
+                getattr(excluded, field).add(start=0, end=most)
+            for field, first, last in (("day_of_month", 1, 31), ("month", 1, 12), ("day_of_week", 0, 6)):
+                getattr(excluded, field).add(start=first, end=last)
+            spec.CopyFrom(HOURLY)
+            spec.exclude_structured_calendar.append(excluded)
+            return (await handle.describe()).info.num_actions, await times(client, "never", Drawn(spec, 0, 1 << 31))
+
+    count, never = asyncio.run(tell())
+    assert (count, never) == (2, [])
+
+
+def test_a_full_buffer_is_counted_as_skipped() -> None:
+    class Holding(Written):
+        """Never ends what it starts."""
+
+        async def run(self, dag: Any, meta: Launch) -> Ended:
+            await asyncio.Event().wait()
+            return await super().run(dag, meta)
+
+    async def tell() -> Any:
+        small = replace(HASTY, max_buffer=1)
+        async with opened("sqlite://", {"temporal": Holding()}, settings=small) as (_, client):
+            handle = await made(client, "full", ScheduleSpec())
+            for _ in range(3):
+                await handle.trigger(overlap=ScheduleOverlapPolicy.BUFFER_ALL)
+            return (await handle.describe()).raw_description.info
+
+    info = asyncio.run(tell())
+    assert (info.buffer_size, info.overlap_skipped, info.buffer_dropped) == (1, 1, 0)
+
+
+def test_each_exception_names_its_test() -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "reference" / "temporal.md").read_text().partition("## Exceptions")[2]
+    listed = [line.strip("|").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    assert len(listed) > 20
+    for title, *_, test in listed:
+        file, _, name = test.strip(" |`").partition("::")
+        places = [root / "tests" / folder / file for folder in ("conformance/temporal", "conformance", "")]
+        [found] = [place for place in places if place.is_file()]
+        assert f"def {name}(" in found.read_text(), title
+        assert name != test_what_each_side_does.__name__ or title.strip() in BOTH, title
 
 
 SAME_SPECS = {

@@ -160,6 +160,27 @@ def test_certificates(tmp_path: Path) -> None:
     assert asyncio.run(tell()) == ["s"]
 
 
+def test_a_certificate_may_do_what_its_role_allows(tmp_path: Path) -> None:
+    """A reader reads and changes nothing; whom no table maps to a role is nobody, although the authority knows them."""
+    papers = Papers(tmp_path)
+    mapped = papers.config.read_text()
+
+    async def tell() -> RPCStatusCode:
+        async with guarded(papers) as address:
+            client = await Client.connect(address, tls=papers.shown)
+            assert [each async for each in await client.list_schedules()] == []
+            with pytest.raises(RPCError) as small:
+                await client.create_schedule("s", schedule())
+        papers.config.write_text(mapped.replace("ops.example.org", "other.example.org"))
+        async with guarded(papers) as address:
+            with pytest.raises(RuntimeError, match=r"Unauthenticated, message: .nobody is known here"):
+                await Client.connect(address, tls=papers.shown)
+        return small.value.status
+
+    papers.config.write_text(mapped.replace("editor", "reader"))
+    assert asyncio.run(tell()) is RPCStatusCode.PERMISSION_DENIED
+
+
 def test_two_hundred_connections() -> None:
     async def story(address: str, desk: Desk) -> Any:
         async def one(number: int) -> None:

@@ -14,26 +14,32 @@ from typing import Any
 import pytest
 from temporalio.client import (
     Client,
+    ScheduleCalendarSpec,
     ScheduleIntervalSpec,
     ScheduleOverlapPolicy,
     SchedulePolicy,
+    ScheduleRange,
     ScheduleSpec,
     ScheduleState,
 )
+from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from foliot import SyncFoliot
+from foliot import Foliot, SyncFoliot
+from foliot.api.temporal.moving import Mover, Source
 from foliot.cli.main import app
+from foliot.model.moved import Moved
 from foliot.wiring import open_store
 from tests.conformance.api.kit import desk_of, serving
-from tests.conformance.temporal.kit import schedule
+from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
 
+ALL = [ScheduleRange(0, 59)]
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 
 async def made(address: str) -> None:
-    """Five schedules on the cluster; they start nothing while the test looks at them."""
+    """Schedules on the cluster; they start nothing while the test looks at them."""
     client = await Client.connect(address)
     jittered = ScheduleSpec(
         cron_expressions=["0 */2 * * *"], jitter=timedelta(minutes=40), time_zone_name="America/New_York"
@@ -48,6 +54,9 @@ async def made(address: str) -> None:
     await client.create_schedule("move-never", schedule(ScheduleSpec(), "x"))
     over = ScheduleSpec(cron_expressions=["0 12 * * *"], end_at=datetime(2026, 1, 1, tzinfo=UTC))
     await client.create_schedule("move-over", schedule(over, "x"))
+    always = ScheduleCalendarSpec(second=ALL, minute=ALL, hour=[ScheduleRange(0, 23)])
+    excluded = ScheduleSpec(cron_expressions=["0 0 1 1 * 2090"], skip=[always])
+    await client.create_schedule("move-excluded", schedule(excluded, "x", state=ScheduleState(paused=True)))
 
 
 def moved(address: str, *options: str) -> tuple[int, dict[str, Any]]:
@@ -77,15 +86,21 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     store, options = target
     code, found = moved(cluster, *options)
     assert code == 0
-    names = ("jittered", "paused", "rome", "never", "over")
-    jittered, paused, rome, never, over = (found[f"move-{name}"] for name in names)
+    names = ("jittered", "paused", "rome", "never", "over", "excluded")
+    jittered, paused, rome, never, over, excluded = (found[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
     assert jittered["differs"] == ["state: it is paused here"]
     assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
-    [_, window, times] = rome["differs"]
+    [_, window, ours, theirs, why] = rome["differs"]
     assert "at most 30 s late" in window
-    assert re.match(r"times: the next here is \d{4}-10-\d\dT0[01]:", times)  # the server loses a repeated half hour
-    assert 0 < rome["same_times"] < rome["compared_times"]
+    assert re.match(r"times: only here \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
+    assert theirs.startswith("times: only there ")
+    assert why.startswith("times: clocks change there")
+    assert rome["compared_times"] - rome["same_times"] == 3
+    assert (excluded["made"], excluded["differs"]) == (
+        False,
+        ["not copied: it has no time to come: all are excluded, or none is left"],
+    )
     assert (never["made"], never["compared_times"]) == (True, 0)
     assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
     with SyncFoliot(store, engine=False) as foliot:
@@ -130,6 +145,45 @@ def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
     assert "move-over  not copied: its last time is over" in said
     assert "compared, nothing copied\n" in said
+
+
+class Ailing:
+    """A cluster of two schedules that cannot describe one of them, and cannot tell the times of the other."""
+
+    def __init__(self, service: Any) -> None:
+        self._service = service
+        self.workflow_service = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._service, name)
+
+    async def describe_schedule(self, request: Any, **more: Any) -> Any:
+        if request.schedule_id == "bad":
+            raise RPCError("its history is lost", RPCStatusCode.DATA_LOSS, b"")
+        return await self._service.describe_schedule(request)
+
+    async def list_schedule_matching_times(self, request: Any, **more: Any) -> Any:
+        raise RPCError("it took too long", RPCStatusCode.DEADLINE_EXCEEDED, b"")
+
+
+def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def tell() -> list[Moved]:
+        async with opened("sqlite://", {}) as (_, client), Foliot("sqlite://", engine=False) as home:
+            for name in ("bad", "good"):
+                await client.create_schedule(name, schedule())
+
+            async def connected(_config: ConnectConfig) -> Ailing:
+                return Ailing(client.workflow_service)
+
+            monkeypatch.setattr(ServiceClient, "connect", connected)
+            mover = Mover(home, Source("nowhere", "default"), shadow=False)
+            return [each async for each in mover.move(1_800_000_000)]
+
+    bad, good = asyncio.run(tell())
+    assert (bad.made, bad.possible) == (False, False)
+    assert bad.differs == ("not copied: Temporal cannot describe it: its history is lost",)
+    assert (good.made, good.compared_times) == (True, 0)
+    assert good.differs[-1] == "times: not compared, Temporal cannot tell its own: it took too long"
 
 
 def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 
 import grpc
 import pytest
-from temporalio.api.common.v1 import GrpcStatus, Payload
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.common.v1 import GrpcStatus, Memo, Payload, SearchAttributes
 from temporalio.api.enums.v1 import IndexedValueType, ScheduleOverlapPolicy
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
@@ -42,15 +44,54 @@ from tests.conformance.temporal.test_grpc import told
 
 pytestmark = pytest.mark.server
 Status = grpc.StatusCode
+RANGE = BackfillRequest(start_time=Timestamp(seconds=1_700_000_000), end_time=Timestamp(seconds=1_700_010_000))
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
 NAMED: dict[str, Any] = {"namespace": "default", "schedule_id": "s"}
-TRIGGER = TriggerImmediatelyRequest(overlap_policy=ScheduleOverlapPolicy.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL)
+CHANGED = {**NAMED, "schedule_id": "changed"}
+TRIGGER = TriggerImmediatelyRequest(
+    overlap_policy=ScheduleOverlapPolicy.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL,
+    scheduled_time=Timestamp(seconds=1_700_000_000),
+)
+MEMO = Memo(fields={"note": Payload(metadata={"encoding": b"json/plain"}, data=b'{"a": [1, 2.5, "x"]}')})
+ATTRIBUTES = SearchAttributes(
+    indexed_fields={"Size": Payload(metadata={"encoding": b"json/plain", "type": b"Double"}, data=b"12.5")}
+)
+
+
+def whole() -> Schedule:
+    """A schedule that says something in every field."""
+    made = Schedule()
+    made.CopyFrom(HOURLY)
+    made.spec.start_time.seconds, made.spec.end_time.seconds = 1_700_000_000, 1_900_000_000
+    made.spec.interval.add(interval=Duration(seconds=3600), phase=Duration(seconds=60))
+    made.spec.jitter.seconds, made.spec.timezone_name = 30, "Europe/Rome"
+    made.policies.catchup_window.seconds = 600
+    made.state.notes, made.state.limited_actions, made.state.remaining_actions = "a note", True, 5
+    started = made.action.start_workflow
+    started.workflow_run_timeout.seconds, started.workflow_task_timeout.nanos = 60, 500_000_000
+    started.retry_policy.initial_interval.seconds, started.retry_policy.backoff_coefficient = 1, 2.0
+    started.memo.CopyFrom(MEMO)
+    started.search_attributes.CopyFrom(ATTRIBUTES)
+    started.header.fields["h"].data = b"x"
+    return made
+
+
 REQUESTS: dict[str, Any] = {
-    "CreateSchedule": CreateScheduleRequest(**NAMED, request_id="r", schedule=HOURLY),
+    "CreateSchedule": CreateScheduleRequest(
+        **NAMED, request_id="r", schedule=whole(), memo=MEMO, search_attributes=ATTRIBUTES
+    ),
     "DescribeSchedule": DescribeScheduleRequest(**NAMED),
-    "UpdateSchedule": UpdateScheduleRequest(**NAMED, request_id="r", schedule=HOURLY),
+    "UpdateSchedule": UpdateScheduleRequest(
+        **CHANGED,
+        request_id="r",
+        schedule=whole(),
+        memo=MEMO,
+        search_attributes=ATTRIBUTES,
+    ),
     "PatchSchedule": PatchScheduleRequest(
-        **NAMED, request_id="r", patch=SchedulePatch(trigger_immediately=TRIGGER, backfill_request=[BackfillRequest()])
+        **CHANGED,
+        request_id="r",
+        patch=SchedulePatch(trigger_immediately=TRIGGER, backfill_request=[RANGE], pause="p"),
     ),
     "ListScheduleMatchingTimes": ListScheduleMatchingTimesRequest(**NAMED),
     "DeleteSchedule": DeleteScheduleRequest(**NAMED),
@@ -66,13 +107,16 @@ REQUESTS: dict[str, Any] = {
 }
 """A request of each call, that could be right."""
 SETTINGS, PING, GOODBYE = 4, 6, 7
-FAULTS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS}
+FAULTS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION}
 Call = Callable[..., Awaitable[bytes]]
 Story = Callable[[Call, str], Awaitable[Any]]
 
 
 def connected(story: Story) -> Any:
-    """A story with a way to send bytes to a call; the schedule ``kept`` is there before it, and as it was after it."""
+    """A story with a way to send bytes to a call; what is there before it is there after it.
+
+    The schedule ``kept`` stays as it was; requests may be about ``changed``.
+    """
 
     async def with_channel(address: str, desk: Desk) -> Any:
         async with grpc.aio.insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
@@ -81,8 +125,9 @@ def connected(story: Story) -> Any:
                 answer: bytes = await channel.unary_unary(name)(body, **more)
                 return answer
 
-            kept = CreateScheduleRequest(namespace="default", schedule_id="kept", request_id="k", schedule=HOURLY)
-            await call(path("CreateSchedule"), kept.SerializeToString())
+            for name in ("kept", "changed"):
+                made = CreateScheduleRequest(namespace="default", schedule_id=name, request_id=name, schedule=HOURLY)
+                await call(path("CreateSchedule"), made.SerializeToString())
             asked = DescribeScheduleRequest(namespace="default", schedule_id="kept").SerializeToString()
             before = await call(path("DescribeSchedule"), asked)
             found = await story(call, address)
@@ -147,7 +192,7 @@ def test_nonsense_is_refused_and_breaks_nothing(name: str) -> None:
 
     async def story(call: Call, address: str) -> set[Any]:
         codes = set()
-        for _ in range(60):
+        for _ in range(200):
             try:
                 await call(path(name), mangled(rng, whole))
             except grpc.aio.AioRpcError as error:

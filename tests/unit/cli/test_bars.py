@@ -6,15 +6,14 @@ import os
 import pty
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from foliot import SyncFoliot, wiring
+from foliot import SyncFoliot
 from foliot.cli.main import main
-from foliot.model.moved import Moved
 from tests.conformance.api.commandline import run
 
 BAR = "━"
@@ -71,22 +70,11 @@ def _read_all(descriptor: int, into: list[bytes]) -> None:
         into.append(some)
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Temporal cluster with three schedules, which are copied one by one."""
-
-    async def moved(_home: Any, _where: Any, **_given: Any) -> AsyncIterator[Moved]:
-        for number in range(3):
-            yield Moved(schedule_id=f"t{number}", made=True, possible=True, same_times=0, compared_times=0, differs=())
-
-    monkeypatch.setattr(wiring, "import_temporal", moved)
-
-
-COMMANDS = [("verify",), ("schedules", "pause", "--all", "--yes"), ("import", "temporal", "--store", STORE)]
+COMMANDS = [("verify",), ("schedules", "pause", "--all", "--yes")]
 
 
 @pytest.mark.parametrize("argv", COMMANDS)
-def test_a_terminal_shows_a_bar(cluster: None, on_a_terminal: Callable[..., Screen], argv: tuple[str, ...]) -> None:
+def test_a_terminal_shows_a_bar(on_a_terminal: Callable[..., Screen], argv: tuple[str, ...]) -> None:
     shown = on_a_terminal(*argv)
     assert shown.code == 0, shown
     assert BAR in shown.text
@@ -100,7 +88,7 @@ def test_the_bar_of_a_check_knows_how_many_there_are(on_a_terminal: Callable[...
 
 
 @pytest.mark.parametrize("argv", COMMANDS)
-def test_a_pipe_shows_none(cluster: None, argv: tuple[str, ...]) -> None:
+def test_a_pipe_shows_none(argv: tuple[str, ...]) -> None:
     left = run(list(argv))
     assert left.code == 0, left
     assert BAR not in left.out + left.err

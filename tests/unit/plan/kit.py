@@ -87,8 +87,10 @@ def check_dial(dial: Dial, decision: Decision, after: Dial) -> None:
     assert after.in_flight == starts + (0 if decision.terminate else dial.in_flight)
     assert after.waiting == dial.waiting + states[RunState.BUFFERED]
     assert after.starts == dial.starts + starts
-    assert after.skipped == dial.skipped + states[RunState.SKIPPED]
-    assert after.missed == dial.missed + sum(span.ticks for span in decision.spans)
+    overlapping = sum(span.ticks for span in decision.spans if span.reason == Reason.OVERLAP)
+    assert after.skipped == dial.skipped + states[RunState.SKIPPED] + overlapping
+    missed = [span.ticks for span in decision.spans if span.reason not in (Reason.OVERLAP, Reason.RESUMED)]
+    assert after.missed == dial.missed + sum(missed)
     assert (after.successes, after.failed, after.failures) == (dial.successes, dial.failed, dial.failures)
     if dial.remaining is None:
         assert after.remaining is None

@@ -11,6 +11,7 @@ from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
 from foliot.model.run import OPEN, Reason, RunState, Source
 from foliot.model.spec import SpecDocument
 from foliot.plan.decide import Decision, Origin
+from foliot.plan.edit import paused, resumed
 from foliot.plan.generate import Due
 from tests.unit.plan.kit import (
     DELAY,
@@ -390,3 +391,41 @@ def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
     decision.request(Due(NOON, NOON_MS), Origin(Source.BACKFILL, 4, Overlap.ALLOW))
     assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
     assert decision.runs[0].source == Source.BACKFILL
+
+
+# ---------------------------------------------------------------- an outage longer than a pass
+
+
+@pytest.mark.parametrize("running", [0, 1])
+def test_how_often_a_schedule_starts_after_an_outage_does_not_depend_on_passes(running: int) -> None:
+    """A minutely schedule that had been away for a day started nine times under ``skip``.
+
+    A hundred ticks are decided in a pass, each run had ended before the next pass, and so each found the slot free.
+    """
+    rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.SKIP)
+    dial = dial_of(rule, in_flight=running)
+    now_ms = NOON_MS + 1_440 * 60_000
+    decision, after = decided(dial, rule, world_at(now_ms))
+    assert decision.starts == 1 - running
+    assert [(span.ticks, span.reason) for span in decision.spans] == [(1_340, Reason.OVERLAP)]
+    assert after.skipped == 1_440 - 100 + 99 + running
+    assert after.missed == 0
+    later, after = decided(after._replace(in_flight=0), rule, world_at(now_ms + 1_000))
+    assert [run.nominal_s for run in later.runs] == [NOON + 1_440 * 60]
+
+
+def test_a_queue_is_filled_pass_by_pass() -> None:
+    """Whatever can still start or wait is decided in its turn."""
+    rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.QUEUE)
+    decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 1_440 * 60_000))
+    assert (len(decision.runs), decision.spans) == (100, [])
+    assert after.next_nominal_s == NOON + 100 * 60
+
+
+def test_ticks_of_a_pause_are_not_counted_as_missed() -> None:
+    rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, on_resume=OnResume.SKIP)
+    now_ms = NOON_MS + 600_000
+    dial = resumed(paused(dial_of(rule), None), rule, now_ms, OnResume.SKIP)
+    decision, after = decided(dial, rule, world_at(now_ms))
+    assert [(span.ticks, span.reason) for span in decision.spans] == [(11, Reason.RESUMED)]
+    assert after.missed == 0

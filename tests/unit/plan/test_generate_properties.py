@@ -29,6 +29,7 @@ SPECS: list[tuple[SpecDocument, Callable[[int], bool]]] = [
     (every(7), lambda second: second % 7 == 0),
     (every(60, jitter_ms=25_000), lambda second: second % 60 == 0),
     (every(90, jitter_ms=60_000, jitter_mode="delay"), lambda second: second % 90 == 0),
+    (every(60, jitter_ms=55_000, jitter_mode="temporal", jitter_seed="n-s"), lambda second: second % 60 == 0),
     (every(45, start_at="2026-01-01T12:05:15Z"), lambda second: second % 45 == 0 and second >= NOON + 315),
     (every(30, end_at="2026-01-01T12:20:00Z"), lambda second: second % 30 == 0 and second <= NOON + 1_200),
     (SpecDocument(cron=("*/5 * * * *", "3 * * * *")), lambda s: s % 300 == 0 or s % 3600 == 180),
@@ -139,7 +140,7 @@ def test_each_tick_is_treated_by_its_age(story: Story) -> None:
             elif missed:
                 assert due.reason == (Reason.COALESCED if story.policy == CatchUp.COALESCE else Reason.CATCH_UP)
                 assert story.policy != CatchUp.NONE
-                assert is_young(story, due.nominal_s, now_ms)
+                assert is_young(story, rule, due.nominal_s, now_ms)
             else:
                 assert due.reason is None
         for dropped in generated.dropped:
@@ -152,7 +153,7 @@ def check_dropped(story: Story, rule: Rule, dropped: Dropped, now_ms: int) -> No
             assert dropped.reason == Reason.RESUMED
             continue
         assert rule.fire_ms(second) < now_ms - GRACE
-        if not is_young(story, second, now_ms):
+        if not is_young(story, rule, second, now_ms):
             assert dropped.reason == Reason.OUTSIDE_WINDOW
         else:
             expected = {CatchUp.NONE: Reason.MISSED, CatchUp.COALESCE: Reason.COALESCED}
@@ -164,9 +165,11 @@ def is_carried(story: Story, rule: Rule, second: int) -> bool:
     return story.carry is not None and rule.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
 
 
-def is_young(story: Story, second: int, now_ms: int) -> bool:
+def is_young(story: Story, rule: Rule, second: int, now_ms: int) -> bool:
+    """Whether a tick is inside the window; Temporal counts from when it was to be launched."""
     window = story.window_s
-    return window is None or (window > 0 and now_ms - second * 1000 < window * 1000)
+    born_ms = rule.fire_ms(second) if rule.spec.jitter_mode == "temporal" else second * 1000
+    return window is None or (window > 0 and now_ms - born_ms < window * 1000)
 
 
 @given(stories, st.integers(1, 6))

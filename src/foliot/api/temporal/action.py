@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.json_format import Error, MessageToDict, ParseDict, ParseError
+from google.protobuf.message import Message
 from temporalio.api.enums.v1 import WorkflowIdReusePolicy
 from temporalio.api.schedule.v1 import ScheduleAction
 from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
 
-from foliot.api.temporal.wire import json_payload
+from foliot.api.temporal.wire import attributes_of, json_payload
 from foliot.errors import InvalidField
 from foliot.model.schedule import Schedule
 
@@ -38,7 +39,8 @@ def document_of(action: ScheduleAction, *, keep_id: bool) -> dict[str, Any]:
         raise InvalidField("action.start_workflow.cron_schedule", "the schedule says when: a workflow of it cannot")
     if info.workflow_id_reuse_policy not in REUSE:
         raise InvalidField("action.start_workflow.workflow_id_reuse_policy", "a schedule has none but the default")
-    rest = {name: value for name, value in MessageToDict(info).items() if name not in NAMED}
+    attributes_of(info.search_attributes, {})
+    rest = {name: value for name, value in _as_json(info).items() if name not in NAMED}
     options = {
         "workflow": info.workflow_type.name,
         "task_queue": info.task_queue.name,
@@ -56,7 +58,16 @@ def keeps_id(document: Any) -> bool:
 
 def is_same(one: ScheduleAction, other: ScheduleAction) -> bool:
     """Return whether two actions start the same, whatever empty messages an SDK has put into one of them."""
-    return bool(_without_empty(MessageToDict(one)) == _without_empty(MessageToDict(other)))
+    return bool(_without_empty(_as_json(one)) == _without_empty(_as_json(other)))
+
+
+def _as_json(message: Message) -> dict[str, Any]:
+    """A message as JSON; an instant or a duration in it may be none that JSON has."""
+    try:
+        found: dict[str, Any] = MessageToDict(message)
+    except (Error, ValueError, OverflowError) as error:
+        raise InvalidField("action.start_workflow", f"a time or a duration that is none: {error}") from None
+    return found
 
 
 def _without_empty(value: Any) -> Any:

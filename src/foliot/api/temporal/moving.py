@@ -5,12 +5,12 @@ Where to does not matter: everything is done with the operations that a store an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from temporalio.api.schedule.v1 import Schedule as ScheduleMessage
 from temporalio.api.workflowservice.v1 import (
@@ -33,6 +33,20 @@ from foliot.operations.bundled import OWN, in_ranges_or_empty
 AHEAD = timedelta(days=366)
 COMPARED = 1_000
 GRACE_S = 30
+PATIENCE = timedelta(seconds=20)
+"""How long one call may take: a server searches for the times of some schedules until nobody waits any more."""
+SHOWN = 3
+"""How many times are named that only one side has."""
+NEAR = timedelta(days=2)
+WHY_CLOCKS = "times: clocks change there; its server loses and invents times then, here its documented rule holds"
+
+
+class Compared(NamedTuple):
+    """How many times both sides have, of how many, and what to say of the others."""
+
+    same: int
+    most: int
+    differs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +92,11 @@ class Mover:
             config = ConnectConfig(self.source.address, api_key=self.source.api_key, tls=self.source.tls)
             service = (await ServiceClient.connect(config)).workflow_service
             name = self.source.namespace
-            about = await service.describe_namespace(DescribeNamespaceRequest(namespace=name))
+            about = await service.describe_namespace(DescribeNamespaceRequest(namespace=name), timeout=PATIENCE)
             page = b""
             while True:
                 request = ListSchedulesRequest(namespace=name, next_page_token=page, maximum_page_size=100)
-                found = await service.list_schedules(request, retry=True)
+                found = await service.list_schedules(request, retry=True, timeout=PATIENCE)
                 for entry in found.schedules:
                     yield await self._one(service, entry.schedule_id, about.namespace_info.id, now)
                 page = found.next_page_token
@@ -92,23 +106,52 @@ class Mover:
             raise StoreUnavailable(f"Temporal at {self.source.address} does not answer: {error}") from None
 
     async def _one(self, service: Any, schedule_id: str, namespace_id: str, now: datetime) -> Moved:
+        """Copy a schedule; whatever keeps one from being copied is said, and is not the end of the others."""
         asked = DescribeScheduleRequest(namespace=self.source.namespace, schedule_id=schedule_id)
-        known = await service.describe_schedule(asked, retry=True)
         try:
+            known = await service.describe_schedule(asked, retry=True, timeout=PATIENCE)
             given, document = self._translated(schedule_id, known, namespace_id)
             await self._check_absent(schedule_id)
             coming = await self._coming(schedule_id, given["spec"], now)
             if not coming and given["spec"] != SpecDocument():
-                return Moved(schedule_id, False, True, 0, 0, ("not copied: its last time is over",))
+                return Moved(schedule_id, False, True, 0, 0, (f"not copied: {_silence(given['spec'], now)}",))
+            compared = await self._compared(service, schedule_id, given["spec"], coming, now)
             if not self.dry_run:
                 await self._create(schedule_id, given, document)
         except FoliotError as error:
             return Moved(schedule_id, False, False, 0, 0, (f"not copied: {error}",))
+        except RPCError as error:
+            return Moved(schedule_id, False, False, 0, 0, (f"not copied: Temporal cannot describe it: {error}",))
+        differs = (*_differences(known, shadow=self.shadow), *compared.differs)
+        return Moved(schedule_id, not self.dry_run, True, compared.same, compared.most, differs)
+
+    async def _compared(
+        self, service: Any, schedule_id: str, spec: SpecDocument, coming: list[datetime], now: datetime
+    ) -> Compared:
+        """Compare the times of a year, before anything is written."""
         here = [moment for moment in coming if moment <= now + AHEAD]
-        there = await self._times_there(service, schedule_id, now)
-        same = _same(here, there)
-        differs = [*_differences(known, shadow=self.shadow), *_other_times(here[same:], there[same:])]
-        return Moved(schedule_id, not self.dry_run, True, same, max(len(here), len(there)), tuple(differs))
+        try:
+            there = await self._times_there(service, schedule_id, now)
+        except RPCError as error:
+            return Compared(0, 0, (f"times: not compared, Temporal cannot tell its own: {error}",))
+        last = min(times[-1] if len(times) >= COMPARED else now + AHEAD for times in (here, there))
+        here, there = ([moment for moment in times if moment <= last] for times in (here, there))
+        same = (Counter(here) & Counter(there)).total()
+        ours, theirs = (sorted((Counter(each) - Counter(other)).elements()) for each, other in _both(here, there))
+        said = [
+            f"times: only {where} {', '.join(each.isoformat() for each in times[:SHOWN])}"
+            + (f" and {len(times) - SHOWN} more" if len(times) > SHOWN else "")
+            for where, times in (("here", ours), ("there", theirs))
+            if times
+        ]
+        if said and await self._clocks_change(schedule_id, spec, min(ours + theirs)):
+            said.append(WHY_CLOCKS)
+        return Compared(same, max(len(here), len(there)), tuple(said))
+
+    async def _clocks_change(self, schedule_id: str, spec: SpecDocument, moment: datetime) -> bool:
+        """Return whether the clocks of a schedule change about a moment."""
+        found = await self.home.preview(schedule_id, spec=spec, after=moment - NEAR, count=1)
+        return any(change.at <= moment + NEAR for change in found.clock_changes)
 
     def _translated(
         self, schedule_id: str, known: DescribeScheduleResponse, namespace_id: str
@@ -145,23 +188,18 @@ class Mover:
         request = ListScheduleMatchingTimesRequest(namespace=self.source.namespace, schedule_id=schedule_id)
         request.start_time.FromDatetime(now)
         request.end_time.FromDatetime(now + AHEAD)
-        found = await service.list_schedule_matching_times(request, retry=True)
+        found = await service.list_schedule_matching_times(request, timeout=PATIENCE)
         return [instant(moment.ToMilliseconds()) for moment in found.start_time[:COMPARED]]
 
 
-def _same(here: list[datetime], there: list[datetime]) -> int:
-    """Return how many times are the same on both sides, before the first that is not."""
-    pairs = enumerate(zip_longest(here, there))
-    return next((place for place, (ours, theirs) in pairs if ours != theirs), len(here))
+def _both(here: list[datetime], there: list[datetime]) -> tuple[tuple[list[datetime], list[datetime]], ...]:
+    return (here, there), (there, here)
 
 
-def _other_times(here: list[datetime], there: list[datetime]) -> list[str]:
-    """What to say of the times after those that are the same."""
-    if not here and not there:
-        return []
-    ours, theirs = ("no more" if not times else times[0].isoformat() for times in (here, there))
-    why = "its server loses and invents times where clocks change; here its documented rule holds"
-    return [f"times: the next here is {ours}, there {theirs}: {why}"]
+def _silence(spec: SpecDocument, now: datetime) -> str:
+    """Why a schedule has no time to come."""
+    over = spec.end_at is not None and datetime.fromisoformat(spec.end_at) <= now
+    return "its last time is over" if over else "it has no time to come: all are excluded, or none is left"
 
 
 def _differences(known: DescribeScheduleResponse, *, shadow: bool) -> list[str]:

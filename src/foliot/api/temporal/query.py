@@ -30,21 +30,32 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }  # fmt: skip
 Test = Callable[[Schedule], bool]
+NOTHING: Mapping[str, str] = {}
+SAMPLES: dict[str, Any] = {
+    AttributeType.KEYWORD: "", AttributeType.INT: 0, AttributeType.DOUBLE: 0.0, AttributeType.BOOL: False,
+    AttributeType.DATETIME: "2026-01-01T00:00:00Z",
+}  # fmt: skip
+"""A value of each type that only some values can be compared with."""
 
 
-def read_query(text: str) -> Test:
-    """Return the test that a query is; an empty one lets everything pass."""
+def read_query(text: str, registered: Mapping[str, str] = NOTHING) -> Test:
+    """Return the test that a query is; an empty one lets everything pass.
+
+    A value that does not fit the type of an attribute is refused if that type is ``registered``; otherwise each
+    schedule has its own, and one that it does not fit is not found.
+    """
     if len(text) > LONGEST_QUERY:
         raise InvalidField("query", f"{len(text)} characters, more than {LONGEST_QUERY}")
     if not text.strip():
         return lambda _: True
-    return _Reader(text).whole()
+    return _Reader(text, registered).whole()
 
 
 class _Reader:
     """Reads one query; lives only as long as that takes."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, registered: Mapping[str, str]) -> None:
+        self._types = {**registered, SCHEDULE_ID: AttributeType.KEYWORD, PAUSED: AttributeType.BOOL}
         self._tokens: list[tuple[str, str]] = []
         self._place = 0
         self._depth = 0
@@ -97,7 +108,7 @@ class _Reader:
             return _known(name, _not(self._listed(name)))
         kind, sign = self._next()
         if kind == "sign" and sign in _COMPARISONS:
-            return _compared(name, _COMPARISONS[sign], self._literal())
+            return self._compared(name, _COMPARISONS[sign], self._literal())
         self._place -= 1
         return self._listed(name)
 
@@ -108,17 +119,23 @@ class _Reader:
             while self._took(","):
                 wanted.append(self._literal())
             self._expect(")")
-            tests = [_compared(name, operator.eq, each) for each in wanted]
+            tests = [self._compared(name, operator.eq, each) for each in wanted]
             return lambda schedule: any(test(schedule) for test in tests)
         if self._took("STARTS_WITH"):
             beginning = str(self._literal())
             return lambda schedule: any(str(each).startswith(beginning) for each in _values(schedule, name))
         if self._took("BETWEEN"):
-            low = _compared(name, operator.ge, self._literal())
+            low = self._compared(name, operator.ge, self._literal())
             self._expect("AND")
-            high = _compared(name, operator.le, self._literal())
+            high = self._compared(name, operator.le, self._literal())
             return lambda schedule: low(schedule) and high(schedule)
         return _refuse(f"expected a comparison after {name!r}")
+
+    def _compared(self, name: str, compare: Callable[[Any, Any], bool], wanted: Any) -> Test:
+        kind = self._types.get(name)
+        if kind in SAMPLES and _holds(compare, str(kind), SAMPLES[kind], wanted) is None:
+            _refuse(f"{name!r} holds a {kind}, which cannot be compared with {wanted!r}")
+        return _compared(name, compare, wanted)
 
     def _name(self) -> str:
         kind, text = self._next()
@@ -197,12 +214,13 @@ def _compared(name: str, compare: Callable[[Any, Any], bool], wanted: Any) -> Te
             return (words <= set(re.findall(r"\w+", value.lower()))) == (compare is operator.eq)
         if kind == AttributeType.KEYWORD_LIST:
             return (wanted in value) == (compare is operator.eq) if compare in (operator.eq, operator.ne) else False
-        return _holds(compare, kind, value, wanted)
+        return _holds(compare, kind, value, wanted) is True
 
     return test
 
 
-def _holds(compare: Callable[[Any, Any], bool], kind: str, value: Any, wanted: Any) -> bool:
+def _holds(compare: Callable[[Any, Any], bool], kind: str, value: Any, wanted: Any) -> bool | None:
+    """Whether a comparison holds; ``None`` if the two cannot be compared."""
     try:
         if kind == AttributeType.DATETIME:
             return compare(datetime.fromisoformat(value), datetime.fromisoformat(str(wanted)))
@@ -210,4 +228,4 @@ def _holds(compare: Callable[[Any, Any], bool], kind: str, value: Any, wanted: A
             wanted = wanted.lower() == "true"
         return compare(value, wanted)
     except (TypeError, ValueError):
-        _refuse(f"a {kind} cannot be compared with {wanted!r}")
+        return None

@@ -8,6 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.common.v1 import Memo, SearchAttributes
 from temporalio.api.schedule.v1 import Schedule as ScheduleMessage
 from temporalio.api.schedule.v1 import SchedulePatch, SchedulePolicies, ScheduleState
@@ -33,7 +34,7 @@ from temporalio.api.workflowservice.v1 import (
 from foliot.api.roles import Role
 from foliot.api.temporal.action import document_of, is_same
 from foliot.api.temporal.door import Asked, Method, bound
-from foliot.api.temporal.query import read_query
+from foliot.api.temporal.query import Test, read_query
 from foliot.api.temporal.shown import (
     DAY_S,
     FOLIOT,
@@ -51,15 +52,20 @@ from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
 from foliot.model.schedule import Schedule
 from foliot.operations import bundled
 from foliot.operations.attributes import search_attribute_types
-from foliot.operations.bundled import SCHEDULES_OWN, Wishes
-from foliot.operations.dossier import Dossier, dossier, dossiers, matching_times
+from foliot.operations.bundled import SCHEDULES_OWN, Seen, Wishes
+from foliot.operations.dossier import Dossier, count_passing, dossier, dossiers, matching_times
+from foliot.operations.dossier import count_schedules as dossier_count
 from foliot.operations.schedules import delete
 from foliot.operations.session import Session
 
 USUAL_WINDOW_S = 365 * DAY_S
+UNLIMITED = (1 << 64) - 1
+"""In a conflict token: the number of actions is not limited."""
 MAX_REQUEST_ID = 1_000
 MAX_NOTE_BYTES = 1_000
 MAX_PAGE = 1_000
+END_S = 7_289_654_400
+"""The beginning of the year 2201: no spec has a time after it."""
 LOOKED_AT = 10_000
 """How many schedules one page of a list may look at before it lets the caller ask for the next."""
 
@@ -79,7 +85,7 @@ async def create_schedule(asked: Asked, request: CreateScheduleRequest) -> Creat
         )
 
     made = await asked.send(_once("CreateSchedule", request, work), writes=True)
-    return CreateScheduleResponse(conflict_token=token_bytes(made.token))
+    return CreateScheduleResponse(conflict_token=token_bytes(made))
 
 
 def given_of(
@@ -104,7 +110,7 @@ async def describe_schedule(asked: Asked, request: DescribeScheduleRequest) -> D
         info=info_message(known),
         memo=memo_shown(known),
         search_attributes=attributes_shown(known),
-        conflict_token=token_bytes(known.schedule.token),
+        conflict_token=token_bytes(known.schedule),
     )
 
 
@@ -114,7 +120,7 @@ def _described(session: Session, schedule_id: str) -> tuple[Dossier, dict[str, s
 
 async def update_schedule(asked: Asked, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
     """Replace a schedule; whatever is sent as it was shown stays as it is, with all that Temporal cannot show of it."""
-    token = read_token(request.conflict_token)
+    seen = read_token(request.conflict_token)
     seed = f"{asked.namespace_id}-{request.schedule_id}"
 
     def work(session: Session) -> Schedule:
@@ -127,7 +133,7 @@ async def update_schedule(asked: Asked, request: UpdateScheduleRequest) -> Updat
             memo = memo_of(request.memo)
             given["memo"] = {name: value for name, value in memo.items() if name != FOLIOT}
         return bundled.update_bundle(
-            session, request.schedule_id, document=document, given=given, token=token, request_id=request.request_id
+            session, request.schedule_id, document=document, given=given, seen=seen, request_id=request.request_id
         )
 
     await asked.send(_once("UpdateSchedule", request, work), writes=True)
@@ -165,37 +171,40 @@ async def list_matching_times(
 
 async def list_schedules(asked: Asked, request: ListSchedulesRequest) -> ListSchedulesResponse:
     """List schedules by their ids, those that a query lets pass."""
-    test = read_query(request.query)
+    test = await _test(asked, request.query)
     wanted = request.maximum_page_size if 0 < request.maximum_page_size <= MAX_PAGE else MAX_PAGE
     after = _page(request.next_page_token)
     answer = ListSchedulesResponse()
-    looked_at = 0
-    while looked_at < LOOKED_AT:
+    for _ in range(LOOKED_AT // MAX_PAGE):
         most = wanted - len(answer.schedules)
-        found, more = await asked.send(bound(dossiers, limit=most if not request.query else MAX_PAGE, after=after))
-        for known in found:
-            if len(answer.schedules) == wanted:
-                more = after
-                break
-            after = known.schedule.schedule_id
-            if test(known.schedule):
-                answer.schedules.append(entry_message(known))
-        looked_at += len(found)
-        if more is None or len(answer.schedules) == wanted:
-            answer.next_page_token = b"" if more is None else (after or "").encode()
-            return answer
+        look_at = most if test is None else MAX_PAGE
+        found, after = await asked.send(bound(dossiers, limit=most, look_at=look_at, after=after, test=test))
+        answer.schedules.extend(map(entry_message, found))
+        if after is None or len(answer.schedules) == wanted:
+            break
     answer.next_page_token = (after or "").encode()
     return answer
 
 
 async def count_schedules(asked: Asked, request: CountSchedulesRequest) -> CountSchedulesResponse:
     """Count the schedules that a query lets pass."""
-    test, after, count = read_query(request.query), None, 0
+    test = await _test(asked, request.query)
+    if test is None:
+        return CountSchedulesResponse(count=await asked.send(dossier_count))
+    after, count = None, 0
     while True:
-        found, after = await asked.send(bound(dossiers, limit=MAX_PAGE, after=after))
-        count += sum(test(known.schedule) for known in found)
+        passing, after = await asked.send(bound(count_passing, look_at=MAX_PAGE, after=after, test=test))
+        count += passing
         if after is None:
             return CountSchedulesResponse(count=count)
+
+
+async def _test(asked: Asked, query: str) -> Test | None:
+    """The test that a query is, if it is any; it is read before anything is looked up."""
+    read_query(query)
+    if not query.strip():
+        return None
+    return read_query(query, await asked.send(search_attribute_types))
 
 
 # --- what is asked for ----------------------------------------------------------------------------------------------
@@ -212,9 +221,17 @@ def wishes_of(patch: SchedulePatch) -> Wishes:
         pause=patch.pause or None,
         resume=patch.unpause or None,
         trigger=None if trigger is None else overlap_of("patch.trigger", trigger.overlap_policy, SCHEDULES_OWN),
-        trigger_s=epoch_ms("patch.trigger", trigger.scheduled_time) // 1000 if trigger is not None and timed else None,
+        trigger_s=_run_for(trigger.scheduled_time) if trigger is not None and timed else None,
         backfills=tuple(each for each in map(_backfill, patch.backfill_request) if each is not None),
     )
+
+
+def _run_for(time: Timestamp) -> int:
+    """The time that a run is asked for: one that a spec could have."""
+    seconds = epoch_ms("patch.trigger_immediately.scheduled_time", time) // 1000
+    if not 0 <= seconds < END_S:
+        raise InvalidField("patch.trigger_immediately.scheduled_time", "expected a time of the years 1970 to 2200")
+    return seconds
 
 
 def _backfill(request: Any) -> tuple[datetime, datetime, str] | None:
@@ -282,25 +299,27 @@ def _once(operation: str, request: Any, work: Callable[[Session], Schedule]) -> 
     """Return a change that is made once for each request id; what else the request says does not matter then."""
     if not request.request_id:
         return work
-    if len(request.request_id) > MAX_REQUEST_ID:
-        raise InvalidField("request_id", f"more than {MAX_REQUEST_ID} characters")
+    if len(request.request_id) > MAX_REQUEST_ID or "\x00" in request.request_id:
+        raise InvalidField("request_id", f"more than {MAX_REQUEST_ID} characters, or a NUL among them")
     said = f"{request.schedule_id}\0{request.request_id}"
     name = f"{operation} {sha256(said.encode()).hexdigest()}"
     return lambda session: session.once(operation, name, request.schedule_id, Schedule, lambda: work(session))
 
 
-def token_bytes(token: int) -> bytes:
-    """Return a conflict token as it is sent."""
-    return token.to_bytes(8, "little")
+def token_bytes(schedule: Schedule) -> bytes:
+    """Return a conflict token as it is sent: the schedule's, and how many actions remain, which an update would set."""
+    remaining = UNLIMITED if schedule.remaining_actions is None else schedule.remaining_actions
+    return schedule.token.to_bytes(8, "little") + remaining.to_bytes(8, "little")
 
 
-def read_token(data: bytes) -> int | None:
-    """Return the conflict token that was sent, if there is one."""
+def read_token(data: bytes) -> Seen | None:
+    """Return what the conflict token says that was sent, if there is one; an older one says nothing of actions."""
     if not data:
         return None
-    if len(data) != 8:
+    if len(data) not in (8, 16):
         raise InvalidField("conflict_token", "this is no token of a schedule")
-    return int.from_bytes(data, "little")
+    token, left = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
+    return Seen(token, None if left == UNLIMITED else left, says_remaining=len(data) == 16)
 
 
 def _page(token: bytes) -> str | None:

@@ -108,7 +108,7 @@ def _bound(message: ScheduleSpec, name: str) -> str | None:
     if not message.HasField(name):  # type: ignore[arg-type]  # one of two literals
         return None
     moment = instant(epoch_ms(f"spec.{name}", getattr(message, name)) // 1000 * 1000)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}Z"
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def spec_message(spec: SpecDocument, start: datetime | None, end: datetime | None) -> ScheduleSpec:

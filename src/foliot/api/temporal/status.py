@@ -85,7 +85,7 @@ def refusal_of(error: FoliotError, schedule_id: str = "") -> Refused:
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     message = f"{STALE}: {error}" if isinstance(error, StaleToken) else str(error)
     details: list[Message] = []
-    if code is Code.ALREADY_EXISTS:
+    if code is Code.ALREADY_EXISTS and schedule_id:
         details.append(WorkflowExecutionAlreadyStartedFailure(start_request_id="", run_id=schedule_id))
     elif code is Code.NOT_FOUND:
         details.append(NotFoundFailure())

@@ -21,7 +21,7 @@ from foliot.api.roles import Role
 from foliot.api.temporal import schedules
 from foliot.api.temporal.door import Asked, Method, bound
 from foliot.api.temporal.status import Code, Refused
-from foliot.errors import InvalidField
+from foliot.errors import InvalidField, StoreError
 from foliot.model.attribute import AttributeType
 from foliot.operations.attributes import add_search_attributes, search_attribute_types
 
@@ -87,10 +87,14 @@ async def register_search_attributes(asked: Asked, request: AddSearchAttributesR
     return AddSearchAttributesResponse()
 
 
-async def check_health(_asked: Asked, request: HealthCheckRequest) -> HealthCheckResponse:
-    """Say whether a service is there."""
+async def check_health(asked: Asked, request: HealthCheckRequest) -> HealthCheckResponse:
+    """Say whether a service is there, and whether the store behind it answers."""
     if request.service not in SERVICES:
         raise Refused(Code.NOT_FOUND, f"there is no service {request.service} here")
+    try:
+        await asked.send(lambda session: session.now_ms)
+    except StoreError:
+        return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.NOT_SERVING)
     return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.SERVING)
 
 

@@ -17,11 +17,13 @@ from foliot.errors import InvalidField
 from foliot.model.attribute import AttributeType
 from foliot.model.policy import Overlap
 from foliot.model.run import RunState
+from foliot.operations.stating import is_deep
 
 RAW = "$payload"
 """Under which key a memo keeps a payload that is no JSON."""
 JSON = b"json/plain"
-LATEST_S = 253_402_300_799
+EARLIEST_S, LATEST_S = -62_135_596_800, 253_402_300_799
+"""The years 1 to 9999."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _O = ScheduleOverlapPolicy
@@ -56,8 +58,8 @@ def overlap_of(field: str, value: int, default: str) -> str:
 
 def epoch_ms(field: str, value: Timestamp) -> int:
     """Return an instant in milliseconds, rounded down."""
-    if not 0 <= value.nanos < 1_000_000_000 or not -LATEST_S <= value.seconds <= LATEST_S:
-        raise InvalidField(field, "this is no instant")
+    if not 0 <= value.nanos < 1_000_000_000 or not EARLIEST_S <= value.seconds <= LATEST_S:
+        raise InvalidField(field, "this is no instant of the years 1 to 9999")
     return value.seconds * 1000 + value.nanos // 1_000_000
 
 
@@ -94,13 +96,20 @@ def memo_message(memo: Mapping[str, Any] | None) -> Memo:
 
 def _value_of(payload: Payload) -> Any:
     if dict(payload.metadata) == {"encoding": JSON}:
-        try:
-            value = json.loads(payload.data)
-        except ValueError:
-            value = None
+        value = _plain(payload.data)
         if value is not None and not (isinstance(value, dict) and RAW in value):
             return value
     return {RAW: b64encode(payload.SerializeToString(deterministic=True)).decode()}
+
+
+def _plain(data: bytes) -> Any:
+    """What JSON says that can be stored and read by everybody; ``None`` if it is no such JSON."""
+    try:
+        value = json.loads(data)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return None if is_deep(value) else value
 
 
 def _payload_of(value: Any) -> Payload:
@@ -129,7 +138,7 @@ def _attribute_of(name: str, payload: Payload, registered: Mapping[str, str]) ->
     try:
         value = json.loads(payload.data)
         said = payload.metadata.get("type", b"").decode()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidField(f"search_attributes.{name}", "its value is no JSON") from None
     kind = said or registered.get(name) or _inferred(value)
     if kind != AttributeType.KEYWORD_LIST and isinstance(value, list) and len(value) == 1:
@@ -155,4 +164,7 @@ def with_types(given: SearchAttributes, registered: Mapping[str, str]) -> None:
     """Write its type beside each search attribute that does not say it."""
     for name, payload in given.indexed_fields.items():
         if not payload.metadata.get("type"):
-            payload.metadata["type"] = _attribute_of(name, payload, registered)["type"].encode()
+            try:
+                payload.metadata["type"] = _attribute_of(name, payload, registered)["type"].encode()
+            except InvalidField:  # somebody has written it by hand; the executor says so when it starts it
+                continue

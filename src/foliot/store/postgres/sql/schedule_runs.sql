@@ -361,6 +361,22 @@ WHERE schedule_key = %(key)s AND (nominal_s, origin) < (%(before_s)s::bigint, %(
   AND (%(state)s::text IS NULL OR state = %(state)s) AND (%(source)s::text IS NULL OR source = %(source)s)
 ORDER BY nominal_s DESC, origin DESC LIMIT %(limit)s;
 
+-- name: started_ticks
+-- Index schedule_runs_once, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = %(key)s AND origin = 0 ORDER BY nominal_s DESC LIMIT %(look_at)s
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY nominal_s DESC LIMIT %(limit)s;
+
+-- name: started_requests
+-- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = %(key)s AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT %(look_at)s
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY origin DESC, nominal_s DESC LIMIT %(limit)s;
+
 -- name: newest_runs
 -- The primary key, newest first; only so many rows are looked at, whatever is looked for.
 SELECT r.run_number, {r.run} FROM schedule_runs r JOIN schedules s USING (schedule_key)

@@ -296,6 +296,22 @@ WHERE schedule_key = :key
   AND (:state IS NULL OR state = :state) AND (:source IS NULL OR source = :source)
 ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 
+-- name: started_ticks
+-- Index schedule_runs_once, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin = 0 ORDER BY nominal_s DESC LIMIT :look_at
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY nominal_s DESC LIMIT :limit;
+
+-- name: started_requests
+-- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT :look_at
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY origin DESC, nominal_s DESC LIMIT :limit;
+
 -- name: newest_runs
 -- The primary key, newest first; only so many rows are looked at, whatever is looked for.
 SELECT r.run_number, {r.run} FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
