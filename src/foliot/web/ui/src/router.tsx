@@ -18,6 +18,9 @@ interface Everywhere {
   namespace?: string
 }
 
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
+const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
+const like = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -81,6 +84,10 @@ const schedule = createRoute({
 const ticks = createRoute({
   getParentRoute: () => schedule,
   path: '/',
+  validateSearch: (search: Record<string, unknown>): { month?: string; day?: string } => ({
+    month: like(MONTH, search.month),
+    day: like(DAY, search.day),
+  }),
   component: lazyRouteComponent(() => import('./views/schedule/Ticks'), 'Ticks'),
 })
 
