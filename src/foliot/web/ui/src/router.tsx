@@ -8,11 +8,24 @@ import {
 } from '@tanstack/react-router'
 
 import { setNamespace } from './api/client'
-import { allComingQuery, attentionQuery, instancesQuery, schedulesQuery, statsQuery } from './api/queries'
+import {
+  allComingQuery,
+  attentionQuery,
+  describeQuery,
+  glancesQuery,
+  instancesQuery,
+  RUNS_OF_A_CALENDAR,
+  runsQuery,
+  schedulesQuery,
+  spansQuery,
+  statsQuery,
+} from './api/queries'
 import { visitQuery } from './api/visit'
 import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
+import { Overview } from './views/overview/Overview'
 import { COMING, SPANS } from './views/overview/spans'
+import { Schedules } from './views/schedules/Schedules'
 
 interface Everywhere {
   namespace?: string
@@ -57,7 +70,7 @@ const overview = createRoute({
       void queries.prefetchQuery(attentionQuery())
       void queries.prefetchQuery(instancesQuery())
     }),
-  component: lazyRouteComponent(() => import('./views/overview/Overview'), 'Overview'),
+  component: Overview,
 })
 
 const schedules = createRoute({
@@ -72,12 +85,19 @@ const schedules = createRoute({
   }),
   loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({ text, state, workflow_id, label, user_id }),
   loader: ({ context: { queries }, deps }) => early(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
-  component: lazyRouteComponent(() => import('./views/schedules/Schedules'), 'Schedules'),
+  component: Schedules,
 })
 
 const schedule = createRoute({
   getParentRoute: () => root,
   path: '/schedules/$id',
+  loader: ({ context: { queries }, params: { id }, preload }) => {
+    if (preload) return // a pointer that passes over a list asks for nothing
+    early(queries, () => {
+      void queries.prefetchQuery(describeQuery(id))
+      void queries.prefetchQuery(glancesQuery([id]))
+    })
+  },
   component: lazyRouteComponent(() => import('./views/schedule/Schedule'), 'Schedule'),
 })
 
@@ -88,6 +108,13 @@ const ticks = createRoute({
     month: like(MONTH, search.month),
     day: like(DAY, search.day),
   }),
+  loader: ({ context: { queries }, params: { id }, preload }) => {
+    if (preload) return
+    early(queries, () => {
+      void queries.prefetchInfiniteQuery(runsQuery(id, {}, RUNS_OF_A_CALENDAR))
+      void queries.prefetchQuery(spansQuery(id))
+    })
+  },
   component: lazyRouteComponent(() => import('./views/schedule/Ticks'), 'Ticks'),
 })
 

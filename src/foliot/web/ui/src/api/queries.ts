@@ -9,6 +9,7 @@ export function key(...parts: unknown[]): unknown[] {
 }
 
 const PAGE = 100
+export const RUNS_OF_A_CALENDAR = 500
 
 export const schedulesQuery = (filter: ScheduleFilter) =>
   infiniteQueryOptions({

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 
-import { describeQuery, MOST_SPANS, runsQuery, spansQuery } from '../../api/queries'
+import { describeQuery, MOST_SPANS, RUNS_OF_A_CALENDAR, runsQuery, spansQuery } from '../../api/queries'
 import type { Run, Span } from '../../api/types'
 import { countText, firstLine } from '../../parts/format'
 import { kindOf, movedText, reasonText, stateName, type OutcomeKind } from '../../parts/outcomes'
@@ -26,7 +26,6 @@ export interface Day {
   unread: 'no' | 'part' | 'all'
 }
 
-const PAGE = 500
 const READ_AT_ONCE = 2
 const SECOND = 1_000
 
@@ -34,7 +33,7 @@ const SECOND = 1_000
 export function useMarks(id: string, days: string[], edges: number[], day: string, now: number) {
   const begin = edges[0]!
   const found = useQuery(describeQuery(id)).data
-  const runs = useInfiniteQuery(runsQuery(id, {}, PAGE))
+  const runs = useInfiniteQuery(runsQuery(id, {}, RUNS_OF_A_CALENDAR))
   const spans = useQuery(spansQuery(id)).data
   const bounds = useMemo(() => spanBounds(spans ?? [], edges), [spans, edges])
   const dropped = useQuery({ ...countQuery(id, found, bounds[0] ?? 0, 1, bounds), enabled: found !== undefined && bounds.length > 1 }).data
