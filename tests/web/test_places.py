@@ -73,6 +73,8 @@ def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
     page.get_by_role("button", name="Store it").click()
     expect(page.get_by_text("What version 2 changed")).to_be_visible()
     expect(page.get_by_role("insertion")).to_contain_text("https://example.org/b")
+    page.goto(f"{page.url}?version=1")
+    expect(page.get_by_label("The document")).to_contain_text("https://example.org/a")
     page.get_by_role("button", name="Pause workflow ping").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     assert service.other.get_workflow("ping").paused

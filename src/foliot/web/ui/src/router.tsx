@@ -25,6 +25,7 @@ import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
 import { Overview } from './views/overview/Overview'
 import { COMING, SPANS } from './views/overview/spans'
+import { WINDOWS, type Window } from './views/schedule/windows'
 import { Schedules } from './views/schedules/Schedules'
 
 interface Everywhere {
@@ -63,10 +64,12 @@ function early(queries: QueryClient, ask: () => void): void {
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
-  loader: ({ context: { queries } }) =>
+  validateSearch: (search: Record<string, unknown>): { span?: 'day' } => ({ span: search.span === 'day' ? 'day' : undefined }),
+  loaderDeps: ({ search: { span } }) => SPANS[span ?? 'hour'],
+  loader: ({ context: { queries }, deps: { seconds, stretches } }) =>
     early(queries, () => {
-      void queries.prefetchQuery(statsQuery(SPANS.hour.seconds, SPANS.hour.stretches))
-      void queries.prefetchQuery(allComingQuery(SPANS.hour.seconds, COMING))
+      void queries.prefetchQuery(statsQuery(seconds, stretches))
+      void queries.prefetchQuery(allComingQuery(seconds, COMING))
       void queries.prefetchQuery(attentionQuery())
       void queries.prefetchQuery(instancesQuery())
     }),
@@ -131,6 +134,9 @@ const scheduleRuns = createRoute({
 const timeline = createRoute({
   getParentRoute: () => schedule,
   path: '/timeline',
+  validateSearch: (search: Record<string, unknown>): { window?: Window } => ({
+    window: typeof search.window === 'string' && search.window in WINDOWS ? (search.window as Window) : undefined,
+  }),
   component: lazyRouteComponent(() => import('./views/schedule/Timeline'), 'Timeline'),
 })
 
@@ -203,6 +209,10 @@ const workflows = createRoute({
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId',
+  validateSearch: (search: Record<string, unknown>): { version?: number } => {
+    const version = Number(search.version)
+    return { version: Number.isSafeInteger(version) && version > 0 ? version : undefined }
+  },
   component: lazyRouteComponent(() => import('./views/workflows/Workflow'), 'Workflow'),
 })
 

@@ -1,20 +1,10 @@
 import type { OutcomeKind } from '../../parts/outcomes'
+import { ORDER, WORDS } from './Legend'
 import type { Day, Mark } from './marks'
 import classes from './Month.module.css'
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const MOST_DOTS = 36
-const ORDER: OutcomeKind[] = ['failed', 'missed', 'success', 'running', 'waiting', 'ended', 'skipped', 'coming']
-const WORDS: Record<OutcomeKind, string> = {
-  success: 'succeeded',
-  failed: 'failed',
-  running: 'running',
-  waiting: 'waiting',
-  skipped: 'skipped',
-  missed: 'missed',
-  ended: 'ended',
-  coming: 'to come',
-}
 
 interface Props {
   month: string
@@ -23,19 +13,6 @@ interface Props {
   day: string
   onDay: (day: string) => void
   byDay: Map<string, Day>
-}
-
-/** Which colour means what. */
-export function Legend() {
-  return (
-    <div className={classes.legend} role="group" aria-label="Colours">
-      {ORDER.map((kind) => (
-        <span key={kind}>
-          <i data-kind={kind} /> {WORDS[kind]}
-        </span>
-      ))}
-    </div>
-  )
 }
 
 /** The weeks of a month; in each day its ticks: one by one while they are few, as shares when they are many. */

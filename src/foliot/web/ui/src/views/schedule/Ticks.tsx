@@ -12,7 +12,8 @@ import { Waiting, Wrong } from '../../parts/notes'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
 import { Agenda } from './Agenda'
 import { daysOf, edgesOf, monthAfter } from './days'
-import { Legend, Month } from './Month'
+import { Legend } from './Legend'
+import { Month } from './Month'
 import { useMarks, type Day } from './marks'
 import classes from './Schedule.module.css'
 import { useZone } from './zone'
@@ -56,9 +57,9 @@ export function Ticks() {
           <Text size="xs" className="dim">
             Days of {shown}
           </Text>
+          <Legend />
         </div>
         <Month month={month} days={days} today={today} day={day} onDay={(day) => go({ day, month })} byDay={byDay} />
-        <Legend />
         {older && (
           <Text size="xs" className="dim" mt="xs">
             Older runs have not been read.{' '}

@@ -48,7 +48,7 @@ export function Versions() {
             {query.data.map((each, at) => (
               <tr key={each.version}>
                 <td className="nowrap">
-                  {each.version} {each.version === current?.version && <Badge color="verdigris">in force</Badge>}
+                  {each.version} {each.version === current?.version && <Badge color="verdigris" miw="max-content">in force</Badge>}
                 </td>
                 <td>
                   <Moment at={each.created_at} zone={zone} />

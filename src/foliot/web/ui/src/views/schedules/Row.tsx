@@ -54,7 +54,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
         <Sparkline glance={glance} zone={zone} />
       </div>
       {mayOperate && (
-        <div role="cell">
+        <div role="cell" className={classes.acts}>
           <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, id)} />
         </div>
       )}

@@ -18,7 +18,8 @@ const route = getRouteApi('/workflows/$workflowId')
 /** One workflow: its document, the versions before it, and what they changed. */
 export function Workflow() {
   const { workflowId: id } = route.useParams()
-  const [version, setVersion] = useState<number | undefined>()
+  const { version } = route.useSearch()
+  const navigate = route.useNavigate()
   const [putting, setPutting] = useState(false)
   const mayEdit = useMay('editor')
   const mayOperate = useMay('operator')
@@ -44,7 +45,7 @@ export function Workflow() {
           w={140}
           allowDeselect={false}
           value={String(found.version)}
-          onChange={(value) => setVersion(Number(value))}
+          onChange={(value) => void navigate({ search: (all) => ({ ...all, version: Number(value) }), replace: true })}
           data={Array.from({ length: newest.data.version }, (_, at) => ({ value: String(newest.data.version - at), label: `Version ${newest.data.version - at}` }))}
         />
         {newest.data.paused && <Badge color="orange">paused</Badge>}
