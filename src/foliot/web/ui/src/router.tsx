@@ -238,6 +238,10 @@ const keys = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
+  validateSearch: (search: Record<string, unknown>): { operation?: string; actor?: string } => ({
+    operation: text(search.operation),
+    actor: text(search.actor),
+  }),
   component: lazyRouteComponent(() => import('./views/audit/Audit'), 'Audit'),
 })
 

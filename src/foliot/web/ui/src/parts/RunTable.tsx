@@ -36,7 +36,7 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               )}
               <td>
                 <Link to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
-                  <Moment at={run.scheduled_for} zone={zone} />
+                  <Moment at={run.scheduled_for} zone={zone} near />
                 </Link>
               </td>
               <td className="nowrap">{lateness(run)}</td>

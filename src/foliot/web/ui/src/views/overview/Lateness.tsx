@@ -21,23 +21,25 @@ export function Lateness({ stats }: { stats: Stats }) {
   const until = Date.parse(stretches.at(-1)!.start)
   return (
     <>
-      <div className={classes.chart}>
-        <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={`Runs started at most ${durationText(Math.max(...values))} late`}>
-          <line x1={0} x2={1_000} y1={51} y2={51} className={classes.half} />
-          {LINES.map(({ of, colour, dots }) => (
-            <g key={of} fill="none" stroke={colour} strokeLinecap="round" strokeWidth={dots ? 5 : 1.6}>
-              {dots
-                ? stretches.map((each, at) => each[of] !== null && <path key={at} d={`M${x(at)},${y(each[of])}h0`} vectorEffect="non-scaling-stroke" />)
-                : pieces(stretches.map((each) => each[of])).map((piece) => (
-                    <polyline key={piece[0]!.at} points={piece.map(({ at, value }) => `${x(at)},${y(value)}`).join(' ')} vectorEffect="non-scaling-stroke" />
-                  ))}
-            </g>
-          ))}
-        </svg>
-        <span className={classes.most}>{durationText(most)}</span>
-        <span className={classes.middle}>{durationText(most / 2)}</span>
+      <div className={classes.scaled}>
+        <div className={classes.chart}>
+          <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={`Runs started at most ${durationText(Math.max(...values))} late`}>
+            <line x1={0} x2={1_000} y1={51} y2={51} className={classes.half} />
+            {LINES.map(({ of, colour, dots }) => (
+              <g key={of} fill="none" stroke={colour} strokeLinecap="round" strokeWidth={dots ? 5 : 1.6}>
+                {dots
+                  ? stretches.map((each, at) => each[of] !== null && <path key={at} d={`M${x(at)},${y(each[of])}h0`} vectorEffect="non-scaling-stroke" />)
+                  : pieces(stretches.map((each) => each[of])).map((piece) => (
+                      <polyline key={piece[0]!.at} points={piece.map(({ at, value }) => `${x(at)},${y(value)}`).join(' ')} vectorEffect="non-scaling-stroke" />
+                    ))}
+              </g>
+            ))}
+          </svg>
+          <span className={classes.most}>{durationText(most)}</span>
+          <span className={classes.middle}>{durationText(most / 2)}</span>
+        </div>
+        <Axis from={from} until={until} />
       </div>
-      <Axis from={from} until={until} />
       <ul className={classes.legend}>
         {LINES.map(({ name, colour, of, dots }) => (
           <li key={of}>

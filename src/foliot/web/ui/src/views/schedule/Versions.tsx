@@ -37,7 +37,7 @@ export function Versions() {
               <th>Version</th>
               <th>Made</th>
               <th>By</th>
-              <th>Decided ticks</th>
+              <th>For the ticks</th>
               <th>What it changed</th>
               <th>
                 <VisuallyHidden>Actions</VisuallyHidden>
@@ -55,13 +55,14 @@ export function Versions() {
                 </td>
                 <td>{each.author}</td>
                 <td className="nowrap">
-                  after <Moment at={each.decides_after} zone={zone} precision="minute" />
+                  from <Moment at={each.decides_after} zone={zone} precision="minute" />
                   {each.decides_until && (
                     <>
                       <br />
-                      until <Moment at={each.decides_until} zone={zone} precision="minute" />
+                      to <Moment at={each.decides_until} zone={zone} precision="minute" />
                     </>
                   )}
+                  {!each.decides_until && ' on'}
                 </td>
                 <td>
                   {query.data[at + 1] ? <Diff before={query.data[at + 1]?.definition} after={each.definition} /> : <span className="dim">the first one</span>}
