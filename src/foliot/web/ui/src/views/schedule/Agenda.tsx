@@ -38,7 +38,7 @@ export function Agenda({ day, of: { marks, unread }, shown, now, today }: Props)
       </Title>
       {marks.length === 0 && unread === 'no' && <p className={classes.none}>No tick falls on this day.</p>}
       {unread !== 'no' && <p className={classes.none}>{UNREAD[unread]}</p>}
-      <ol ref={list} className={classes.list}>
+      <ol ref={list} className={classes.list} tabIndex={0} aria-label="Its ticks">
         {some.map((mark, at) => (
           <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} className={classes.item}>
             <i data-kind={mark.kind} className={classes.dot} />
