@@ -140,7 +140,7 @@ def _acted(browser: Browser, url: str, scale: Scale) -> list[Row]:
             watch(page, shown=LIST_SHOWN)
             page.goto(url)
             viewed(page, "shown")
-            for label, act in _ACTS.items():
+            for label, act in ACTS.items():
                 found.setdefault(label, []).append(act(page, wanted))
     return [_act_row(label, times[1:]) for label, times in found.items()]
 
@@ -201,7 +201,7 @@ def _open(page: Page, wanted: str) -> Interaction:
 
 
 SEARCH = "search (after 120 ms of rest)"
-_ACTS: dict[str, Callable[[Page, str], Interaction]] = {
+ACTS: dict[str, Callable[[Page, str], Interaction]] = {
     "scroll on by 50 rows": _scroll,
     "pause a row": _pause,
     "resume a row": _resume,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from contextlib import closing
-from typing import Any
 
 from bench.engine.fill import Due, connected, fill, tidy
 from foliot.model.rows import DefinitionRow
@@ -32,8 +31,8 @@ def stock(url: str, count: int) -> None:
             f"UPDATE dials SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
             rows,
         )
-        _pause(connection, mark, now_s)
         connection.commit()
+    pause_some(url)
     tidy(url)
 
 
@@ -43,15 +42,19 @@ def _next(spec: str, now_s: int) -> list[int]:
     return [] if tick is None else [tick]
 
 
-def _pause(connection: Any, mark: str, now_s: int) -> None:
-    keys = connection.execute(
-        f"SELECT schedule_key FROM schedules WHERE schedule_key - schedule_key / {PAUSED_EVERY} * {PAUSED_EVERY} = 0"  # noqa: S608 - our own names
-    ).fetchall()
-    for table, change in (
-        ("schedules", f"state = 'paused', paused_by = 'ann', paused_ms = {now_s * 1000}"),
-        ("dials", "paused = " + ("1" if mark == "?" else "true")),
-    ):
-        connection.cursor().executemany(
-            f"UPDATE {table} SET {change} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
-            keys,
-        )
+def pause_some(url: str) -> None:
+    """Let a few of all schedules be paused, as if it had been so for long: nobody is told of it."""
+    mark, true = ("?", "1") if url.startswith("sqlite") else ("%s", "true")
+    with closing(connected(url)) as connection:
+        keys = connection.execute(
+            f"SELECT schedule_key FROM schedules WHERE schedule_key % {PAUSED_EVERY} = 0"  # noqa: S608 - our own names
+        ).fetchall()
+        for table, change in (
+            ("schedules", f"state = 'paused', paused_by = 'ann', paused_ms = {int(time.time()) * 1000}"),
+            ("dials", f"paused = {true}"),
+        ):
+            connection.cursor().executemany(
+                f"UPDATE {table} SET {change} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
+                keys,
+            )
+        connection.commit()

@@ -103,9 +103,9 @@ def address(service: Service, name: str) -> str:
     return f"{service.url}{path}"
 
 
-def settle(page: Page) -> None:
-    """Wait until nothing is being loaded any more."""
-    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=MS)
+def settle(page: Page, level: int | None = 1) -> None:
+    """Wait until nothing is being loaded any more; what is not there has a heading, but none of the first level."""
+    expect(page.get_by_role("heading", level=level).first).to_be_visible(timeout=MS)
     expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=MS)
     page.evaluate("() => document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
 

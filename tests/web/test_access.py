@@ -1,128 +1,192 @@
-"""Everybody can use it: no serious problem for assistive technology, on small and large screens, light and dark."""
+"""Everybody can use every view: with assistive technology, on small and large screens, light and dark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from foliot.web import app as web
-from tests.web.kit import Service
+from tests.web.demo import furnish
+from tests.web.kit import UI, Service, serving
+from tests.web.screenshots import VIEWS, address, settle
 
-AXE = Path(web.__file__).parent / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-SERIOUS = ("serious", "critical")
-ADDRESSES = (
-    "/schedules",
-    "/schedules/report",
-    "/schedules/report/runs",
-    "/schedules/report/timeline",
-    "/schedules/report/versions",
-    "/schedules/report/backfills",
-    "/schedules/poll/adaptive",
-    "/schedules/report/audit",
-    "/schedules/report/json",
-    "/schedules/nobody",
-    "/runs",
-    "/nothing-here",
-)
+BAD = ("serious", "critical")
+NOT_THERE = ("/schedules/nobody", "/runs/none", "/workflows/none", "/nothing-here", "/calendars?calendar=bank-holidays")
+WIDTHS = (400, 3_840)
+Scheme = Literal["light", "dark"]
 
 
-@pytest.fixture
-def seeded(service: Service) -> Service:
-    """A service with a little of everything."""
-    other = service.other
-    other.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:work", labels={"team": "a"})
-    other.patch("report", cron="0 10 * * *")
-    other.create("fails", cron="0 9 * * *", function="tasks:fails", shadow=True)
-    other.create("poll", intervals="1h", function="tasks:work", adaptive=True)
-    other.hint("poll", interval_ms=7_200_000, ttl_ms=3_600_000)
-    other.pause("fails", note="it fails", paused_by="ann", until="2030-01-01T00:00:00Z")
-    for name in ("report", "fails"):
-        other.trigger(name)
-    other.backfill("report", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")
-    return service
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with something of everything: nothing that is done here changes it."""
+    with serving(tmp_path_factory.mktemp("furnished")) as service:
+        furnish(service)
+        service.other.create_key("ci", role="reader")
+        yield service
 
 
-@pytest.fixture(params=SCHEMES)
-def shown(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    opened = browser.new_context(color_scheme=request.param, viewport={"width": 1440, "height": 900})
-    yield opened.new_page()
-    opened.close()
+@contextmanager
+def opened(browser: Browser, scheme: Scheme = "light", width: int = 1440) -> Iterator[Page]:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", locale="en-GB"
+    )
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
 
 
 def problems(page: Page) -> list[str]:
-    """What axe finds, as lines that say where."""
+    """What axe finds that is serious: the rule, and where."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = page.evaluate(RUN)
     return [
-        f"{each['id']} ({each['impact']}): {node['target']} {node.get('failureSummary', '')[:160]}"
+        f"{each['id']}: {node['target']} {node.get('failureSummary', '')[:160]}"
         for each in found["violations"]
-        if each["impact"] in SERIOUS
+        if each["impact"] in BAD
         for node in each["nodes"][:3]
     ]
 
 
-def test_axe_finds_no_serious_problem(shown: Page, seeded: Service) -> None:
-    run = seeded.other.recent_runs().items[0]
+def too_wide(page: Page) -> list[str]:
+    """On which screens something sticks out of the view that is open."""
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        wide = page.evaluate("() => document.documentElement.scrollWidth")
+        if wide > width:
+            found.append(f"{wide} pixels on a screen of {width}")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    return found
+
+
+def looked_at(page: Page, *, widths: bool) -> list[str]:
+    return [*problems(page), *(too_wide(page) if widths else ())]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view(browser: Browser, furnished: Service, scheme: Scheme) -> None:
+    assert AXE.is_file(), "axe-core comes with the sources of the page: python hatch_build.py"
     found = {}
-    for address in (*ADDRESSES, f"/runs/{run.run_id}"):
-        shown.goto(f"{seeded.url}{address}")
-        expect(shown.get_by_role("heading").first).to_be_visible()
-        expect(shown.locator("[aria-busy=true]")).to_have_count(0)
-        found[address] = problems(shown)
-    assert {address: each for address, each in found.items() if each} == {}
+    addresses = [*(address(furnished, name) for name in VIEWS), *(f"{furnished.url}{path}" for path in NOT_THERE)]
+    with opened(browser, scheme) as page:
+        for where in addresses:
+            page.goto(where)
+            settle(page, level=None)
+            found[where] = looked_at(page, widths=scheme == "light")
+    assert {where: each for where, each in found.items() if each} == {}
 
 
-def test_axe_finds_no_serious_problem_in_dialogs(shown: Page, seeded: Service) -> None:
-    shown.goto(f"{seeded.url}/schedules")
-    shown.get_by_role("button", name="Pause report").click()
-    expect(shown.get_by_role("dialog").get_by_label("Why")).to_be_focused()
-    assert problems(shown) == []
-    shown.keyboard.press("Escape")
-    expect(shown.get_by_role("dialog")).to_have_count(0)
-    shown.keyboard.press("Control+k")
-    expect(shown.get_by_role("option").first).to_be_visible()
-    assert problems(shown) == []
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_dialog(browser: Browser, furnished: Service, scheme: Scheme) -> None:
+    found = {}
+    with opened(browser, scheme) as page:
+        for name, show in DIALOGS.items():
+            show(page, furnished)
+            expect(page.get_by_role("dialog").first).to_be_visible()
+            expect(page.get_by_role("dialog").locator("[aria-busy=true], [aria-label=Loading]")).to_have_count(0)
+            found[name] = looked_at(page, widths=scheme == "light")
+    assert {name: each for name, each in found.items() if each} == {}
 
 
-@pytest.mark.parametrize("width", [400, 3840])
-def test_nothing_is_wider_than_the_screen(browser: Browser, seeded: Service, width: int) -> None:
-    opened = browser.new_context(viewport={"width": width, "height": 900})
-    page = opened.new_page()
-    for address in ADDRESSES:
-        page.goto(f"{seeded.url}{address}")
-        expect(page.get_by_role("heading").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-    opened.close()
-
-
-def test_on_a_small_screen_the_navigation_is_a_drawer(browser: Browser, seeded: Service) -> None:
-    opened = browser.new_context(viewport={"width": 400, "height": 800})
-    page = opened.new_page()
-    page.goto(f"{seeded.url}/schedules")
-    expect(page.get_by_role("link", name="Runs", exact=True)).to_have_count(0)
-    page.get_by_role("button", name="Navigation").click()
-    page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    opened.close()
-
-
-def test_dark_and_light_are_chosen_and_kept(page: Page, service: Service) -> None:
+def _pause(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules")
-    surface = "getComputedStyle(document.body).backgroundColor"
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    light = page.evaluate(surface)
-    page.get_by_role("button", name="Colours").click()
-    page.get_by_role("menuitem", name="Dark").click()
-    expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
-    dark = page.evaluate(surface)
-    assert dark != light
-    page.reload()
-    expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
-    assert page.evaluate(surface) == dark
+    page.get_by_role("button", name="Pause billing/invoices").click()
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_focused()
+
+
+def _resume(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules/data%2Fwarehouse")
+    page.get_by_role("button", name="Resume").click()
+
+
+def _bulk(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/schedules?state=paused")
+    page.get_by_role("button", name="Many at once").click()
+    page.get_by_role("menuitem", name="Resume").click()
+    expect(page.get_by_label("Schedules that it touches")).to_be_visible()
+    expect(page.get_by_role("menu")).to_have_count(0)
+
+
+def _palette(page: Page, service: Service) -> None:
+    page.goto(service.url)
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option").first).to_be_visible()
+
+
+def _conflict(page: Page, service: Service) -> None:
+    name = "billing/payouts"
+    page.goto(f"{service.url}/schedules/billing%2Fpayouts/edit")
+    page.get_by_label("Cron", exact=True).fill("*/6 * * * *")
+    before = service.other.get(name).definition.description
+    service.other.patch(name, description=f"{before}.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog", name="Somebody else saved first")).to_be_visible()
+
+
+DIALOGS = {"pause": _pause, "resume": _resume, "bulk": _bulk, "palette": _palette, "conflict": _conflict}
+
+
+def test_signing_in(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
+    found = {}
+    schemes: tuple[Scheme, ...] = ("light", "dark")
+    with serving(tmp_path_factory.mktemp("guarded"), "--auth", "required") as service:
+        for scheme in schemes:
+            with opened(browser, scheme) as page:
+                page.goto(service.url)
+                expect(page.get_by_label("API key or token")).to_be_visible()
+                found[scheme] = looked_at(page, widths=True)
+    assert found == {"light": [], "dark": []}
+
+
+def test_on_a_small_screen_nothing_is_cut_without_a_hint(browser: Browser, furnished: Service) -> None:
+    """States of runs were outside the table, "in force" was "in …", and of the tabs half were there."""
+    inside = "element => { const { left, right } = element.getBoundingClientRect(); return left >= 0 && right <= 400 }"
+    whole = "element => element.scrollWidth <= element.clientWidth"
+    with opened(browser, width=400) as page:
+        page.goto(f"{furnished.url}/runs")
+        settle(page)
+        assert page.get_by_role("cell", name="Succeeded").first.evaluate(inside)
+        page.goto(f"{furnished.url}/schedules/billing%2Freminders/versions")
+        settle(page)
+        assert page.get_by_text("in force").evaluate(whole)
+        tabs = page.get_by_role("navigation", name="About this schedule").get_by_role("link").all()
+        assert all(tab.evaluate(inside) for tab in tabs)
+        page.goto(f"{furnished.url}/schedules")
+        settle(page)
+        row = page.locator("[role=rowgroup] [role=row]").first
+        name, act = (row.get_by_role(role).first.bounding_box() for role in ("link", "button"))
+        assert name is not None
+        assert act is not None
+        assert abs(name["y"] - act["y"]) < 12, "what can be done stands beside the name"
+
+
+def test_on_a_small_screen_the_navigation_is_a_drawer(browser: Browser, furnished: Service) -> None:
+    with opened(browser, width=400) as page:
+        page.goto(f"{furnished.url}/schedules")
+        expect(page.get_by_role("link", name="Runs", exact=True)).to_have_count(0)
+        page.get_by_role("button", name="Navigation").click()
+        page.get_by_role("link", name="Runs", exact=True).click()
+        expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_dark_and_light_are_chosen_and_kept(browser: Browser, furnished: Service) -> None:
+    brightness = "() => getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
+    with opened(browser) as page:
+        page.goto(f"{furnished.url}/schedules")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert sum(page.evaluate(brightness)) > 600
+        page.get_by_role("button", name="Colours").click()
+        page.get_by_role("menuitem", name="Dark").click()
+        expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
+        assert sum(page.evaluate(brightness)) < 150
+        page.reload()
+        expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
+        assert sum(page.evaluate(brightness)) < 150

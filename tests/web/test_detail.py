@@ -38,6 +38,8 @@ def test_the_overview_is_there_before_the_forecast(page: Page, service: Service)
     page.get_by_text("Day", exact=True).click()
     expect(page.get_by_role("heading", name="The last day, and the next")).to_be_visible()
     assert len(held) == 1
+    page.reload()
+    expect(page.get_by_role("heading", name="The last day, and the next")).to_be_visible()
 
 
 def test_a_forecast_that_fails_leaves_the_rest_of_the_overview(page: Page, service: Service) -> None:
@@ -106,7 +108,16 @@ def test_runs_that_overlap_lie_side_by_side(page: Page, service: Service) -> Non
     expect(page.get_by_role("cell", name="Succeeded")).to_have_count(3)
     change(service, "UPDATE schedule_runs SET started_ms = started_ms - 60000 WHERE started_ms IS NOT NULL")
     page.goto(f"{service.url}/schedules/report/timeline")
-    expect(page.get_by_role("img", name="3 runs, at most 3 at a time")).to_be_visible()
+    bars = page.get_by_role("group", name="3 runs, at most 3 at a time").get_by_role("link")
+    expect(bars).to_have_count(3)
+    page.get_by_text("24h", exact=True).click()
+    expect(page).to_have_url(re.compile("window=24h"))
+    page.reload()
+    expect(page.get_by_role("radio", name="24h")).to_be_checked()
+    expect(page.get_by_role("group", name="Colours")).to_have_text(re.compile(r"^\s*succeeded$"))
+    bars.first.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/runs/"))
 
 
 def test_a_backfill_is_watched_and_stopped(page: Page, service: Service) -> None:

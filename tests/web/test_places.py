@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -41,7 +42,7 @@ def test_a_queue_is_paused_and_goes_on(page: Page, service: Service) -> None:
     page.get_by_role("button", name="Pause queue default").click()
     page.get_by_role("dialog").get_by_label("Why").fill("an upgrade")
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
-    expect(page.get_by_role("cell", name="paused")).to_be_visible()
+    expect(page.get_by_role("cell", name="paused")).to_contain_text("an upgrade")
     assert [each.paused for each in service.other.list_queues() if each.queue == "default"] == [True]
     page.get_by_role("button", name="Resume queue default").click()
     expect(page.get_by_role("cell", name="served", exact=True)).to_be_visible()
@@ -60,12 +61,25 @@ def test_days_of_a_calendar_come_from_a_file(page: Page, service: Service, tmp_p
     assert service.other.get_calendar("closing-days").dates == ("2026-12-25", "2026-12-26")
 
 
+def test_a_calendar_has_an_address_with_its_days_and_its_schedules(page: Page, service: Service) -> None:
+    service.other.put_calendar({"name": "holidays", "dates": ["2026-12-25", "2027-01-01"]})
+    service.other.create("rests", cron=FAR, function="tasks:work", exclude={"named": ["holidays"]})
+    service.other.create("works", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/calendars")
+    page.get_by_role("link", name="holidays", exact=True).click()
+    one = page.get_by_label("Calendar holidays")
+    expect(one).to_contain_text("2027-01-01")
+    page.reload()
+    expect(one.get_by_role("link", name="rests")).to_be_visible()
+    expect(one.get_by_role("link", name="works")).to_have_count(0)
+
+
 def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
     service.other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
     page.goto(f"{service.url}/workflows")
     page.get_by_role("link", name="ping", exact=True).click()
     page.get_by_role("button", name="New version").click()
-    written = page.get_by_label("Document")
+    written = page.get_by_role("textbox", name="Document")
     written.fill("{")
     page.get_by_role("button", name="Store it").click()
     expect(page.get_by_text("This is not JSON")).to_be_visible()
@@ -73,8 +87,13 @@ def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
     page.get_by_role("button", name="Store it").click()
     expect(page.get_by_text("What version 2 changed")).to_be_visible()
     expect(page.get_by_role("insertion")).to_contain_text("https://example.org/b")
+    page.goto(f"{page.url}?version=1")
+    expect(page.get_by_label("the document", exact=True)).to_contain_text("https://example.org/a")
     page.get_by_role("button", name="Pause workflow ping").click()
+    page.get_by_role("dialog").get_by_label("Why").fill("it moves")
+    page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
+    expect(page.get_by_text("“it moves”")).to_be_visible()
     assert service.other.get_workflow("ping").paused
     service.other.resume_target(workflow_id="ping")
 
@@ -111,6 +130,21 @@ def test_the_audit_knows_what_was_just_done(page: Page, service: Service) -> Non
     expect(page.get_by_role("row").nth(1)).to_contain_text("create")
     service.other.pause("report", note="for a test")
     expect(page.get_by_role("row").nth(1)).to_contain_text("pause")
+    service.other.put_calendar({"name": "holidays", "dates": ["2026-12-25"]})
+    expect(page.get_by_role("row").nth(1)).to_contain_text("calendar holidays")
+    page.get_by_role("combobox", name="What").or_(page.get_by_role("textbox", name="What")).first.click()
+    page.get_by_role("option", name="pause", exact=True).click()
+    expect(page).to_have_url(re.compile("operation=pause"))
+    expect(page.get_by_role("row").nth(1)).to_contain_text("report")
+    expect(page.get_by_role("row").filter(has_text="put calendar")).to_have_count(0)
+
+
+def test_what_nobody_said_is_not_told_of_a_new_schedule(page: Page, service: Service) -> None:
+    service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"})
+    page.goto(f"{service.url}/schedules/report/audit")
+    change = page.get_by_role("row").nth(1)
+    expect(change).to_contain_text("labels.team")
+    expect(change).not_to_contain_text("overlap_policy")
 
 
 def test_instances_and_settings_are_shown(page: Page, service: Service) -> None:

@@ -9,7 +9,7 @@ import pytest
 from foliot import Spec
 from foliot.errors import FoliotError, InvalidField, InvalidSpec, LimitExceeded
 from foliot.operations import targets
-from foliot.operations.preview import MAX_PREVIEW, Preview, preview_for
+from foliot.operations.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
 from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
 
 
@@ -87,3 +87,28 @@ def test_what_would_never_run_is_a_finding_here(bench: Bench) -> None:
 def test_what_cannot_be_previewed(bench: Bench, given: dict[str, Any], error: type[FoliotError], words: str) -> None:
     with pytest.raises(error, match=words):
         bench.ask(preview_for, **given)
+
+
+def test_ticks_are_counted_between_bounds(bench: Bench) -> None:
+    """Each from the first of two bounds up to the second, without it: those of a day, if the bounds are midnights."""
+    given: dict[str, Any] = {"cron": "*/10 * * * *", "count": 1}
+    assert previewed(bench, **given).counts == ()
+    bounds = [when("09:00"), when("10:00"), when("10:01"), when("10:09")]
+    assert previewed(bench, **given, bounds=bounds).counts == (6, 1, 0)
+    assert previewed(bench, cron="0 0 1 1 *", end_at=when("09:30"), bounds=bounds).counts == (0, 0, 0)
+
+
+def test_what_would_take_too_long_is_not_counted(bench: Bench) -> None:
+    day = int(when("00:00").timestamp())
+    bounds = [day + 86_400 * number for number in range(4)]
+    assert previewed(bench, cron="* * * * * *", count=1, bounds=bounds).counts == (86_400, None, None)
+    assert 86_400 < MAX_COUNTED < 2 * 86_400
+
+
+def test_bounds_that_cannot_be_meant(bench: Bench) -> None:
+    given: dict[str, Any] = {"cron": "* * * * *", "count": 1}
+    with pytest.raises(LimitExceeded, match=f"at most {MAX_BOUNDS}"):
+        previewed(bench, **given, bounds=list(range(MAX_BOUNDS + 1)))
+    for wrong in ([when("10:00"), when("09:00")], [when("09:00"), when("09:00")], ["noon"], 7):
+        with pytest.raises(InvalidField, match="bounds"):
+            previewed(bench, **given, bounds=wrong)

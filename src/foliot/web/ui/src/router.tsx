@@ -8,16 +8,33 @@ import {
 } from '@tanstack/react-router'
 
 import { setNamespace } from './api/client'
-import { allComingQuery, attentionQuery, instancesQuery, schedulesQuery, statsQuery } from './api/queries'
+import {
+  allComingQuery,
+  attentionQuery,
+  describeQuery,
+  glancesQuery,
+  instancesQuery,
+  RUNS_OF_A_CALENDAR,
+  runsQuery,
+  schedulesQuery,
+  spansQuery,
+  statsQuery,
+} from './api/queries'
 import { visitQuery } from './api/visit'
 import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
+import { Overview } from './views/overview/Overview'
 import { COMING, SPANS } from './views/overview/spans'
+import { WINDOWS, type Window } from './views/schedule/windows'
+import { Schedules } from './views/schedules/Schedules'
 
 interface Everywhere {
   namespace?: string
 }
 
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
+const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
+const like = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -47,14 +64,16 @@ function early(queries: QueryClient, ask: () => void): void {
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
-  loader: ({ context: { queries } }) =>
+  validateSearch: (search: Record<string, unknown>): { span?: 'day' } => ({ span: search.span === 'day' ? 'day' : undefined }),
+  loaderDeps: ({ search: { span } }) => SPANS[span ?? 'hour'],
+  loader: ({ context: { queries }, deps: { seconds, stretches } }) =>
     early(queries, () => {
-      void queries.prefetchQuery(statsQuery(SPANS.hour.seconds, SPANS.hour.stretches))
-      void queries.prefetchQuery(allComingQuery(SPANS.hour.seconds, COMING))
+      void queries.prefetchQuery(statsQuery(seconds, stretches))
+      void queries.prefetchQuery(allComingQuery(seconds, COMING))
       void queries.prefetchQuery(attentionQuery())
       void queries.prefetchQuery(instancesQuery())
     }),
-  component: lazyRouteComponent(() => import('./views/overview/Overview'), 'Overview'),
+  component: Overview,
 })
 
 const schedules = createRoute({
@@ -69,18 +88,36 @@ const schedules = createRoute({
   }),
   loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({ text, state, workflow_id, label, user_id }),
   loader: ({ context: { queries }, deps }) => early(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
-  component: lazyRouteComponent(() => import('./views/schedules/Schedules'), 'Schedules'),
+  component: Schedules,
 })
 
 const schedule = createRoute({
   getParentRoute: () => root,
   path: '/schedules/$id',
+  loader: ({ context: { queries }, params: { id }, preload }) => {
+    if (preload) return // a pointer that passes over a list asks for nothing
+    early(queries, () => {
+      void queries.prefetchQuery(describeQuery(id))
+      void queries.prefetchQuery(glancesQuery([id]))
+    })
+  },
   component: lazyRouteComponent(() => import('./views/schedule/Schedule'), 'Schedule'),
 })
 
 const ticks = createRoute({
   getParentRoute: () => schedule,
   path: '/',
+  validateSearch: (search: Record<string, unknown>): { month?: string; day?: string } => ({
+    month: like(MONTH, search.month),
+    day: like(DAY, search.day),
+  }),
+  loader: ({ context: { queries }, params: { id }, preload }) => {
+    if (preload) return
+    early(queries, () => {
+      void queries.prefetchInfiniteQuery(runsQuery(id, {}, RUNS_OF_A_CALENDAR))
+      void queries.prefetchQuery(spansQuery(id))
+    })
+  },
   component: lazyRouteComponent(() => import('./views/schedule/Ticks'), 'Ticks'),
 })
 
@@ -97,6 +134,9 @@ const scheduleRuns = createRoute({
 const timeline = createRoute({
   getParentRoute: () => schedule,
   path: '/timeline',
+  validateSearch: (search: Record<string, unknown>): { window?: Window } => ({
+    window: typeof search.window === 'string' && search.window in WINDOWS ? (search.window as Window) : undefined,
+  }),
   component: lazyRouteComponent(() => import('./views/schedule/Timeline'), 'Timeline'),
 })
 
@@ -169,6 +209,10 @@ const workflows = createRoute({
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId',
+  validateSearch: (search: Record<string, unknown>): { version?: number } => {
+    const version = Number(search.version)
+    return { version: Number.isSafeInteger(version) && version > 0 ? version : undefined }
+  },
   component: lazyRouteComponent(() => import('./views/workflows/Workflow'), 'Workflow'),
 })
 
@@ -194,6 +238,10 @@ const keys = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
+  validateSearch: (search: Record<string, unknown>): { operation?: string; actor?: string } => ({
+    operation: text(search.operation),
+    actor: text(search.actor),
+  }),
   component: lazyRouteComponent(() => import('./views/audit/Audit'), 'Audit'),
 })
 

@@ -9,6 +9,7 @@ export function key(...parts: unknown[]): unknown[] {
 }
 
 const PAGE = 100
+export const RUNS_OF_A_CALENDAR = 500
 
 export const schedulesQuery = (filter: ScheduleFilter) =>
   infiniteQueryOptions({
@@ -64,12 +65,14 @@ export const runQuery = (runId: string) =>
     queryFn: () => answer(api.GET('/api/v1/runs/{run_id}', { params: { path: { run_id: runId } } })),
   })
 
+export const MOST_SPANS = 200
+
 export const spansQuery = (id: string) =>
   queryOptions({
     queryKey: key('schedule', id, 'spans'),
     queryFn: () =>
       answer(
-        api.GET('/api/v1/schedules/{schedule_id}/spans', { params: { path: { schedule_id: id }, query: { limit: 200 } } }),
+        api.GET('/api/v1/schedules/{schedule_id}/spans', { params: { path: { schedule_id: id }, query: { limit: MOST_SPANS } } }),
       ),
   })
 

@@ -42,8 +42,8 @@ export function Icon({ name, size = 16, className }: { name: IconName; size?: nu
   return (
     <svg
       viewBox="0 0 16 16"
-      width={size}
-      height={size}
+      width={`${size / 16}rem`}
+      height={`${size / 16}rem`}
       fill="none"
       stroke="currentColor"
       strokeWidth={1.4}

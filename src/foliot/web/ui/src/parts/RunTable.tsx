@@ -12,20 +12,23 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
       <table className="plain-table">
         <thead>
           <tr>
+            <th>State</th>
             {withSchedule && <th>Schedule</th>}
             <th>Tick</th>
-            <th>State</th>
-            <th>Why</th>
             <th>Late by</th>
             <th>Took</th>
             <th>Source</th>
+            <th className="rest">Why</th>
           </tr>
         </thead>
         <tbody>
           {runs.map((run) => (
             <tr key={run.run_id}>
+              <td>
+                <StateMark state={run.state} reason={run.reason} />
+              </td>
               {withSchedule && (
-                <td>
+                <td className="nowrap">
                   <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
                     {run.schedule_id}
                   </Link>
@@ -33,20 +36,17 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               )}
               <td>
                 <Link to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
-                  <Moment at={run.scheduled_for} zone={zone} />
+                  <Moment at={run.scheduled_for} zone={zone} near />
                 </Link>
-              </td>
-              <td>
-                <StateMark state={run.state} reason={run.reason} />
-              </td>
-              <td>
-                {[firstLine(run.error), reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ')}
               </td>
               <td className="nowrap">{lateness(run)}</td>
               <td className="nowrap">{took(run)}</td>
-              <td className="dim">
+              <td className="dim nowrap">
                 {run.source}
                 {run.attempt > 1 && ` · attempt ${run.attempt}`}
+              </td>
+              <td>
+                {[firstLine(run.error), reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ')}
               </td>
             </tr>
           ))}

@@ -83,6 +83,11 @@ export function relativeText(at: string | number, now: number): string {
   return rounded > 0 ? `in ${text}` : `${text} ago`
 }
 
+/** How a clock goes, compared with that of the store. */
+export function clockText(skewMs: number): string {
+  return Math.abs(skewMs) < 50 ? 'exact' : `${durationText(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`
+}
+
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-GB')} ${count === 1 ? one : many}`
 }

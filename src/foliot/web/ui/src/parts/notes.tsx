@@ -46,7 +46,9 @@ export function Wrong({ error, onRetry }: { error: unknown; onRetry?: () => void
   const absent = isAbsent(error)
   return (
     <div role="alert" className={`panel ${classes.wrong}`}>
-      <Text fw={550}>{messageOf(error)}</Text>
+      <Title order={2} size="h3">
+        {messageOf(error)}
+      </Title>
       {hint && <Text size="sm">{hint}</Text>}
       {absent && (
         <Text size="sm">
@@ -73,7 +75,7 @@ export function Wrong({ error, onRetry }: { error: unknown; onRetry?: () => void
 
 export function Waiting({ lines = 6 }: { lines?: number }) {
   return (
-    <div aria-busy="true" aria-label="Loading">
+    <div role="group" aria-busy="true" aria-label="Loading">
       {Array.from({ length: lines }, (_, at) => (
         <Skeleton key={at} height={18} mb={10} width={`${92 - ((at * 17) % 40)}%`} />
       ))}

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { calendarsQuery } from '../../api/queries'
@@ -12,10 +13,18 @@ import { Listing, type Column } from '../../parts/Listing'
 import { More } from '../../parts/More'
 import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
+import { OneCalendar } from './OneCalendar'
 import { PutCalendar } from './PutCalendar'
 
 const COLUMNS: Column<NamedCalendar>[] = [
-  { name: 'Calendar', cell: (each) => each.name },
+  {
+    name: 'Calendar',
+    cell: ({ name }) => (
+      <Link to="/calendars" search={(all) => ({ ...all, calendar: name })} className="text-link">
+        {name}
+      </Link>
+    ),
+  },
   { name: 'Days', cell: (each) => countText(each.dates.length, 'day') },
   { name: 'Windows', cell: (each) => each.windows.length },
   { name: 'Next days off', cell: (each) => next(each) },
@@ -23,10 +32,14 @@ const COLUMNS: Column<NamedCalendar>[] = [
   { name: 'Version', cell: (each) => each.version },
 ]
 
+const route = getRouteApi('/calendars')
+
 /** Lists of days that many schedules leave out. */
 export function Calendars() {
   const query = useInfiniteQuery(calendarsQuery())
   const mayEdit = useMay('editor')
+  const { calendar } = route.useSearch()
+  const navigate = route.useNavigate()
   const [editing, setEditing] = useState<NamedCalendar | 'new' | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
@@ -63,6 +76,7 @@ export function Calendars() {
       >
         <More query={query}>More calendars</More>
       </Listing>
+      {calendar && <OneCalendar name={calendar} onClose={() => void navigate({ search: (all) => ({ ...all, calendar: undefined }) })} />}
       {editing && <PutCalendar calendar={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />}
     </>
   )

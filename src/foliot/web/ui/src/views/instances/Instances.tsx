@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 
 import { instancesQuery } from '../../api/queries'
 import type { Instance } from '../../api/types'
-import { durationText } from '../../parts/format'
+import { clockText } from '../../parts/format'
 import { Listing, type Column } from '../../parts/Listing'
 import { Moment, Relative } from '../../parts/Moment'
 import { Empty } from '../../parts/notes'
@@ -19,10 +19,6 @@ const COLUMNS: Column<Instance>[] = [
   { name: 'Started', cell: (each) => <Moment at={each.started_at} precision="minute" /> },
   { name: 'Clock', cell: (each) => clockText(each.skew_ms), className: 'nowrap' },
 ]
-
-function clockText(skewMs: number): string {
-  return Math.abs(skewMs) < 50 ? 'exact' : `${durationText(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`
-}
 
 /** The processes that fire and execute, whether they live, and how well their clocks go. */
 export function Instances() {

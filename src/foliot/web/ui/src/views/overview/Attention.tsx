@@ -18,6 +18,9 @@ const ICONS: Record<string, IconName> = {
   unserved_queue: 'targets',
 }
 
+/** Concerns whose text says for how long. */
+const SAYS_SINCE = new Set(['forgotten_pause'])
+
 /** What somebody should look at, and where to go for it. */
 export function Attention() {
   const found = useQuery(attentionQuery())
@@ -37,7 +40,7 @@ export function Attention() {
           <div>
             <Subject concern={each} />
             <div>{each.text}</div>
-            {each.since && (
+            {each.since && !SAYS_SINCE.has(each.kind) && (
               <div className="dim">
                 <Relative at={each.since} />
               </div>

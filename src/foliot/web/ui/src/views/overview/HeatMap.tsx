@@ -7,6 +7,7 @@ import classes from './Overview.module.css'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
+const MARKED = [0, 10, 20, 30, 40, 50]
 
 function colour(share: number): string {
   if (share > 0.66) return `color-mix(in srgb, var(--f-brass) ${Math.round(100 * (share - 0.4) / 0.6)}%, var(--f-accent))`
@@ -60,6 +61,14 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
         >
           {drawn}
         </svg>
+        <span />
+        <div className={classes.axis} aria-hidden="true">
+          {MARKED.map((minute) => (
+            <span key={minute} style={{ left: `${(100 * minute) / 60}%` }} data-edge="start">
+              :{String(minute).padStart(2, '0')}
+            </span>
+          ))}
+        </div>
       </div>
       <p className={classes.told}>
         {shown ? (

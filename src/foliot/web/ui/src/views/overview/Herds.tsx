@@ -50,6 +50,12 @@ function One({ herd }: { herd: Herd }) {
           Spread {first.example}…
         </Button>
       )}
+      {mayEdit && first && first.schedules > 1 && (
+        <p className={classes.about}>
+          This edits {first.example} alone; {first.schedules === 2 ? 'the other one' : `the ${first.schedules - 1} others`} like it
+          {first.schedules === 2 ? ' needs' : ' need'} the same.
+        </p>
+      )}
     </div>
   )
 }

@@ -2,28 +2,35 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
 import { instancesQuery } from '../../api/queries'
+import { clockText } from '../../parts/format'
 import { Relative } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
 import classes from './Overview.module.css'
 
 const SHOWN = 8
 
-/** The processes that are there, in short. */
+/** The processes that are there, and those that went without a word, in short. */
 export function Instances() {
   const found = useQuery(instancesQuery())
   if (found.isPending) return <Waiting lines={3} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
-  const alive = found.data.filter((each) => each.alive)
-  if (alive.length === 0) return <p className={classes.calm}>Nobody is there: nothing fires until an engine is started.</p>
+  const shown = found.data.filter((each) => each.alive || !each.stopped_at).sort((one, other) => Number(one.alive) - Number(other.alive))
+  const alive = shown.some((each) => each.alive)
+  if (shown.length === 0) return <p className={classes.calm}>Nobody is there: nothing fires until an engine is started.</p>
   return (
     <>
-      {alive.slice(0, SHOWN).map((each) => (
+      {!alive && <p className={classes.calm}>Nobody is there: nothing fires until an engine is started.</p>}
+      {shown.slice(0, SHOWN).map((each) => (
         <div key={each.instance_id} className={classes.instance}>
           <i data-alive={each.alive} />
-          <span>{each.name}</span>
-          <span className="dim">{each.kind}</span>
-          <span className="dim">
-            heard <Relative at={each.heard_of_at} />
+          <span>
+            {each.name}
+            <span className={classes.about}>
+              {[each.kind, each.release, `clock ${clockText(each.skew_ms)}`].filter(Boolean).join(' · ')}
+            </span>
+          </span>
+          <span className="dim nowrap">
+            {each.alive ? 'heard' : <strong>lost</strong>} <Relative at={each.heard_of_at} />
           </span>
         </div>
       ))}

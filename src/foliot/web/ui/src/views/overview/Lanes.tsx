@@ -5,6 +5,7 @@ import type { ComingTick } from '../../api/types'
 import { useNow } from '../../parts/clock'
 import { timeText } from '../../parts/format'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
+import { Axis } from './Axis'
 import classes from './Overview.module.css'
 
 const LANES = 10
@@ -42,6 +43,10 @@ export function Lanes({ ticks, seconds, name }: { ticks: ComingTick[]; seconds: 
           </div>
         </div>
       ))}
+      <div className={classes.lane}>
+        <span />
+        <Axis from={now} until={now + seconds * 1_000} />
+      </div>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo } from 'react'
 
 import { allComingQuery, forecastQuery, statsQuery } from '../../api/queries'
 import { Waiting, Wrong } from '../../parts/notes'
@@ -17,9 +18,12 @@ import { COMING, SPANS } from './spans'
 import { Timeline } from './Timeline'
 import classes from './Overview.module.css'
 
+const route = getRouteApi('/')
+
 /** Where everything stands: what was, what is to come, and what somebody should look at. */
 export function Overview() {
-  const [span, setSpan] = useState<keyof typeof SPANS>('hour')
+  const { span = 'hour' } = route.useSearch()
+  const navigate = route.useNavigate()
   const { seconds, stretches, name } = SPANS[span]
   const stats = useQuery(statsQuery(seconds, stretches))
   const coming = useQuery(allComingQuery(seconds, COMING))
@@ -33,7 +37,7 @@ export function Overview() {
           size="xs"
           aria-label="How far"
           value={span}
-          onChange={(value) => setSpan(value as keyof typeof SPANS)}
+          onChange={(value) => void navigate({ search: (all) => ({ ...all, span: value === 'day' ? 'day' : undefined }), replace: true })}
           data={[
             { value: 'hour', label: 'Hour' },
             { value: 'day', label: 'Day' },

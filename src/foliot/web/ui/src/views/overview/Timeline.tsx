@@ -64,7 +64,8 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
                       width={Math.max(1, (820 * width) / (until - from))}
                       y={top}
                       height={height}
-                      fill={`var(--o-${part.kind})`}
+                      className={part.kind === 'coming' ? classes.coming : undefined}
+                      fill={part.kind === 'coming' ? undefined : `var(--o-${part.kind})`}
                     >
                       <title>{bar.told}</title>
                     </rect>
@@ -87,7 +88,7 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
           </li>
         ))}
         <li>
-          <i style={{ background: 'var(--o-coming)' }} />
+          <i data-kind="coming" />
           To come
         </li>
         <li>

@@ -57,7 +57,7 @@ function Shown({ run }: { run: RunType }) {
             {run.reason && <Text className="dim">It is so because {reasonText(run.reason)}.</Text>}
             {run.moved && (
               <Text className="dim">
-                Local time {run.local_time?.replace('T', ' ')}: {movedText(run.moved)}.
+                Local time in {zone} {run.local_time?.replace('T', ' ')}: {movedText(run.moved)}.
               </Text>
             )}
           </div>
@@ -68,7 +68,7 @@ function Shown({ run }: { run: RunType }) {
           facts={[
             ['Attempt', String(run.attempt)],
             ['Version', String(run.version)],
-            ['Local time', run.local_time?.replace('T', ' ')],
+            [`Local time in ${zone}`, run.local_time?.replace('T', ' ')],
             ['Execution', run.execution_id],
             ['Run', <span className="mono">{run.run_id}</span>],
             [

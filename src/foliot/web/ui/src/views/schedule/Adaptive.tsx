@@ -46,7 +46,7 @@ export function Adaptive() {
           ['Wants to run', outlook.next_run_at ? <><Moment at={outlook.next_run_at} zone={zone} /> <Relative at={outlook.next_run_at} /></> : 'not known while a run goes on'],
           ['Because of', outlook.source === 'hint' ? 'a hint' : 'its baseline'],
           ['Bound', outlook.bound && (BOUNDS[outlook.bound] ?? outlook.bound)],
-          ['Least interval', durationText(policy.min_interval_ms ?? 0)],
+          ['Least interval', policy.min_interval_ms ? durationText(policy.min_interval_ms) : 'none'],
           ['Most interval', policy.max_interval_ms ? durationText(policy.max_interval_ms) : 'none'],
           ['Failures in a row', String(outlook.consecutive_failures)],
         ]}
@@ -57,7 +57,7 @@ export function Adaptive() {
       {outlook.hints.length === 0 ? (
         <Text className="dim">Nobody suggests anything; the baseline holds.</Text>
       ) : (
-        <div className="scroll-x">
+        <div className={`scroll-x ${classes.flush}`}>
         <table className="plain-table">
           <thead>
             <tr>

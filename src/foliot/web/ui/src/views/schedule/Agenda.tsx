@@ -3,21 +3,25 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
 import { relativeText, timeText } from '../../parts/format'
-import type { Mark } from './marks'
+import type { Day } from './marks'
 import classes from './Agenda.module.css'
 
 const MOST = 300
+const UNREAD = {
+  all: 'What falls on this day has not been read.',
+  part: 'More may fall on this day than has been read.',
+}
 
 interface Props {
   day: string
-  marks: Mark[]
+  of: Day
   shown: string
   now: number
   today: boolean
 }
 
 /** The ticks of one day, each with its time, what became of it, and why. */
-export function Agenda({ day, marks, shown, now, today }: Props) {
+export function Agenda({ day, of: { marks, unread }, shown, now, today }: Props) {
   const list = useRef<HTMLOListElement>(null)
   const next = marks.findIndex((mark) => mark.at > now)
   useEffect(() => {
@@ -26,13 +30,15 @@ export function Agenda({ day, marks, shown, now, today }: Props) {
   }, [day, next >= 0])
   const from = today && next > MOST / 2 ? next - MOST / 2 : 0
   const some = marks.slice(from, from + MOST)
+  const left = [...marks.slice(0, from), ...marks.slice(from + MOST)].reduce((sum, mark) => sum + mark.ticks, 0)
   return (
     <section className={`panel ${classes.agenda}`} aria-label={`Ticks of ${day}`}>
       <Title order={2} className={classes.title}>
         {new Date(`${day}T12:00:00Z`).toLocaleDateString('en-GB', { weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' })}
       </Title>
-      {marks.length === 0 && <p className={classes.none}>No tick falls on this day.</p>}
-      <ol ref={list} className={classes.list}>
+      {marks.length === 0 && unread === 'no' && <p className={classes.none}>No tick falls on this day.</p>}
+      {unread !== 'no' && <p className={classes.none}>{UNREAD[unread]}</p>}
+      <ol ref={list} className={classes.list} tabIndex={0} aria-label="Its ticks">
         {some.map((mark, at) => (
           <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} className={classes.item}>
             <i data-kind={mark.kind} className={classes.dot} />
@@ -42,18 +48,19 @@ export function Agenda({ day, marks, shown, now, today }: Props) {
                   {timeText(mark.at, shown)}
                 </Link>
               ) : (
-                timeText(mark.at, shown)
+                timeText(mark.from ?? mark.at, shown)
               )}
             </span>
             <span className={classes.text}>
               {mark.name}
+              {mark.from !== undefined && <span className="dim"> until {timeText(mark.at, shown)}</span>}
               {from + at === next && <span className="dim"> · {relativeText(mark.at, now)}</span>}
               {mark.why && <span className={classes.why}>{mark.why}</span>}
             </span>
           </li>
         ))}
       </ol>
-      {marks.length > some.length && <p className={classes.none}>{marks.length - some.length} more on this day: see Runs.</p>}
+      {left > 0 && <p className={classes.none}>{left.toLocaleString('en-GB')} more on this day: see Runs.</p>}
     </section>
   )
 }

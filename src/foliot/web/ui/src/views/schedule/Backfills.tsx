@@ -18,6 +18,16 @@ import { useZone } from './zone'
 
 const route = getRouteApi('/schedules/$id/backfills')
 const MOST_COUNTED = 1_000
+const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/
+const ONLY: Record<string, string> = { all: 'All of them', missing: 'Those that never ran', failed: 'Those that failed' }
+const OVERLAP: Record<string, string> = { queue: 'Wait in line', allow: 'Run side by side', skip: 'Skip' }
+const choices = (names: Record<string, string>) => Object.entries(names).map(([value, label]) => ({ value, label }))
+
+/** A time as it is written everywhere on the page, in the zone of whoever looks at it. */
+function read(text: string): Date | undefined {
+  const found = new Date(text.trim().replace(' ', 'T'))
+  return TIME.test(text.trim()) && !Number.isNaN(found.getTime()) ? found : undefined
+}
 
 /** Ranges of the past that are run again: asked for, watched, and stopped. */
 export function Backfills() {
@@ -79,13 +89,14 @@ function One({ id, backfill, zone, mayOperate }: { id: string; backfill: Backfil
         <Moment at={backfill.start} zone={zone} precision="minute" /> – <Moment at={backfill.end} zone={zone} precision="minute" />
       </td>
       <td>
-        {backfill.only}, {backfill.overlap}
+        {ONLY[backfill.only] ?? backfill.only}
+        <div className="dim small">{OVERLAP[backfill.overlap] ?? backfill.overlap}</div>
       </td>
       <td>
         <Badge color={running ? 'blue' : backfill.state === 'CANCELLED' ? 'gray' : 'verdigris'}>{backfill.state.toLowerCase()}</Badge>
       </td>
       <td>
-        <Progress value={share} aria-label={`${backfill.done} of ${backfill.total} ticks`} size="sm" />
+        <Progress value={share} aria-label={`${backfill.done} of ${backfill.total} ticks`} size="sm" mt={7} />
         <Text size="xs" className="dim">
           {backfill.done} of {countText(backfill.total, 'tick')}
           {backfill.undecided > 0 && `; ${backfill.undecided} left to the schedule itself`}
@@ -111,7 +122,7 @@ function Begin({ id }: { id: string }) {
   const [to, setTo] = useState('')
   const [only, setOnly] = useState('all')
   const [overlap, setOverlap] = useState('queue')
-  const [start, end] = [from ? new Date(from) : undefined, to ? new Date(to) : undefined]
+  const [start, end] = [read(from), read(to)]
   const backwards = start && end && start > end
   const begin = useMutation({
     mutationFn: () =>
@@ -133,34 +144,33 @@ function Begin({ id }: { id: string }) {
         begin.mutate()
       }}
     >
-      <TextInput type="datetime-local" label="From" required value={from} onChange={(event) => setFrom(event.currentTarget.value)} />
       <TextInput
-        type="datetime-local"
+        label="From"
+        placeholder="2026-01-31 09:00"
+        required
+        value={from}
+        error={from && !start ? 'Such as 2026-01-31 09:00' : undefined}
+        onChange={(event) => setFrom(event.currentTarget.value)}
+      />
+      <TextInput
         label="To, included"
+        placeholder="2026-01-31 18:00"
         required
         value={to}
-        error={backwards ? 'Before its start' : undefined}
+        error={to && !end ? 'Such as 2026-01-31 18:00' : backwards ? 'Before its start' : undefined}
         onChange={(event) => setTo(event.currentTarget.value)}
       />
       <Select
         label="Which ticks"
         value={only}
         onChange={(value) => setOnly(value ?? 'all')}
-        data={[
-          { value: 'all', label: 'All of them' },
-          { value: 'missing', label: 'Those that never ran' },
-          { value: 'failed', label: 'Those that failed' },
-        ]}
+        data={choices(ONLY)}
       />
       <Select
         label="While one is running"
         value={overlap}
         onChange={(value) => setOverlap(value ?? 'queue')}
-        data={[
-          { value: 'queue', label: 'Wait in line' },
-          { value: 'allow', label: 'Run side by side' },
-          { value: 'skip', label: 'Skip' },
-        ]}
+        data={choices(OVERLAP)}
       />
       <Button type="submit" loading={begin.isPending} disabled={!start || !end || backwards}>
         Run them again

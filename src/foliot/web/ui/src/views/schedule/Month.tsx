@@ -1,44 +1,22 @@
 import type { OutcomeKind } from '../../parts/outcomes'
-import type { Mark } from './marks'
+import { ORDER, WORDS } from './Legend'
+import type { Day, Mark } from './marks'
 import classes from './Month.module.css'
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const MOST_DOTS = 36
-const ORDER: OutcomeKind[] = ['failed', 'missed', 'success', 'running', 'waiting', 'ended', 'skipped', 'coming']
-const WORDS: Record<OutcomeKind, string> = {
-  success: 'succeeded',
-  failed: 'failed',
-  running: 'running',
-  waiting: 'waiting',
-  skipped: 'skipped',
-  missed: 'missed',
-  ended: 'ended',
-  coming: 'to come',
-}
 
 interface Props {
   month: string
+  days: string[]
   today: string
   day: string
   onDay: (day: string) => void
-  byDay: Map<string, Mark[]>
-}
-
-/** Which colour means what. */
-export function Legend() {
-  return (
-    <div className={classes.legend} role="group" aria-label="Colours">
-      {ORDER.map((kind) => (
-        <span key={kind}>
-          <i data-kind={kind} /> {WORDS[kind]}
-        </span>
-      ))}
-    </div>
-  )
+  byDay: Map<string, Day>
 }
 
 /** The weeks of a month; in each day its ticks: one by one while they are few, as shares when they are many. */
-export function Month({ month, today, day, onDay, byDay }: Props) {
+export function Month({ month, days, today, day, onDay, byDay }: Props) {
   return (
     <div className={`panel ${classes.month}`}>
       {WEEKDAYS.map((name) => (
@@ -46,19 +24,25 @@ export function Month({ month, today, day, onDay, byDay }: Props) {
           {name}
         </div>
       ))}
-      {daysOf(month).map((each) => (
+      {days.map((each) => (
         <button
           key={each}
           type="button"
           className={classes.day}
           data-outside={!each.startsWith(month)}
           data-today={each === today}
+          data-unread={byDay.get(each)?.unread}
           aria-pressed={each === day}
-          aria-label={`${longDay(each)}: ${summary(byDay.get(each) ?? [])}`}
+          aria-label={`${longDay(each)}: ${summary(byDay.get(each))}`}
           onClick={() => onDay(each)}
         >
           <span className={classes.number}>{Number(each.slice(8))}</span>
-          <Content marks={byDay.get(each) ?? []} />
+          <Content marks={byDay.get(each)?.marks ?? []} />
+          {byDay.get(each)?.unread !== 'no' && (
+            <span className={classes.unread} aria-hidden="true">
+              {byDay.get(each)?.unread === 'part' ? 'and more' : 'not read'}
+            </span>
+          )}
         </button>
       ))}
     </div>
@@ -71,9 +55,11 @@ function Content({ marks }: { marks: Mark[] }) {
   if (total <= MOST_DOTS)
     return (
       <span className={classes.dots}>
-        {marks.map((mark) => (
-          <i key={`${mark.at} ${mark.runId ?? mark.kind}`} data-kind={mark.kind} title={mark.name} />
-        ))}
+        {marks.flatMap((mark) =>
+          Array.from({ length: mark.ticks }, (_, at) => (
+            <i key={`${mark.at} ${mark.runId ?? mark.kind} ${at}`} data-kind={mark.kind} title={mark.name} />
+          )),
+        )}
       </span>
     )
   const counts = counted(marks)
@@ -95,27 +81,13 @@ function counted(marks: Mark[]): [OutcomeKind, number][] {
   return ORDER.filter((kind) => counts.has(kind)).map((kind) => [kind, counts.get(kind)!])
 }
 
-function summary(marks: Mark[]): string {
-  return (
-    counted(marks)
-      .map(([kind, count]) => `${count} ${WORDS[kind]}`)
-      .join(', ') || 'no ticks'
-  )
+function summary(day: Day | undefined): string {
+  const counts = counted(day?.marks ?? []).map(([kind, count]) => `${count} ${WORDS[kind]}`)
+  if (day?.unread !== 'no') counts.push(counts.length > 0 ? 'and more that were not read' : 'not read')
+  return counts.join(', ') || 'no ticks'
 }
 
 /** "1 January 2027" */
 function longDay(day: string): string {
   return new Date(`${day}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-}
-
-/** Whole weeks, from the Monday on or before the first to the Sunday on or after the last. */
-function daysOf(month: string): string[] {
-  const [year = 0, number = 1] = month.split('-').map(Number)
-  const first = new Date(Date.UTC(year, number - 1, 1))
-  const last = new Date(Date.UTC(year, number, 0))
-  const begin = first.getTime() - ((first.getUTCDay() + 6) % 7) * 86_400_000
-  const end = last.getTime() + ((7 - last.getUTCDay()) % 7) * 86_400_000
-  return Array.from({ length: (end - begin) / 86_400_000 + 1 }, (_, at) =>
-    new Date(begin + at * 86_400_000).toISOString().slice(0, 10),
-  )
 }

@@ -92,6 +92,15 @@ function Head({ found, glance }: { found: Description; glance: Glance | undefine
           <Text className={classes.explanation}>{glance?.explanation ?? '…'}</Text>
           {definition.description && <Text className="dim">{definition.description}</Text>}
           {schedule.state === 'paused' && <PausedText schedule={schedule} zone={zone} />}
+          {labels.length > 0 && (
+            <Group gap={4} mt={6} role="group" aria-label="Labels">
+              {labels.map(([name, value]) => (
+                <Link key={name} to="/schedules" search={{ label: `${name}=${value}` }} className={classes.label}>
+                  {name}={value}
+                </Link>
+              ))}
+            </Group>
+          )}
         </div>
         <Actions found={found} zone={zone} />
       </div>
@@ -120,18 +129,6 @@ function Head({ found, glance }: { found: Description; glance: Glance | undefine
           [
             'So far',
             `${counters.successes} succeeded · ${counters.failures} failed · ${counters.skipped} skipped · ${counters.missed} missed`,
-          ],
-          [
-            'Labels',
-            labels.length > 0 && (
-              <Group gap={4}>
-                {labels.map(([name, value]) => (
-                  <Link key={name} to="/schedules" search={{ label: `${name}=${value}` }} className={classes.label}>
-                    {name}={value}
-                  </Link>
-                ))}
-              </Group>
-            ),
           ],
         ]}
       />

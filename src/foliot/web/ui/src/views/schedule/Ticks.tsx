@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo } from 'react'
 
 import { describeQuery } from '../../api/queries'
 import { useNow } from '../../parts/clock'
@@ -11,8 +11,10 @@ import { Moment } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
 import { Agenda } from './Agenda'
-import { Legend, Month } from './Month'
-import { useMarks, type Mark } from './marks'
+import { daysOf, edgesOf, monthAfter } from './days'
+import { Legend } from './Legend'
+import { Month } from './Month'
+import { useMarks, type Day } from './marks'
 import classes from './Schedule.module.css'
 import { useZone } from './zone'
 
@@ -25,69 +27,57 @@ export function Ticks() {
   const shown = zoneFor(useZoneChoice(), zone)
   const now = useNow()
   const today = dayText(now, shown)
-  const { marks, pending, error, hasOlder, loadOlder, loadingOlder, aheadCapped } = useMarks(id)
-  const [month, setMonth] = useState(today.slice(0, 7))
-  const [day, setDay] = useState(today)
+  const { month: asked, day: picked } = route.useSearch()
+  const navigate = route.useNavigate()
+  const month = asked ?? (picked ?? today).slice(0, 7)
+  const days = useMemo(() => daysOf(month), [month])
+  const day = [picked, today].find((each) => each && days.includes(each)) ?? `${month}-01`
+  const edges = useMemo(() => edgesOf(days, shown), [days, shown])
+  const { byDay, pending, error, older, loadOlder, loadingOlder } = useMarks(id, days, edges, day, now)
+  const go = (where: { month?: string; day?: string }) =>
+    void navigate({ search: (all) => ({ ...all, ...where }), replace: true, resetScroll: false })
   if (pending) return <Waiting lines={10} />
   if (error) return <Wrong error={error} />
-  const byDay = Map.groupBy(marks, (mark) => dayText(mark.at, shown))
-  const first = marks[0] && dayText(marks[0].at, shown)
   return (
     <div className={classes.grid}>
       <section aria-label="Calendar">
         <div className={classes.bar}>
-          <ActionIcon variant="default" aria-label="The month before" onClick={() => setMonth(moved(month, -1))}>
+          <ActionIcon variant="default" aria-label="The month before" onClick={() => go({ month: monthAfter(month, -1) })}>
             <Icon name="left" />
           </ActionIcon>
           <Title order={2} w={150} ta="center">
             {monthName(month)}
           </Title>
-          <ActionIcon variant="default" aria-label="The month after" onClick={() => setMonth(moved(month, 1))}>
+          <ActionIcon variant="default" aria-label="The month after" onClick={() => go({ month: monthAfter(month, 1) })}>
             <Icon name="right" />
           </ActionIcon>
-          <Button
-            variant="default"
-            onClick={() => {
-              setMonth(today.slice(0, 7))
-              setDay(today)
-            }}
-          >
+          <Button variant="default" onClick={() => go({ month: undefined, day: undefined })}>
             Today
           </Button>
           <Text size="xs" className="dim">
             Days of {shown}
           </Text>
+          <Legend />
         </div>
-        <Month month={month} today={today} day={day} onDay={setDay} byDay={byDay} />
-        <Legend />
-        {hasOlder && first && month <= first.slice(0, 7) && (
+        <Month month={month} days={days} today={today} day={day} onDay={(day) => go({ day, month })} byDay={byDay} />
+        {older && (
           <Text size="xs" className="dim" mt="xs">
-            Runs before {first} are not shown yet.{' '}
+            Older runs have not been read.{' '}
             <Button variant="subtle" size="compact-xs" loading={loadingOlder} onClick={loadOlder}>
               Show older ones
             </Button>
           </Text>
         )}
-        {aheadCapped && (
-          <Text size="xs" className="dim" mt="xs">
-            The next 500 ticks are shown; more follow.
-          </Text>
-        )}
       </section>
       <div>
         <OnResume id={id} zone={zone} />
-        <Agenda day={day} marks={byDay.get(day) ?? NONE} shown={shown} now={now} today={day === today} />
+        <Agenda day={day} of={byDay.get(day) ?? NOT_READ} shown={shown} now={now} today={day === today} />
       </div>
     </div>
   )
 }
 
-const NONE: Mark[] = []
-
-function moved(month: string, by: number): string {
-  const [year = 0, number = 1] = month.split('-').map(Number)
-  return new Date(Date.UTC(year, number - 1 + by, 1)).toISOString().slice(0, 7)
-}
+const NOT_READ = { marks: [], unread: 'all' } satisfies Day
 
 function monthName(month: string): string {
   return new Date(`${month}-15T12:00:00Z`).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })

@@ -1,8 +1,8 @@
 import { SegmentedControl, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useRef } from 'react'
 
 import { runsQuery } from '../../api/queries'
 import type { Run } from '../../api/types'
@@ -12,11 +12,12 @@ import { Empty, Waiting } from '../../parts/notes'
 import { kindOf, stateName } from '../../parts/outcomes'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
 import classes from './Timeline.module.css'
+import { Legend, ORDER } from './Legend'
 import bar from './Schedule.module.css'
+import { WINDOWS, type Window } from './windows'
 import { useZone } from './zone'
 
 const route = getRouteApi('/schedules/$id/timeline')
-const WINDOWS = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const
 const STEPS = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000, 43_200_000, 86_400_000]
 const LANE = 24
 
@@ -30,15 +31,17 @@ interface Placed {
 /** Runs as bars in time, those that overlap below each other. */
 export function Timeline() {
   const { id } = route.useParams()
-  const navigate = useNavigate()
+  const { window } = route.useSearch()
+  const navigate = route.useNavigate()
+  const first = useRef<Window>(undefined)
   const now = useNow()
   const shown = zoneFor(useZoneChoice(), useZone(id))
-  const [chosen, setSize] = useState<keyof typeof WINDOWS>()
   const { ref, width } = useElementSize()
   const query = useInfiniteQuery(runsQuery(id, {}, 500))
   if (query.isPending) return <Waiting />
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
-  const size = chosen ?? fitting(runs, now)
+  first.current ??= fitting(runs, now)
+  const size = window ?? first.current
   const length = WINDOWS[size]
   const end = now + length * 0.03
   const begin = end - length
@@ -50,15 +53,16 @@ export function Timeline() {
   return (
     <>
       <div className={bar.bar}>
-        <SegmentedControl size="xs" value={size} onChange={(value) => setSize(value as keyof typeof WINDOWS)} data={Object.keys(WINDOWS)} aria-label="How far back" />
+        <SegmentedControl size="xs" value={size} onChange={(value) => void navigate({ search: (all) => ({ ...all, window: value as Window }), replace: true })} data={Object.keys(WINDOWS)} aria-label="How far back" />
         <Text size="xs" className="dim">
           A bar is a run, from its start to its end; a thin line is a tick that started nothing.
         </Text>
+        <Legend kinds={ORDER.filter((kind) => placed.some(({ run }) => kindOf(run.state) === kind))} />
       </div>
       <div ref={ref} className={`panel ${classes.frame}`}>
         {placed.length === 0 && <Empty title="Nothing in this time">Look further back, or trigger the schedule.</Empty>}
         {placed.length > 0 && width > 0 && (
-          <svg width={width} height={height} role="img" aria-label={`${placed.length} runs, at most ${lanes} at a time`}>
+          <svg width={width} height={height} role="group" aria-label={`${placed.length} runs, at most ${lanes} at a time`}>
             {Array.from({ length: Math.ceil(length / step) + 1 }, (_, at) => Math.ceil(begin / step) * step + at * step)
               .filter((at) => at < end)
               .map((at) => (
@@ -70,21 +74,11 @@ export function Timeline() {
                 </g>
               ))}
             {placed.map(({ run, from, to, lane }) => (
-              <rect
-                key={run.run_id}
-                x={x(from)}
-                y={lane * LANE + 4}
-                width={Math.max(run.started_at ? 3 : 1.5, x(to) - x(from))}
-                height={LANE - 6}
-                rx={2}
-                className={classes.run}
-                data-fill={kindOf(run.state)}
-                onClick={() => void navigate({ to: '/runs/$runId', params: { runId: run.run_id } })}
-              >
-                <title>
-                  {`${stateName(run.state)} · ${instantText(run.scheduled_for, shown)}${run.started_at ? ` · ${durationText(to - from)}` : ''}`}
-                </title>
-              </rect>
+              <Link key={run.run_id} to="/runs/$runId" params={{ runId: run.run_id }} aria-label={told(run, to - from, shown)} className={classes.run}>
+                <rect x={x(from)} y={lane * LANE + 4} width={Math.max(run.started_at ? 3 : 1.5, x(to) - x(from))} height={LANE - 6} rx={2} data-fill={kindOf(run.state)}>
+                  <title>{told(run, to - from, shown)}</title>
+                </rect>
+              </Link>
             ))}
             <line x1={x(now)} x2={x(now)} y1={0} y2={height - 20} className={classes.now} />
           </svg>
@@ -94,12 +88,15 @@ export function Timeline() {
   )
 }
 
+function told(run: Run, took: number, shown: string): string {
+  return `${stateName(run.state)} · ${instantText(run.scheduled_for, shown)}${run.started_at ? ` · ${durationText(took)}` : ''}`
+}
+
 /** The shortest time in which the newest runs fit. */
-function fitting(runs: Run[], now: number): keyof typeof WINDOWS {
+function fitting(runs: Run[], now: number): Window {
   const oldest = runs.slice(0, 40).at(-1)
   const past = oldest ? now - Date.parse(oldest.fire_at) : 0
-  const names = Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]
-  return names.find((name) => WINDOWS[name] >= past) ?? '7d'
+  return (Object.keys(WINDOWS) as Window[]).find((name) => WINDOWS[name] >= past) ?? '7d'
 }
 
 /** Give each run the first lane that is free when it starts. */

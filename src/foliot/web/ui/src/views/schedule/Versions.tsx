@@ -37,7 +37,7 @@ export function Versions() {
               <th>Version</th>
               <th>Made</th>
               <th>By</th>
-              <th>Decided ticks</th>
+              <th>For the ticks</th>
               <th>What it changed</th>
               <th>
                 <VisuallyHidden>Actions</VisuallyHidden>
@@ -48,20 +48,21 @@ export function Versions() {
             {query.data.map((each, at) => (
               <tr key={each.version}>
                 <td className="nowrap">
-                  {each.version} {each.version === current?.version && <Badge color="verdigris">in force</Badge>}
+                  {each.version} {each.version === current?.version && <Badge color="verdigris" miw="max-content">in force</Badge>}
                 </td>
                 <td>
                   <Moment at={each.created_at} zone={zone} />
                 </td>
                 <td>{each.author}</td>
                 <td className="nowrap">
-                  after <Moment at={each.decides_after} zone={zone} precision="minute" />
+                  from <Moment at={each.decides_after} zone={zone} precision="minute" />
                   {each.decides_until && (
                     <>
                       <br />
-                      until <Moment at={each.decides_until} zone={zone} precision="minute" />
+                      to <Moment at={each.decides_until} zone={zone} precision="minute" />
                     </>
                   )}
+                  {!each.decides_until && ' on'}
                 </td>
                 <td>
                   {query.data[at + 1] ? <Diff before={query.data[at + 1]?.definition} after={each.definition} /> : <span className="dim">the first one</span>}

@@ -54,7 +54,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
         <Sparkline glance={glance} zone={zone} />
       </div>
       {mayOperate && (
-        <div role="cell">
+        <div role="cell" className={classes.acts}>
           <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, id)} />
         </div>
       )}
@@ -72,15 +72,11 @@ function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
   const paused = schedule.state === 'paused'
   return (
     <>
-      <div>
-        <Moment at={at} zone={zone} near />{' '}
-        <span className="dim nowrap">{paused ? 'if resumed' : <Relative at={at} />}</span>
+      <Moment at={at} zone={zone} near />
+      <div className={classes.second}>
+        {paused ? 'if resumed' : <Relative at={at} />}
+        {zoneFor('schedule', other) !== shown && <span>· {nearText(at, zoneFor('schedule', other), now(), 'minute')} {other}</span>}
       </div>
-      {zoneFor('schedule', other) !== shown && (
-        <div className={classes.second}>
-          {nearText(at, zoneFor('schedule', other), now())} {other}
-        </div>
-      )}
     </>
   )
 }

@@ -29,7 +29,7 @@ export function Schedules() {
   const filtered = Object.values(wanted).some(Boolean)
   return (
     <>
-      <PageHead title="Schedules">
+      <PageHead title="Schedules" note={query.data && `${items.length.toLocaleString('en-GB')}${query.hasNextPage ? ' and more' : ''}`}>
         {mayEdit && (
           <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
             New schedule

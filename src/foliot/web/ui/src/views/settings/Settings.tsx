@@ -47,18 +47,20 @@ export function Settings() {
             They are read when the service starts, from a file, the environment and flags; <code>foliot config</code> shows
             the same.
           </p>
-          <div className={`panel ${classes.told}`}>
-            <Facts
-              facts={[
-                ['File', told?.file ?? 'none'],
-                ['Executors', told?.executors.join(', ')],
-                ['Schedules of the file', told?.schedules.join(', ')],
-                ['Notifications', told?.notifications.join(', ')],
-                ['Issuers of tokens', told?.issuers.join(', ')],
-                ['Certificates', told?.certificates.join(', ')],
-              ]}
-            />
-          </div>
+          {told?.file && (
+            <div className={`panel ${classes.told}`}>
+              <Facts
+                facts={[
+                  ['File', told.file],
+                  ['Executors', told?.executors.join(', ')],
+                  ['Schedules of the file', told?.schedules.join(', ')],
+                  ['Notifications', told?.notifications.join(', ')],
+                  ['Issuers of tokens', told?.issuers.join(', ')],
+                  ['Certificates', told?.certificates.join(', ')],
+                ]}
+              />
+            </div>
+          )}
           <div className="panel scroll-x">
             <table className="plain-table">
               <thead>

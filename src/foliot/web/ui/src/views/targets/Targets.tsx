@@ -12,6 +12,7 @@ import { Listing, type Column } from '../../parts/Listing'
 import { Relative } from '../../parts/Moment'
 import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
+import { TargetPaused } from '../../parts/targets'
 import { complain, say } from '../../parts/toasts'
 
 const COLUMNS: Column<Queue>[] = [
@@ -47,7 +48,7 @@ export function Targets() {
 }
 
 function State({ queue }: { queue: Queue }) {
-  if (queue.paused) return <Badge color="orange">paused</Badge>
+  if (queue.paused) return <TargetPaused target="queue" name={queue.queue} />
   return queue.served_by === 0 ? <Badge color="red">nobody serves it</Badge> : <Badge color="verdigris">served</Badge>
 }
 

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Select, Text } from '@mantine/core'
+import { Button, Group, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -10,6 +10,8 @@ import { Icon } from '../../parts/Icon'
 import { Moment } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
+import { TargetPaused } from '../../parts/targets'
+import { RawText } from '../../parts/Text'
 import { Put } from './Put'
 import { Switch } from './Switch'
 
@@ -18,7 +20,8 @@ const route = getRouteApi('/workflows/$workflowId')
 /** One workflow: its document, the versions before it, and what they changed. */
 export function Workflow() {
   const { workflowId: id } = route.useParams()
-  const [version, setVersion] = useState<number | undefined>()
+  const { version } = route.useSearch()
+  const navigate = route.useNavigate()
   const [putting, setPutting] = useState(false)
   const mayEdit = useMay('editor')
   const mayOperate = useMay('operator')
@@ -44,10 +47,14 @@ export function Workflow() {
           w={140}
           allowDeselect={false}
           value={String(found.version)}
-          onChange={(value) => setVersion(Number(value))}
+          onChange={(value) => void navigate({ search: (all) => ({ ...all, version: Number(value) }), replace: true })}
           data={Array.from({ length: newest.data.version }, (_, at) => ({ value: String(newest.data.version - at), label: `Version ${newest.data.version - at}` }))}
         />
-        {newest.data.paused && <Badge color="orange">paused</Badge>}
+        {newest.data.paused && (
+          <span>
+            <TargetPaused target="workflow" name={id} />
+          </span>
+        )}
         <Text size="sm" className="dim">
           stored <Moment at={found.created_at} />
         </Text>
@@ -55,7 +62,7 @@ export function Workflow() {
           Its schedules
         </Link>
       </Group>
-      <pre className="raw">{JSON.stringify(found.document, null, 2)}</pre>
+      <RawText value={found.document} label="the document" />
       {found.version > 1 && before.data && (
         <>
           <Text fw={550} mt="md" mb="xs">

@@ -12,6 +12,7 @@ import { Moment } from '../../parts/Moment'
 import { More } from '../../parts/More'
 import { Empty } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
+import { TargetPaused } from '../../parts/targets'
 import { Put } from './Put'
 import { Switch } from './Switch'
 
@@ -27,7 +28,7 @@ const COLUMNS: Column<Workflow>[] = [
   { name: 'Executor', cell: (each) => kindOf(each.document) },
   { name: 'Version', cell: (each) => each.version },
   { name: 'Stored', cell: (each) => <Moment at={each.created_at} precision="minute" /> },
-  { name: 'State', cell: (each) => (each.paused ? <Badge color="orange">paused</Badge> : <Badge color="verdigris">active</Badge>) },
+  { name: 'State', cell: (each) => (each.paused ? <TargetPaused target="workflow" name={each.workflow_id} /> : <Badge color="verdigris">active</Badge>) },
   {
     name: 'Schedules',
     cell: ({ workflow_id }) => (
