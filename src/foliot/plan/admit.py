@@ -73,3 +73,11 @@ def _for_request(policy: Policy, overlap: Overlap, waiting: int, max_buffer: int
     if overlap == Overlap.CANCEL_OTHER:
         return CANCEL_FOR_REQUEST
     return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else REPLACE
+
+
+def is_too_soon(last_start_ms: int | None, shortest_ms: int, now_ms: int) -> bool:
+    """Return whether a start now would undercut the shortest interval.
+
+    A clock that was set back puts the last start into the future: that says how far it is away, not that it is to come.
+    """
+    return last_start_ms is not None and abs(now_ms - last_start_ms) < shortest_ms

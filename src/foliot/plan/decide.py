@@ -13,7 +13,7 @@ from foliot.model.policy import Overlap
 from foliot.model.record import Record
 from foliot.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
 from foliot.plan import govern
-from foliot.plan.admit import START, Act, Verdict, admit
+from foliot.plan.admit import START, Act, Verdict, admit, is_too_soon
 from foliot.plan.edit import after_run
 from foliot.plan.generate import Dropped, Due, Generated, generate
 from foliot.plan.rule import Rule
@@ -156,9 +156,8 @@ class Decision:
         """Why no automatic tick starts now, whatever else runs."""
         if self.remaining == 0:
             return Reason.LIMIT_REACHED
-        last = self.last_start_ms
-        shortest = self.rule.policy.min_interval_ms
-        too_soon = shortest and last is not None and self.world.now_ms - last < shortest
+        shortest_ms = self.rule.policy.min_interval_ms
+        too_soon = is_too_soon(self.last_start_ms, shortest_ms, self.world.now_ms)
         return Reason.MIN_INTERVAL if too_soon else None
 
     def _judge(self, due: Due, verdict: Verdict, overlap: Overlap | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from foliot.model.dial import Dial
 from foliot.model.policy import Overlap, Policy
 from foliot.model.run import AUTOMATIC, FINAL, Reason, RunChange, RunRow, RunState
+from foliot.plan.admit import is_too_soon
 from foliot.plan.edit import after_run, governed, silenced
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
@@ -180,7 +181,8 @@ def _obstacle(dial: Dial, policy: Policy, now_ms: int, *, automatic: bool) -> Re
         return Reason.SHADOW
     if automatic and dial.remaining == 0:
         return Reason.LIMIT_REACHED
-    return Reason.MIN_INTERVAL if automatic and _too_soon(dial, policy, now_ms) else None
+    too_soon = automatic and is_too_soon(dial.last_start_ms, policy.min_interval_ms, now_ms)
+    return Reason.MIN_INTERVAL if too_soon else None
 
 
 def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: RunRow, world: World) -> Dial:
@@ -211,10 +213,6 @@ def _dropped(dial: Dial, changes: list[RunChange], row: RunRow, reason: Reason, 
     row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, queued_ms=None, finished_ms=now_ms)
     changes.append(change_of(row, 0))
     return dial._replace(waiting=waiting, skipped=dial.skipped + 1)
-
-
-def _too_soon(dial: Dial, policy: Policy, now_ms: int) -> bool:
-    return dial.last_start_ms is not None and now_ms - dial.last_start_ms < policy.min_interval_ms
 
 
 def change_of(row: RunRow, fence: int) -> RunChange:
