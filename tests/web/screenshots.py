@@ -41,6 +41,8 @@ VIEWS = {
     "keys": "/keys",
     "settings": "/settings",
 }
+DIALOG, LOGIN = "pause-dialog", "login"
+SHOWN = {**VIEWS, DIALOG: "/schedules"}
 NARROW = ("overview", "schedules", "schedule", "editor")
 WIDE = {"width": 1280, "height": 860}
 TALL = {"overview": 1_260, "editor": 1_260}
@@ -52,7 +54,7 @@ PHONE = {"width": 400, "height": 860}
 def main(names: list[str]) -> None:
     """Start a service, fill it, and take the pictures; of some views only if they are named."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    wanted = [name for name in VIEWS if not names or name in names]
+    wanted = [name for name in SHOWN if not names or name in names]
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, sync_playwright() as playwright:
         furnish(service)
         service.other.create_key("ci", role="editor")
@@ -60,7 +62,9 @@ def main(names: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         for scheme in SCHEMES:
             _shoot(browser, service, scheme, wanted, WIDE, "")
-        _shoot(browser, service, "light", [name for name in NARROW if name in wanted], PHONE, "-narrow")
+            _shoot(browser, service, scheme, [name for name in NARROW if name in wanted], PHONE, "-narrow")
+        if not names or LOGIN in names:
+            _shoot_login(browser)
         browser.close()
 
 
@@ -84,20 +88,39 @@ def _shoot(
         page.set_viewport_size({"width": size["width"], "height": TALL.get(name, size["height"])})
         page.goto(address(service, name))
         settle(page)
+        if name == DIALOG:
+            page.get_by_role("button", name="Pause billing/payouts").click()
+            page.get_by_role("dialog").get_by_label("Why").fill("the bank is being moved")
         if name == "schedule":
             page.get_by_role("button", name=re.compile("1 skipped")).first.click()
         if name == "editor":
             page.get_by_label("Cron", exact=True).fill("30 2 * * TUE-SUN")
             expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
-        path = IMAGES / f"{name}-{scheme}{suffix}.png"
-        path.write_bytes(reduced(page.screenshot()))
-        print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - it tells whoever runs it how far it is
+        _keep(page, f"{name}-{scheme}{suffix}")
     context.close()
+
+
+def _shoot_login(browser: Browser) -> None:
+    """Take pictures of what somebody sees who has to sign in."""
+    with tempfile.TemporaryDirectory() as home, serving(Path(home), "--auth", "required") as guarded:
+        for scheme in SCHEMES:
+            context = browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme=scheme)
+            page = context.new_page()
+            page.goto(guarded.url)
+            expect(page.get_by_label("API key or token")).to_be_visible(timeout=MS)
+            _keep(page, f"{LOGIN}-{scheme}")
+            context.close()
+
+
+def _keep(page: Page, name: str) -> None:
+    path = IMAGES / f"{name}.png"
+    path.write_bytes(reduced(page.screenshot()))
+    print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - it tells whoever runs it how far it is
 
 
 def address(service: Service, name: str) -> str:
     """Where a view is in a service that was furnished."""
-    path = VIEWS[name]
+    path = SHOWN[name]
     if NEWEST in path:
         path = path.replace(NEWEST, service.other.runs("data/export", limit=1).items[0].run_id)
     return f"{service.url}{path}"

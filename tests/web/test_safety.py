@@ -33,7 +33,7 @@ def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Servi
     service.other.create("hostile", cron=FAR, function="tasks:hostile", description=HOSTILE, payload=HOSTILE)
     service.other.create("fails", cron=FAR, function="tasks:fails")
     page.goto(f"{service.url}/schedules")
-    for name, label in (("hostile", "the result"), ("fails", "the error")):
+    for name, label in (("hostile", "the output"), ("fails", "the error")):
         run = service.other.trigger(name)
         page.goto(f"{service.url}/runs/{run.run_id}")
         expect(page.get_by_label(label, exact=True)).to_contain_text(HOSTILE)

@@ -40,6 +40,7 @@ export function Run() {
 
 function Shown({ run }: { run: RunType }) {
   const zone = useZone(run.schedule_id)
+  const said = typeof run.result === 'string' // text is what it wrote, anything else what it returned
   return (
     <>
       <header className={`panel ${classes.head}`}>
@@ -66,7 +67,7 @@ function Shown({ run }: { run: RunType }) {
         <Timings run={run} zone={zone} />
         <Facts
           facts={[
-            ['Attempt', String(run.attempt)],
+            ['Attempt', run.attempt > 1 ? `${run.attempt}; of those before it only the number is kept` : String(run.attempt)],
             ['Version', String(run.version)],
             [`Local time in ${zone}`, run.local_time?.replace('T', ' ')],
             ['Execution', run.execution_id],
@@ -91,13 +92,13 @@ function Shown({ run }: { run: RunType }) {
           <RawText value={run.progress} label="the progress" />
         </Part>
       )}
-      <Part title="Result">
+      <Part title={said ? 'Output' : 'Result'}>
         {run.result === null || run.result === undefined ? (
           <Text className="dim" size="sm">
             {OPEN.includes(run.state) ? 'It is not over yet.' : 'It has returned nothing.'}
           </Text>
         ) : (
-          <RawText value={run.result} label="the result" />
+          <RawText value={run.result} label={said ? 'the output' : 'the result'} />
         )}
       </Part>
       <Part title="Payload">
