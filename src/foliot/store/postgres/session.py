@@ -46,7 +46,7 @@ _NETWORK: dict[str, Any] = {
 # Set after connecting rather than while: proxies refuse start-up options, and the URL may bring some of its own.
 # The JIT compiler never pays for statements of a few milliseconds.
 _SETTINGS = """
-SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transaction_session_timeout', '60s', false),
+SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transaction_session_timeout', '15s', false),
     set_config('jit', 'off', false), set_config('timezone', 'UTC', false), current_setting('foliot.tenant', true)
 """
 PREPARED_MAX = 500
