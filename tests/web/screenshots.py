@@ -45,7 +45,7 @@ DIALOG, LOGIN = "pause-dialog", "login"
 SHOWN = {**VIEWS, DIALOG: "/schedules"}
 NARROW = ("overview", "schedules", "schedule", "editor")
 WIDE = {"width": 1280, "height": 860}
-TALL = {"overview": 1_260, "editor": 1_260}
+TALL = {"overview": 1_400, "editor": 1_260}
 """How high the window is for views that are worth being seen as a whole."""
 MS = 30_000
 PHONE = {"width": 400, "height": 860}

@@ -26,7 +26,7 @@ def test_a_list_row_says_what_when_and_how_it_went(page: Page, service: Service)
     expect(page).to_have_title("Schedules · Foliot")
     shown = row(page, "report")
     expect(shown).to_contain_text("At 09:00, Monday to Friday, in America/New_York time.")
-    expect(shown).to_contain_text("09:00 America/New_York")
+    expect(shown).to_contain_text("09:00 New York")
     expect(shown).to_contain_text(re.compile(r"in \d+"))
     expect(shown).to_contain_text("no runs yet")
 

@@ -92,9 +92,10 @@ function told(run: Run, took: number, shown: string): string {
   return `${stateName(run.state)} · ${instantText(run.scheduled_for, shown)}${run.started_at ? ` · ${durationText(took)}` : ''}`
 }
 
-/** The shortest time in which the newest runs fit. */
+/** The shortest time in which most of the newest runs fit: one that is just outside changes nothing. */
 function fitting(runs: Run[], now: number): Window {
-  const oldest = runs.slice(0, 40).at(-1)
+  const newest = runs.slice(0, 40)
+  const oldest = newest[Math.ceil(newest.length * 0.75) - 1]
   const past = oldest ? now - Date.parse(oldest.fire_at) : 0
   return (Object.keys(WINDOWS) as Window[]).find((name) => WINDOWS[name] >= past) ?? '7d'
 }

@@ -75,11 +75,14 @@ function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
       <Moment at={at} zone={zone} near />
       <div className={classes.second}>
         {paused ? 'if resumed' : <Relative at={at} />}
-        {zoneFor('schedule', other) !== shown && <span>· {nearText(at, zoneFor('schedule', other), now(), 'minute')} {other}</span>}
+        {zoneFor('schedule', other) !== shown && <span title={other}>· {nearText(at, zoneFor('schedule', other), now(), 'minute')} {placeOf(other)}</span>}
       </div>
     </>
   )
 }
+
+/** "New York": where a zone is, short enough for a row. */
+const placeOf = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 
 function Actions({ schedule, doing, onDo }: { schedule: Schedule; doing: Doing | undefined; onDo: (deed: Deed) => void }) {
   const { schedule_id: id, state } = schedule
