@@ -11,7 +11,7 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from foliot.api.rest.certificates import identities
-from foliot.client import Client, asynchronous, synchronous
+from foliot.client import Client, core
 from foliot.embedded import SyncFoliot
 from foliot.errors import Forbidden, StoreUnavailable, Unauthenticated
 from foliot.methods import SyncMethods
@@ -156,8 +156,7 @@ def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.
 def test_the_clients_show_certificates(
     world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (synchronous, asynchronous):
-        monkeypatch.setattr(module, "RETRY_S", 0.0)
+    monkeypatch.setattr(core, "RETRY_S", 0.0)
 
     def opened(tls: ssl.SSLContext) -> SyncMethods:
         made: SyncMethods = client(world.url, tls=tls)
