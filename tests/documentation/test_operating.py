@@ -91,7 +91,7 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
                 finishing(store, "notes", before + 2)
                 second.send_signal(signal.SIGTERM)
                 assert second.wait(SECONDS) == 0
-            (verify,) = (here(command) for command in shell(INSTANCES, 3))
+            (verify,) = (here(command) for command in shell(INSTANCES, 4))
             assert "each accounted for exactly once\n" in run(verify, tmp_path)
         finally:
             for role in ("foliot_worker", "foliot_tenant", "foliot_owner"):

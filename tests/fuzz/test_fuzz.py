@@ -155,7 +155,7 @@ def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
 
 def test_conversations_with_the_service_go_as_described() -> None:
     """Requests that go on from an earlier answer reach what a request that stands alone does not."""
-    said = converse(seed=1, seconds=60, most=2)
+    said = converse(seed=1, seconds=60, most=4)
     assert said["linked"] > 2
     assert said["status 200"] > 2
 

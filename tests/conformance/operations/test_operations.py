@@ -215,7 +215,6 @@ def test_every_change_takes_a_request_id() -> None:
         "start_run",
         "report",
         "create_key",
-        "revoke_key",
     ]
 
 

@@ -58,6 +58,7 @@ def test_what_is_launched_and_how_it_ends(world: World) -> None:
     )
     engine = told(world, passing(120))
     assert number(engine, "foliot_runs_emitted_total") == 2
+    assert number(engine, "foliot_runs_settled_total") == 2
     assert number(engine, "foliot_runs_finished_total", namespace="default", state="SUCCESS") == 1
     assert number(engine, "foliot_runs_finished_total", namespace="default", state="FAILED") == 1
     assert number(engine, "foliot_drift_seconds_count") == 2
@@ -373,5 +374,9 @@ def test_the_store_is_not_asked_at_every_scrape(world: World) -> None:
 
 def test_there_is_a_test_here_for_every_metric_of_the_table() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
-    elsewhere = {"foliot_http_requests", "foliot_http_request_duration_seconds"}
+    elsewhere = {
+        *("foliot_http_requests", "foliot_http_request_duration_seconds"),
+        *("foliot_notices_delivered", "foliot_notices_retried", "foliot_notices_given_up"),  # test_notices.py
+        *("foliot_pings", "foliot_pings_failed"),  # test_pulse.py
+    }
     assert [name for name in {*COUNTERS, *HISTOGRAMS} - elsewhere if name not in text] == []
