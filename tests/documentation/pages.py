@@ -123,9 +123,9 @@ def curl(command: str, address: str) -> Any:
 
 
 def soon(check: Callable[[], bool]) -> bool:
-    """Return whether something becomes true within a minute or so; a process that makes it so may still be starting."""
+    """Return whether something becomes true within some minutes; a process that makes it so may still be starting."""
     turn = threading.Event()
-    return any(check() or turn.wait(0.05) for _ in range(1_200))
+    return any(check() or turn.wait(0.05) for _ in range(3_600))
 
 
 def shows(shown: Any, answer: Any) -> bool:
