@@ -16,7 +16,14 @@ from datetime import UTC, datetime, timedelta
 from foliot import Settings, SyncFoliot
 from foliot.wiring import open_store
 
-SETTINGS = Settings(misfire_grace_ms=700, audit_seal_ms=50, sweep_ms=1_000, heartbeat_ms=500, lock_ttl_ms=2_000)
+SETTINGS = Settings(
+    misfire_grace_ms=700,
+    audit_seal_ms=50,
+    sweep_ms=1_000,
+    heartbeat_ms=500,
+    lock_ttl_ms=2_000,
+    lookahead_ms=600_000,  # so that some ticks are still planned when everything else is there
+)
 YEARLY = "0 0 1 1 *"
 EVERY_SECOND = "* * * * * *"
 

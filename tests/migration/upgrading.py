@@ -90,15 +90,20 @@ def filled(release: Release, place: Place) -> None:
     migrated(release, place)
     program = (str(HERE / "filling.py"),)
     with release.started(place.url, cwd=place.home, program=program) as process:
-        assert soon(lambda: process.poll() is not None or is_full(place)), f"some tables stay empty: {empty(place)}"
+        assert soon(lambda: process.poll() is not None or is_full(place)), lacking(place)
         process.kill()
     assert is_full(place), (place.home / SAID).read_text()
 
 
 def is_full(place: Place) -> bool:
     """Whether every table has rows, and there are runs in every state."""
+    return not lacking(place)
+
+
+def lacking(place: Place) -> list[str]:
+    """Return the states that no run is in, and the tables without rows."""
     states = {row["state"] for row in place.rows("SELECT DISTINCT state FROM schedule_runs")}
-    return states >= STATES and not empty(place)
+    return [*sorted(STATES - states), *empty(place)]
 
 
 def empty(place: Place) -> list[str]:
