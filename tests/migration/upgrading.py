@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,8 +27,6 @@ audit_seal_ms = 200
 shutdown_grace_ms = 10000
 """
 """So that the workers share what is due, and seconds do what minutes do in production."""
-TURNS = 600
-"""How often it is looked whether a store is full."""
 STATES = frozenset("PLANNED BUFFERED ENQUEUED STARTED SUCCESS FAILED SKIPPED CANCELLED TERMINATED TIMED_OUT".split())
 WHOLE = "accounted for exactly once"
 AS_WRITTEN = "as written"
@@ -89,17 +86,13 @@ def assert_whole(release: Release, place: Place) -> None:
 
 
 def filled(release: Release, place: Place) -> None:
-    """Let a release fill a store, and kill it while it works.
-
-    Runs pass through their states: on a busy machine they may never be in all at once, and then the tables count.
-    """
+    """Let a release fill a store, and kill it while it works."""
     migrated(release, place)
     program = (str(HERE / "filling.py"),)
     with release.started(place.url, cwd=place.home, program=program) as process:
-        turn = threading.Event()
-        any(process.poll() is not None or is_full(place) or turn.wait(0.05) for _ in range(TURNS))
+        assert soon(lambda: process.poll() is not None or is_full(place)), lacking(place)
         process.kill()
-    assert not empty(place), (lacking(place), (place.home / SAID).read_text())
+    assert is_full(place), (place.home / SAID).read_text()
 
 
 def is_full(place: Place) -> bool:
