@@ -51,14 +51,16 @@ def converse_and_say(seed: int, seconds: float) -> int:
     answers = ", ".join(f"{name} {count}" for name, count in sorted(said.items()) if name.startswith("status"))
     asked = sum(1 for name in said if name[0].isupper())
     requests = f"{said['alone'] + said['linked']:,} requests, {said['linked']:,} of them by a link"
-    say(f"{said['conversations']:,} conversations, {requests}; {asked} operations")
+    worked = f"{time.process_time():.0f} s of a processor"
+    say(f"{said['conversations']:,} conversations, {requests}; {asked} operations; {worked}")
     say(f"{answers}; every answer is as described")
     return 0
 
 
 def report(tally: Tally, passed: float) -> None:
     """Say how many texts there were, and how long the slowest of each door really takes, measured anew."""
-    speed = f"{tally.cases:,} texts in {passed:.0f} s, {tally.cases / passed:,.0f} per second"
+    worked = f"{passed:.0f} s ({time.process_time():.0f} s of a processor)"
+    speed = f"{tally.cases:,} texts in {worked}, {tally.cases / passed:,.0f} per second"
     say(f"{speed}; nothing came out that should not")
     say(f"{'door':<22}{'accepted':>10}{'refused':>10}{'slowest':>12}")
     for name in sorted(tally.accepted.keys() | tally.refused.keys()):
