@@ -34,7 +34,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     {"cron": ["every minute"]},
 )
 ADVANCES = (0.0, 1.0, 13.0, 29.5, 47.0, 61.0, 200.0, 900.0)
-PLAIN = ("upsert", "patch", "pause", "resume", "trigger", "skip", "backfill", "delete", "get")
+PLAIN = ("upsert", "patch", "pause", "resume", "trigger", "skip", "unskip", "backfill", "delete", "get")
 READS = (
     "get", "runs", "spans", "describe", "history", "versions", "verify", "backfills", "hints", "list_schedules",
     "coming", "recent_runs", "stats", "preview",
@@ -158,6 +158,7 @@ _DRAWN: dict[str, Callable[[Random, bool], dict[str, Any]]] = {
         ({}, {"overlap": random.choice(PLAIN_OVERLAPS if plain else OVERLAPS)})
     ),
     "skip": lambda random, plain: {} if plain else random.choice(({}, {"at_in": [60.0]}, {"at_in": []})),
+    "unskip": lambda random, plain: {} if plain else random.choice(({}, {"at_in": [60.0]}, {"at_in": []})),
     "backfill": _backfill,
     "delete": lambda random, plain: {} if plain else {"purge": random.random() < 0.4},
     "create": _fields,

@@ -82,6 +82,9 @@ class Reference:
     def skip(self, one: Row) -> None:
         one["skips"].add(self._unskipped(one, max(one["cursor"], self.now // 1000)))
 
+    def unskip(self, one: Row) -> None:
+        one["skips"].clear()
+
     def backfill(self, one: Row, start_ago: float, end_ago: float, overlap: str, only: str) -> Any:
         first, last = -(-(self.now - int(start_ago * 1000)) // 1000), (self.now - int(end_ago * 1000)) // 1000
         if last < first:

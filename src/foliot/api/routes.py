@@ -17,8 +17,9 @@ from foliot.model.attention import Attention
 from foliot.model.bulk import Touched
 from foliot.model.chain import AuditProof
 from foliot.model.coming import Coming
+from foliot.model.counted import Counted
 from foliot.model.effect import Effect
-from foliot.model.forecast import Forecast
+from foliot.model.forecast import Forecast, Sharer
 from foliot.model.glance import Glance
 from foliot.model.health import Health, Told
 from foliot.model.hint import Outlook
@@ -127,7 +128,7 @@ class Extra:
 
 READING = (preview_for, glances.glances, effect.effect)
 """Operations that write nothing although they take a body."""
-SHARED = (forecast.forecast, attention.attention, figures.stats, ahead.coming)
+SHARED = (forecast.forecast, attention.attention, figures.stats, ahead.coming, schedules.count_schedules)
 """Operations that look at everything there is, and tell everybody the same: who asks at the same time shares one."""
 NAMES = {preview_for: "preview", ledger.run: "get_run"}
 
@@ -137,6 +138,7 @@ _ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other n
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, schedules.list_schedules, Page[Schedule], _SCHEDULE),
+    Route("GET", "/counts", Role.READER, schedules.count_schedules, Counted, _SCHEDULE),
     Route("POST", "/schedules", Role.EDITOR, schedules.create, Schedule, _SCHEDULE, 201),
     Route("GET", _ONE, Role.READER, schedules.get, Schedule, _SCHEDULE),
     Route("PUT", _ONE, Role.EDITOR, schedules.upsert, Schedule, _SCHEDULE),
@@ -149,6 +151,7 @@ ROUTES = (
     Route("POST", f"{_ONE}/fire", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
     Route("POST", f"{_ONE}/trigger", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
     Route("POST", f"{_ONE}/skip", Role.OPERATOR, control.skip, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/unskip", Role.OPERATOR, control.unskip, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/backfills", Role.READER, control.backfills, tuple[Backfill, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/backfills", Role.OPERATOR, control.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
     Route("GET", "/backfills/{backfill_id}", Role.READER, control.get_backfill, Backfill, _SCHEDULE),
@@ -160,6 +163,7 @@ ROUTES = (
     Route("GET", f"{_ONE}/history", Role.READER, schedules.history, Page[Change], _SCHEDULE),
     Route("GET", f"{_ONE}/versions", Role.READER, schedules.versions, tuple[Version, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, schedules.restore, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[Sharer], _SCHEDULE),
     Route("GET", f"{_ONE}/runs", Role.READER, ledger.runs, Page[Run], _RUN),
     Route("GET", f"{_ONE}/spans", Role.READER, ledger.spans, tuple[SpanRecord, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, proof.verify, Verification, _SCHEDULE),

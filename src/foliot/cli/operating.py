@@ -137,6 +137,27 @@ def skip_command(
     )
 
 
+@operating_app.command("unskip")
+@taking(change=changing, ask=asked)
+def unskip_command(
+    ask: Ask,
+    change: Fields,
+    schedule_id: ScheduleId,
+    at: Annotated[
+        list[str] | None, typer.Option("--at", metavar="TIME", help="The tick at this time (all); repeatable.")
+    ] = None,
+    note: Note = None,
+) -> None:
+    """Take back a skip: the ticks that were to be left out, or those at given times, run again.
+
+    Example: foliot schedules unskip report --at 2027-01-06T08:00Z
+    """
+    ask.show(
+        lambda home: home.unskip(schedule_id, **given(at=at, note=note), **change),
+        lambda found: render.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
+    )
+
+
 @operating_app.command("backfill")
 @taking(change=requesting, ask=asked)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command

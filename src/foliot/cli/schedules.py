@@ -26,17 +26,22 @@ from foliot.cli.outlook import effect_lines
 schedules_app = typer.Typer(help="Schedules.", no_args_is_help=True, rich_markup_mode="rich")
 Base = tuple[dict[str, Any], dict[str, Any]]
 Fields = dict[str, Any]
+State = Annotated[str | None, typer.Option("--state", help="active, paused, exhausted or closed.")]
+Label = Annotated[str | None, typer.Option("--label", metavar="NAME=VALUE", help="With this label.")]
+Text = Annotated[str | None, typer.Option("--text", help="In the id or the description.")]
+Workflow = Annotated[str | None, typer.Option("--workflow", metavar="ID", help="Of this workflow.")]
+User = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this user.")]
 
 
 @schedules_app.command("list")
 @taking(ask=watched)
 def list_command(  # noqa: PLR0913 - each is an option of the command
     ask: Ask,
-    state: Annotated[str | None, typer.Option("--state", help="active, paused, exhausted or closed.")] = None,
-    label: Annotated[str | None, typer.Option("--label", metavar="NAME=VALUE", help="With this label.")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="In the id or the description.")] = None,
-    workflow: Annotated[str | None, typer.Option("--workflow", metavar="ID", help="Of this workflow.")] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this user.")] = None,
+    state: State = None,
+    label: Label = None,
+    text: Text = None,
+    workflow: Workflow = None,
+    user: User = None,
     limit: Limit = None,
     after: After = None,
 ) -> None:
@@ -46,6 +51,34 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     """
     asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after)
     ask.show(lambda home: home.list_schedules(**asked_for), views.schedule_list)
+
+
+@schedules_app.command("count")
+@taking(ask=watched)
+def count_command(  # noqa: PLR0913 - each is an option of the command
+    ask: Ask,
+    state: State = None,
+    label: Label = None,
+    text: Text = None,
+    workflow: Workflow = None,
+    user: User = None,
+) -> None:
+    """Show how many schedules a list would show, and how many there are.
+
+    Example: foliot schedules count --state paused
+    """
+    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    ask.show(lambda home: home.count_schedules(**asked_for), views.counted)
+
+
+@schedules_app.command("sharers")
+@taking(ask=watched)
+def sharers_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
+    """Show the active schedules with the same spec as one: what fires together.
+
+    Example: foliot schedules sharers report --limit 100
+    """
+    ask.show(lambda home: home.sharers(schedule_id, **given(limit=limit, after=after)), views.sharers)
 
 
 @schedules_app.command("get")

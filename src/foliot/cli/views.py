@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from foliot.cli import render
 from foliot.cli.tables import Column, absolute, facts, heading, length, moment, now, relative, table
+from foliot.model.counted import Counted
+from foliot.model.forecast import Sharer
 from foliot.model.page import Page
 from foliot.model.schedule import Backfill, Change, Definition, Description, Run, Schedule, SpanRecord, Version
 
@@ -16,6 +18,18 @@ if TYPE_CHECKING:
     from foliot.model.verification import Verification
 
 FEW = 5
+
+
+def counted(found: Counted) -> None:
+    """Print how many schedules match."""
+    at_least = "at least " if found.capped else ""
+    render.line(f"{at_least}{found.matching:,} of {found.total:,}")
+
+
+def sharers(page: Page[Sharer]) -> None:
+    """Print schedules that share a spec."""
+    table((Column("schedule", 12), Column("token")), [(each.schedule_id, str(each.token)) for each in page.items])
+    more(page.next_page, "--after")
 
 
 def schedule_list(page: Page[Schedule]) -> None:

@@ -15,17 +15,27 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharer:
+    """A schedule that shares its spec with others, and its conflict token."""
+
+    schedule_id: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kin:
     """Schedules with one spec that fire together: how many there are, one of them, and what would part them.
 
     ``jitter_ms`` is the jitter that would spread them over the time between two of their ticks, as far as is useful;
-    ``None`` if they have jitter already.
+    ``None`` if they have jitter already.  ``hashed`` are their cron strings with ``H`` instead of the minute; ``None``
+    if they fire at other times as well, or at no minute that could be another.
     """
 
     example: str
     explanation: str
     schedules: int
     jitter_ms: int | None
+    hashed: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,14 +134,38 @@ def skip(  # noqa: PLR0913 - the parts of the request
 ) -> Schedule:
     """Skip the next tick to come, or the ticks at given times; each is recorded as skipped on request."""
     opened = open_schedule(session, schedule_id, token)
-    if at is not None and (not at or not isinstance(at, list | tuple)):
-        raise InvalidField("at", f"{shown(at)}; expected a list of times, or nothing at all for the next tick")
-    ticks = [_next_tick(session, opened)] if at is None else [_tick_at(opened, when) for when in at]
+    ticks = (
+        [_next_tick(session, opened)]
+        if at is None
+        else [_tick_at(opened, when) for when in _times(at, "the next tick")]
+    )
     dial = edit.skipping(opened.dial, ticks)
     if len((dial.skips or "").split(",")) > MAX_SKIPS:
         raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
     after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
     return save(session, opened._replace(dial=dial), Note("skip", request_id, None, after))
+
+
+@once(Schedule)
+def unskip(  # noqa: PLR0913 - the parts of the request
+    session: Session,
+    schedule_id: str,
+    *,
+    at: list[When] | None = None,
+    note: str | None = None,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Take back a skip: of every tick to come that was to be skipped, or of those at given times, which run again.
+
+    One that nobody asked to skip stays as it is; one that has been skipped already is refused.
+    """
+    opened = open_schedule(session, schedule_id, token)
+    known = edit.skips_of(opened.dial)
+    taken = known if at is None else _known_skips(opened, known, _times(at, "all that are to be skipped"))
+    before = {"skip": [at_s(tick).isoformat() for tick in sorted(taken)]}
+    changed = opened._replace(dial=edit.unskipping(opened.dial, taken))
+    return save(session, changed, Note("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
 
 
 @once(tuple[Backfill, ...])
@@ -237,6 +261,20 @@ def _record(session: Session, decision: Decision) -> None:
 def _audit_request(session: Session, opened: Opened, note: Note) -> None:
     """A request that leaves the definition and the token as they are is on record all the same."""
     audit(session, opened.row, note)
+
+
+def _times(at: object, otherwise: str) -> list[When]:
+    if not at or not isinstance(at, list | tuple):
+        raise InvalidField("at", f"{shown(at)}; expected a list of times, or nothing at all for {otherwise}")
+    return list(at)
+
+
+def _known_skips(opened: Opened, known: set[int], times: list[When]) -> set[int]:
+    """Those of some times that are to be skipped; of the others, each has to be a tick that is still to come."""
+    moments = {epoch_s("at", when) for when in times}
+    for moment in moments - known:
+        _tick_at(opened, at_s(moment))
+    return moments & known
 
 
 def _tick_at(opened: Opened, when: When) -> int:

@@ -14,14 +14,17 @@ from itertools import islice
 from statistics import median
 
 from foliot.errors import FoliotError, InvalidField, shown
-from foliot.model.forecast import Forecast, Herd, Kin, Load
+from foliot.model.forecast import Forecast, Herd, Kin, Load, Sharer
+from foliot.model.page import Page
 from foliot.model.rows import DefinitionRow, KindRow
-from foliot.operations.editing import UNREADABLE, calendar_of
+from foliot.operations.editing import UNREADABLE, calendar_of, find_whole
+from foliot.operations.schedules import DEFAULT_PAGE, page_limit, page_name
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms
 from foliot.plan.definition import rule_of
 from foliot.plan.rule import Rule
 from foliot.spec.explain import explain
+from foliot.spec.hashed import hashed_minutes
 
 LONGEST_S = 7 * 86_400
 MOST_STRETCHES = 2_000
@@ -80,6 +83,18 @@ def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> 
     return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MOST_SCHEDULES)
 
 
+def sharers(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Sharer]:
+    """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
+
+    Each has its conflict token, so that whoever changes it can say what they have seen.
+    """
+    version = find_whole(session, schedule_id).version
+    limit = page_limit(session, limit)
+    rows = session.transaction.sharers(session.namespace, version, page_name(after), limit + 1)
+    found = tuple(Sharer(*row) for row in rows[:limit])
+    return Page(found, found[-1].schedule_id if len(rows) > limit else None)
+
+
 def _kinds(session: Session, until_ms: int, step: int) -> list[tuple[KindRow, Rule]]:
     """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
     found = []
@@ -111,7 +126,8 @@ def _heavy(fires: Counter[int], stretches: int) -> list[int]:
 
 def _herd(load: Load, sharers: list[tuple[int, KindRow, Rule]]) -> Herd:
     kin = tuple(
-        Kin(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule)) for _count, row, rule in sharers
+        Kin(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule), hashed_minutes(rule.spec))
+        for _count, row, rule in sharers
     )
     return Herd(load.start, load.fires, kin, _advice(load.fires, kin))
 
@@ -132,7 +148,8 @@ def _advice(fires: int, kin: tuple[Kin, ...]) -> str:
     first = plain[0]
     many = "one schedule" if first.schedules == 1 else f"{first.schedules} schedules"
     seconds = (first.jitter_ms or 0) // 1000
+    hashed = "" if first.hashed is None else ", or H instead of the minute in the cron string,"
     return (
-        f"{fires} fires at once; {many} with the spec of {first.example!r} among them. A jitter of {seconds} seconds, "
-        "or H instead of the minute in the cron string, would give each a moment of its own."
+        f"{fires} fires at once; {many} with the spec of {first.example!r} among them. A jitter of {seconds} seconds"
+        f"{hashed} would give each a moment of its own."
     )

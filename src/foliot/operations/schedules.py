@@ -8,6 +8,7 @@ from secrets import token_hex
 from typing import Any
 
 from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound, StoreError, shown
+from foliot.model.counted import Counted
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
@@ -41,6 +42,8 @@ from foliot.plan.rule import Rule
 
 DEFAULT_PAGE = 50
 MAX_FILTER_CHARS = 1_000
+MOST_COUNTED = 200_000
+"""How many schedules are looked at to count those that match."""
 PURGED_AT_ONCE = 10_000
 """How many runs and spans are forgotten in the transaction of whoever asks for it."""
 STORED_STATES = tuple(state for state in ScheduleState if state is not ScheduleState.DAMAGED)
@@ -149,6 +152,24 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
     items = (_listed(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key)) for row in shown_rows)
     return Page(tuple(map(_without_payload, items)), shown_rows[-1].schedule_id if len(rows) > limit else None)
+
+
+def count_schedules(  # noqa: PLR0913 - what a list can be about
+    session: Session,
+    *,
+    state: str | None = None,
+    workflow_id: str | None = None,
+    user_id: str | None = None,
+    label: str | None = None,
+    text: str | None = None,
+) -> Counted:
+    """Return how many schedules a list would show, and how many there are in all."""
+    wanted = schedule_filter(state, workflow_id, user_id, label, text)
+    total = session.transaction.count_matching(session.namespace, ScheduleFilter(), MOST_COUNTED + 1)
+    matching = total
+    if any(wanted):
+        matching = session.transaction.count_matching(session.namespace, wanted, MOST_COUNTED + 1)
+    return Counted(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
 
 
 def schedule_filter(

@@ -211,6 +211,12 @@ def skipping(dial: Dial, ticks: list[int]) -> Dial:
     return dial._replace(skips=",".join(map(str, sorted(known))) or None)
 
 
+def unskipping(dial: Dial, ticks: set[int]) -> Dial:
+    """Return the dial without some of its dated exceptions."""
+    left = skips_of(dial) - ticks
+    return dial._replace(skips=",".join(map(str, sorted(left))) or None)
+
+
 def skips_of(dial: Dial) -> set[int]:
     """Return the ticks that somebody asked to skip, and that are still to come."""
     return {int(text) for text in dial.skips.split(",")} if dial.skips else set()

@@ -38,6 +38,12 @@ _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
 """What means something else in a pattern of LIKE, and how it means itself."""
 
 
+def _sought(wanted: ScheduleFilter) -> dict[str, Any]:
+    """What a statement that filters is told."""
+    pattern = None if wanted.text is None else f"%{_SPECIAL.sub(_ESCAPED, wanted.text)}%"
+    return {"pattern": pattern, **wanted._asdict()}
+
+
 class Statements(LedgerStatements, OutboxStatements, TrailStatements):
     """The statements of the ``.sql`` files, by the same names."""
 
@@ -78,9 +84,22 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
 
     def schedules_page(self, namespace: str, after_id: str, limit: int, wanted: ScheduleFilter) -> list[ScheduleRow]:
         """Return schedules of a namespace in the order of their ids."""
-        pattern = None if wanted.text is None else f"%{_SPECIAL.sub(_ESCAPED, wanted.text)}%"
-        params = {"namespace": namespace, "after_id": after_id, "limit": limit, "pattern": pattern, **wanted._asdict()}
+        params = {"namespace": namespace, "after_id": after_id, "limit": limit, **_sought(wanted)}
         return [ScheduleRow._make(row) for row in self.rows("schedules_page", params)]
+
+    def count_matching(self, namespace: str, wanted: ScheduleFilter, most: int) -> int:
+        """Return how many schedules pages of the same filter show; no more than so many are looked at."""
+        params = {"namespace": namespace, "most": most, **_sought(wanted)}
+        if wanted.state in ("active", "exhausted"):
+            return int(self.rows("count_matching_dials", params)[0][0])
+        states = ["active", "paused"] if wanted.state is None else [wanted.state]
+        return int(self.rows("count_matching", {**params, "states": states})[0][0])
+
+    def sharers(self, namespace: str, version: VersionRow, after_id: str, limit: int) -> list[tuple[str, int]]:
+        """Return the active schedules with the spec of a version and its calendars, and their tokens."""
+        params = {"namespace": namespace, "after_id": after_id, "limit": limit}
+        rows = self.rows("sharers", {**params, "spec": version.spec, "calendars": version.calendars})
+        return [(row[0], int(row[1])) for row in rows]
 
     def tally_schedules(self, namespace: str, most: int) -> list[tuple[str, int, int, int]]:
         """Return how many schedules of a namespace are in each state, and how many of their runs are open and wait."""

@@ -22,6 +22,7 @@ from tests.conformance.api.kit import Answer, Http
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
 REQUESTS = {
     "list_schedules": f"GET {V1}/schedules",
+    "count_schedules": f"GET {V1}/counts",
     "create": f"POST {V1}/schedules",
     "get": f"GET {ONE}",
     "upsert": f"PUT {ONE}",
@@ -33,6 +34,7 @@ REQUESTS = {
     "resume": f"POST {ONE}/resume",
     "trigger": f"POST {ONE}/fire",
     "skip": f"POST {ONE}/skip",
+    "unskip": f"POST {ONE}/unskip",
     "backfills": f"GET {ONE}/backfills",
     "backfill": f"POST {ONE}/backfills",
     "get_backfill": f"GET {V1}/backfills/{{backfill_id}}",
@@ -45,6 +47,7 @@ REQUESTS = {
     "restore": f"POST {ONE}/versions/{{version}}/restore",
     "runs": f"GET {ONE}/runs",
     "spans": f"GET {ONE}/spans",
+    "sharers": f"GET {ONE}/sharers",
     "verify": f"GET {ONE}/verify",
     "effect": f"POST {ONE}/effect",
     "recent_runs": f"GET {V1}/runs",

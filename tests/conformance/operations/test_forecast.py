@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField
+from foliot.errors import InvalidField, NotFound
 from foliot.operations import control, forecast, schedules, targets
 from tests.conformance.operations.kit import FUNCTION, Bench, shown
 
@@ -42,7 +42,7 @@ def test_a_herd_is_found_and_advised(bench: Bench) -> None:
     (herd,) = bench.ask(forecast.forecast).herds
     assert (shown(herd.start), herd.fires) == ("08:45", 12)
     (kin,) = herd.kin
-    assert (kin.example, kin.schedules, kin.jitter_ms) == ("hourly-00", 12, 1_800_000)
+    assert (kin.example, kin.schedules, kin.jitter_ms, kin.hashed) == ("hourly-00", 12, 1_800_000, ("H * * * *",))
     assert "jitter of 1800 seconds" in herd.advice
 
 
@@ -90,3 +90,32 @@ def test_more_than_can_be_counted_is_said(bench: Bench, monkeypatch: pytest.Monk
 def test_what_cannot_be_cut_is_refused(bench: Bench, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidField):
         bench.ask(forecast.forecast, **given)
+
+
+# --- who shares a spec ------------------------------------------------------------------------------------------------
+
+
+def test_who_shares_a_spec_is_found_page_by_page_with_tokens(bench: Bench) -> None:
+    """A herd is spread as a whole: by whoever knows all of it, and what each was like when it was looked at."""
+    for number in range(5):
+        bench.create(f"hourly-{number}", cron="45 * * * *")
+    bench.create("other", cron="15 * * * *")
+    bench.create("adaptive", cron="45 * * * *", adaptive=True)
+    bench.create("resting", cron="45 * * * *")
+    bench.ask(control.pause, "resting")
+    bench.ask(schedules.patch, "hourly-3", description="changed since")
+    bench.ask(schedules.delete, "hourly-4")
+    first = bench.ask(forecast.sharers, "hourly-1", limit=3)
+    rest = bench.ask(forecast.sharers, "hourly-1", limit=3, after=first.next_page)
+    assert [each.schedule_id for each in first.items] == ["hourly-0", "hourly-1", "hourly-2"]
+    assert [(each.schedule_id, each.token) for each in rest.items] == [("hourly-3", 2)]
+    assert rest.next_page is None
+    bench.ask(schedules.patch, "hourly-0", cron=["H * * * *"])
+    assert bench.ask(forecast.sharers, "hourly-1").items[0].schedule_id == "hourly-1"
+
+
+def test_who_shares_a_spec_with_nobody_stands_alone(bench: Bench) -> None:
+    bench.create("alone", cron="15 * * * *")
+    assert [each.schedule_id for each in bench.ask(forecast.sharers, "alone").items] == ["alone"]
+    with pytest.raises(NotFound):
+        bench.ask(forecast.sharers, "nobody")

@@ -8,7 +8,7 @@ import pytest
 
 from foliot.errors import InvalidField
 from foliot.model.schedule import Schedule
-from foliot.operations import control, runs
+from foliot.operations import control, runs, schedules
 from foliot.operations.views import at_s
 from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, at, shown, when
@@ -174,3 +174,67 @@ def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench
         pass
     assert bench.story()[-1] == "08:10:30 ENQUEUED"
     assert len(bench.story()) == 3
+
+
+# --- a skip is taken back ---------------------------------------------------------------------------------------------
+
+
+def unskip(bench: Bench, *times: str, **given: Any) -> Schedule:
+    return bench.ask(control.unskip, "report", at=[when(each) for each in times] or None, **given)
+
+
+def test_a_skip_that_is_taken_back_never_was(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    skip(bench)
+    skip(bench, "11:00")
+    assert unskip(bench, "09:00", note="somebody is there").next_run_at == when("09:00")
+    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["11:00"]
+    worker = bench.worker()
+    bench.go("09:00")
+    assert worker.tick() == ["09:00"]
+    assert bench.ask(control.unskip, "report").next_run_at == when("10:00")
+    assert bench.ask(runs.describe, "report").skipped_ticks == ()
+    newest, _, before, *_ = bench.ask(schedules.history, "report").items
+    assert (newest.operation, newest.before) == ("unskip", {"skip": ["2027-01-15T11:00:00+00:00"]})
+    assert before.operation == "skip"
+
+
+def test_taking_back_what_nobody_skipped_changes_no_tick(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    skip(bench, "10:00")
+    assert unskip(bench, "09:00").next_run_at == when("09:00")
+    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["10:00"]
+    first = unskip(bench, request_id="once")
+    skip(bench, "10:00")
+    assert unskip(bench, request_id="once") == first, "the same request is the same answer, once"
+    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["10:00"]
+
+
+def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    skip(bench)
+    bench.go("09:00")
+    bench.worker().tick()
+    with pytest.raises(InvalidField, match="has been decided already"):
+        unskip(bench, "09:00")
+    with pytest.raises(InvalidField, match=r"there is no tick at .*; the next one is at"):
+        unskip(bench, "10:30")
+    with pytest.raises(InvalidField, match="nothing at all for all that are to be skipped"):
+        bench.ask(control.unskip, "report", at=[])
+
+
+def test_a_skip_of_a_tick_that_an_edit_took_away_can_be_taken_back(bench: Bench) -> None:
+    bench.create(cron="0 * * * *")
+    skip(bench, "10:00")
+    bench.ask(schedules.patch, "report", cron=["30 * * * *"])
+    left = bench.ask(runs.describe, "report").skipped_ticks
+    unskip(bench, *[shown(tick) for tick in left])
+    assert bench.ask(runs.describe, "report").skipped_ticks == ()
+
+
+def test_the_skip_after_a_fixed_delay_is_taken_back(bench: Bench) -> None:
+    bench.create(intervals=DELAY)
+    pending = bench.get().next_run_at
+    skip(bench)
+    assert bench.get().next_run_at != pending
+    assert bench.ask(control.unskip, "report").next_run_at == pending

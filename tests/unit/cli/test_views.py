@@ -47,6 +47,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "schedules": (lambda home: home.list_schedules(), views.schedule_list),
+    "count": (lambda home: home.count_schedules(text="o"), views.counted),
+    "sharers": (lambda home: home.sharers(LONG), views.sharers),
     "schedule": (lambda home: home.get(LONG), views.schedule_facts),
     "description": (lambda home: home.describe(LONG), views.description),
     "runs": (lambda home: home.runs(LONG), views.run_list),

@@ -37,6 +37,7 @@ BODIES: dict[str, Any] = {
     "resume": {"on_resume": "skip"},
     "trigger": {"payload": {"day": "2026-12-24"}, "overlap": "skip"},
     "skip": {"note": "nobody is there that day"},
+    "unskip": {"note": "somebody is there after all"},
     "backfill": {"start": "2026-11-01T00:00:00Z", "end": "2026-11-07T23:59:59Z", "only": "missing"},
     "cancel_backfill": {},
     "hint": {"interval_ms": 120_000, "ttl_ms": 3_600_000, "reason": "quiet"},

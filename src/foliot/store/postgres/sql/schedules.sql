@@ -49,6 +49,39 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
+-- name: count_matching
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (
+    SELECT workflow_id, user_id, labels, schedule_id, description FROM schedules
+    WHERE namespace = %(namespace)s AND state = ANY (%(states)s::text[]) LIMIT %(most)s
+) s
+WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
+  AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
+  AND (%(label)s::text IS NULL OR (s.labels <> '{}' AND s.labels::json ->> %(label)s::text = %(label_value)s))
+  AND (%(pattern)s::text IS NULL OR lower(s.schedule_id COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\'
+    OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\');
+
+-- name: count_matching_dials
+-- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
+SELECT count(*) FROM (
+    SELECT schedule_key, workflow_id, user_id, labels, schedule_id, description FROM schedules
+    WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+) s JOIN dials d USING (schedule_key)
+WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
+  AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
+  AND (%(label)s::text IS NULL OR (s.labels <> '{}' AND s.labels::json ->> %(label)s::text = %(label_value)s))
+  AND (%(pattern)s::text IS NULL OR lower(s.schedule_id COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\'
+    OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
+  AND (%(state)s::text = 'active') = (d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
+    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL));
+
+-- name: sharers
+-- The unique index on (namespace, schedule_id) gives the order, then primary keys.
+SELECT s.schedule_id, s.token FROM schedules s JOIN schedule_versions v USING (schedule_key, version)
+WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s AND s.state = 'active'
+  AND v.spec = %(spec)s AND v.calendars = %(calendars)s AND strpos(v.policy, '"adaptive"') = 0
+ORDER BY s.schedule_id LIMIT %(limit)s;
+
 -- name: tally_schedules
 -- Index schedules_state, no further than the bound, then dials by key.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (

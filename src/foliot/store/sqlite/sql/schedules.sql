@@ -49,6 +49,39 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
 ORDER BY s.schedule_id LIMIT :limit;
 
+-- name: count_matching
+-- Index schedules_state, no further than the bound; then primary keys in their order, which is far quicker than a page's.
+SELECT count(*) FROM (
+    SELECT schedule_key FROM schedules INDEXED BY schedules_state
+    WHERE namespace = :namespace AND state IN (SELECT value FROM json_each(:states)) LIMIT :most
+) found CROSS JOIN schedules s USING (schedule_key)
+WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
+  AND (:user_id IS NULL OR s.user_id = :user_id)
+  AND (:label IS NULL OR (s.labels <> '{}'
+    AND EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value)))
+  AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\');
+
+-- name: count_matching_dials
+-- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
+SELECT count(*) FROM (
+    SELECT schedule_key FROM schedules INDEXED BY schedules_state
+    WHERE namespace = :namespace AND state = 'active' LIMIT :most
+) found CROSS JOIN schedules s USING (schedule_key) CROSS JOIN dials d USING (schedule_key)
+WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
+  AND (:user_id IS NULL OR s.user_id = :user_id)
+  AND (:label IS NULL OR (s.labels <> '{}'
+    AND EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value)))
+  AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\')
+  AND (:state = 'active') = (d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
+    OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL));
+
+-- name: sharers
+-- The unique index on (namespace, schedule_id) gives the order, then primary keys.
+SELECT s.schedule_id, s.token FROM schedules s JOIN schedule_versions v USING (schedule_key, version)
+WHERE s.namespace = :namespace AND s.schedule_id > :after_id AND s.state = 'active'
+  AND v.spec = :spec AND v.calendars = :calendars AND instr(v.policy, '"adaptive"') = 0
+ORDER BY s.schedule_id LIMIT :limit;
+
 -- name: tally_schedules
 -- Index schedules_state, no further than the bound, then primary keys, one after the other.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (

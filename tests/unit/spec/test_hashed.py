@@ -1,0 +1,30 @@
+"""``H`` instead of the minute, where that is the same spec but for the minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foliot.spec.document import read_spec
+from foliot.spec.hashed import hashed_minutes
+
+CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
+    ({"cron": "0 9 * * MON-FRI"}, ("H 9 * * MON-FRI",)),
+    ({"cron": "@daily"}, ("H 0 * * *",)),
+    ({"cron": "CRON_TZ=Europe/Berlin 5 9 * * 1 # payroll"}, ("CRON_TZ=Europe/Berlin H 9 * * 1 # payroll",)),
+    ({"cron": "30 15 9 * * *"}, ("30 H 9 * * *",)),
+    ({"cron": ["0 9 * * *", "*/20 * * * *"]}, ("H 9 * * *", "H/20 * * * *")),
+    ({"cron": "*/20 9-17 * * *"}, None),
+    ({"cron": ["0 9 * * *", "15,45 * * * *"]}, None),
+    ({"cron": "H 9 * * *"}, None),
+    ({"cron": "@every 5m"}, None),
+    ({"cron": "0 30 9 ? * MON", "dialect": "quartz"}, None),
+    ({"cron": "0 9 * * *", "intervals": "1h"}, None),
+    ({"intervals": "1h"}, None),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), CASES, ids=str)
+def test_the_minute_is_hashed(spec: dict[str, Any], expected: tuple[str, ...] | None) -> None:
+    assert hashed_minutes(read_spec(spec)) == expected
