@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from foliot.configuration import CONFIDENTIAL, Configuration, Value
+from foliot.configuration import CONFIDENTIAL, OPTIONS, Configuration, Value
+from foliot.settings import Settings
 from foliot.store.masking import masked
+
+UNITS = {
+    "_per_s": "per second",
+    "_ms": "milliseconds",
+    "_s": "seconds",
+    "_bytes": "bytes",
+    "_chars": "characters",
+    "_ticks": "ticks",
+}
+"""What the end of a setting's name says of its value."""
+_LIMITS = {each.name: each for each in fields(Settings)}
 
 
 def shown_configuration(configuration: Configuration) -> dict[str, Any]:
     """Return everything that a process was told, and by whom, without its secrets."""
     values = [
-        {"name": each.name, "value": _without_secret(each), "origin": each.origin}
+        {"name": each.name, "value": _without_secret(each), "origin": each.origin, **_explained(each.name)}
         for each in configuration.values.values()
     ]
     return {
@@ -25,6 +38,21 @@ def shown_configuration(configuration: Configuration) -> dict[str, Any]:
             str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
         ],
     }
+
+
+def _explained(name: str) -> dict[str, Any]:
+    """What a setting is unless somebody says otherwise, what it means, and in which unit it is."""
+    if name in OPTIONS:
+        default, meaning = OPTIONS[name].default, OPTIONS[name].meaning
+    else:
+        limit = _LIMITS[name]
+        default, meaning = limit.default, limit.metadata["meaning"]
+    return {"default": default, "meaning": meaning, "unit": unit_of(name)}
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit that the name of a setting ends with."""
+    return next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
 
 
 def _without_secret(value: Value) -> Any:

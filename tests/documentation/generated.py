@@ -5,18 +5,33 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
 from foliot.api.rest.examples import ANSWERS
 from foliot.api.rest.openapi import describe
 from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from foliot.configuration import OPTIONS
+from foliot.settings import Settings
 from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS_FILE = "src/foliot/api/rest/answers.json"
+SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
+SAYING_MORE = {
+    "Temporal's SDKs": "temporal.md",
+    "metrics are shown": "metrics.md",
+    "one object for each event": "../how-to/alerts.md#in-the-log",
+    "spans are sent": "../how-to/tracing.md",
+    "a monitor notices": "../how-to/notifications.md#the-ping",
+    "the audit is kept": "security.md#the-audit",
+    "one try to deliver a notice": "../how-to/notifications.md",
+    "any of its words": "schedule.md",
+}
+"""Words of settings' meanings, and the page that says more about them."""
 HEAD = "| route | role | what it does |\n|---|---|---|\n"
 
 
@@ -27,9 +42,33 @@ def rest(text: str) -> str:
     return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 
-def with_table(text: str, title: str, rows: Iterable[str]) -> str:
+def settings(text: str) -> str:
+    """The reference of settings, with its tables as they must be."""
+    options = [f"| `{name}` | {_default(each.default)} | {_linked(each.meaning)} |\n" for name, each in OPTIONS.items()]
+    limits = [
+        f"| `{each.name}` | {each.default} | {_linked(each.metadata['meaning'])} |\n" for each in fields(Settings)
+    ]
+    text = with_table(text, "# Settings", options, SETTINGS_HEAD)
+    return with_table(text, "## Limits", limits, SETTINGS_HEAD)
+
+
+def _default(value: object) -> str:
+    """A default as a file has it; nothing, if it is empty."""
+    if value in ("", []):
+        return ""
+    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
+
+def _linked(meaning: str) -> str:
+    """What a setting means, with the pages that say more."""
+    for words, page in SAYING_MORE.items():
+        meaning = meaning.replace(words, f"[{words}]({page})")
+    return meaning
+
+
+def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> str:
     """A page whose table below a title has these rows, and no others."""
-    begin = text.index(HEAD, text.index(f"\n{title}\n")) + len(HEAD)
+    begin = text.index(head, f"\n{text}".index(f"\n{title}\n")) + len(head)
     end = begin
     while text[end : end + 1] == "|":
         end = text.index("\n", end) + 1
@@ -56,6 +95,7 @@ def openapi(_text: str) -> str:
 PAGES: dict[str, Callable[[str], str]] = {
     ANSWERS_FILE: lambda _text: answers(),
     "docs/reference/rest.md": rest,
+    "docs/reference/settings.md": settings,
     "docs/reference/openapi.json": openapi,
     "docs/reference/roles.md": lambda _text: roles(),
     "docs/explanation/policies.md": lambda text: with_pictures(text, pictures()),

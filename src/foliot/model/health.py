@@ -16,11 +16,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """A setting, its value, and where that came from."""
+    """A setting: its value, where that came from, what it would be otherwise, what it means, and its unit."""
 
     name: str
     value: Any
     origin: str
+    default: Any
+    meaning: str
+    unit: str | None
 
 
 @dataclass(frozen=True, slots=True)

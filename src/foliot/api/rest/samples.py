@@ -43,7 +43,10 @@ _CRON_JOB = {
 }  # fmt: skip
 _TOLD = {
     "file": "foliot.toml",
-    "values": [{"name": "port", "value": 8640, "origin": "default"}],
+    "values": [{
+        "name": "tick_ms", "value": 1000, "origin": "default", "default": 1000, "unit": "milliseconds",
+        "meaning": "the longest that an idle engine sleeps before it looks for work that nobody announced",
+    }],
     "executors": ["http"], "schedules": ["report"], "notifications": ["ops"], "issuers": [], "certificates": [],
 }  # fmt: skip
 _CALENDAR = (
