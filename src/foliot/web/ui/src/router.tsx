@@ -193,10 +193,6 @@ const creating = createRoute({
 const editing = createRoute({
   getParentRoute: () => root,
   path: '/schedules/$id/edit',
-  validateSearch: (search: Record<string, unknown>): { jitter_ms?: number } => {
-    const jitter = Number(search.jitter_ms)
-    return { jitter_ms: Number.isSafeInteger(jitter) && jitter > 0 ? jitter : undefined }
-  },
   component: lazyRouteComponent(() => import('./views/editor/Edit'), 'Edit'),
 })
 

@@ -12,7 +12,7 @@ const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
 const LISTS = new Set(['audit', 'schedules', 'glances', 'recent-runs'])
 /** What is counted over everything: it costs the service most, and changes with every run. */
-const FIGURES = new Set(['stats', 'coming', 'attention', 'instances', 'queues'])
+const FIGURES = new Set(['stats', 'coming', 'attention', 'instances', 'queues', 'count'])
 const OTHERS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
 
 let state: LiveState = 'connecting'

@@ -21,6 +21,15 @@ export const schedulesQuery = (filter: ScheduleFilter) =>
     placeholderData: keepPreviousData,
   })
 
+/** How many the list has, and of how many. */
+export const countQuery = (filter: ScheduleFilter) =>
+  queryOptions({
+    queryKey: key('count', filter),
+    queryFn: () => answer(api.GET('/api/v1/counts', { params: { query: { ...filter } } })),
+    staleTime: 5_000,
+    placeholderData: keepPreviousData,
+  })
+
 export const glancesQuery = (ids: string[]) =>
   queryOptions({
     queryKey: key('glances', ids),

@@ -46,10 +46,6 @@ export function useScheduleActions(id: string) {
       mutationFn: () => answer(api.POST('/api/v1/schedules/{schedule_id}/trigger', { params: { path }, body: {} })),
       ...settled(`${id} was triggered`),
     }),
-    skip: useMutation({
-      mutationFn: () => answer(api.POST('/api/v1/schedules/{schedule_id}/skip', { params: { path }, body: {} })),
-      ...settled(`The next tick of ${id} will be skipped`),
-    }),
   }
 }
 

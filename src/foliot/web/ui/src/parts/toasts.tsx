@@ -1,4 +1,4 @@
-import { Notification } from '@mantine/core'
+import { Button, Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
 
 import { hintOf, messageOf } from '../api/problem'
@@ -9,9 +9,11 @@ interface Toast {
   text: string
   hint?: string
   kind: 'done' | 'wrong'
+  undo?: () => void
 }
 
 const STAYS_MS = { done: 4_000, wrong: 10_000 }
+const TO_UNDO_MS = 12_000
 let toasts: readonly Toast[] = []
 let last = 0
 const listeners = new Set<() => void>()
@@ -21,18 +23,19 @@ function change(next: readonly Toast[]): void {
   listeners.forEach((each) => each())
 }
 
-function show(kind: Toast['kind'], text: string, hint?: string): void {
+function show(toast: Omit<Toast, 'id'>): void {
   const id = ++last
-  change([...toasts.slice(-3), { id, text, hint, kind }])
-  window.setTimeout(() => dismiss(id), STAYS_MS[kind])
+  change([...toasts.slice(-3), { ...toast, id }])
+  window.setTimeout(() => dismiss(id), toast.undo ? TO_UNDO_MS : STAYS_MS[toast.kind])
 }
 
 function dismiss(id: number): void {
   change(toasts.filter((each) => each.id !== id))
 }
 
-export const say = (text: string) => show('done', text)
-export const complain = (error: unknown) => show('wrong', messageOf(error), hintOf(error))
+/** Say what was done, and offer to take it back where that can be. */
+export const say = (text: string, undo?: () => void) => show({ kind: 'done', text, undo })
+export const complain = (error: unknown) => show({ kind: 'wrong', text: messageOf(error), hint: hintOf(error) })
 
 /** What was just done, or could not be, in a corner for a while. */
 export function Toasts() {
@@ -55,6 +58,19 @@ export function Toasts() {
         >
           {each.text}
           {each.hint && <div>{each.hint}</div>}
+          {each.undo && (
+            <Button
+              variant="default"
+              size="compact-xs"
+              mt={6}
+              onClick={() => {
+                dismiss(each.id)
+                each.undo?.()
+              }}
+            >
+              Undo
+            </Button>
+          )}
         </Notification>
       ))}
     </div>

@@ -31,7 +31,7 @@ interface Props {
 }
 
 /** What can be done to a schedule, and when; its first word finds it. */
-const DEEDS: { deed: Deed; fits: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
+const DEEDS: { deed: Exclude<Deed, 'unskip'>; fits: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
   { deed: 'pause', fits: ({ state }) => state === 'active' || state === 'exhausted', name: (id) => `Pause ${id}` },
   { deed: 'resume', fits: ({ state }) => state === 'paused', name: (id) => `Resume ${id}` },
   { deed: 'trigger', fits: () => true, name: (id) => `Trigger ${id} now` },
@@ -48,10 +48,10 @@ export function Palette({ onClose, visit, namespace }: Props) {
   const deeds = useDeeds()
   const [pausing, setPausing] = useState<string | null>(null)
   useFocusBack()
-  const onDo = (deed: Deed, id: string) => {
+  const onDo = (deed: Deed, { schedule_id: id, next_run_at: at }: Schedule) => {
     if (deed === 'pause') return setPausing(id)
     onClose()
-    deeds.mutate({ deed, id })
+    deeds.mutate({ deed, id, at })
   }
   if (pausing)
     return (
@@ -73,7 +73,7 @@ export function Palette({ onClose, visit, namespace }: Props) {
 }
 
 interface InsideProps extends Props {
-  onDo: (deed: Deed, id: string) => void
+  onDo: (deed: Deed, schedule: Schedule) => void
 }
 
 function Inside({ onClose, onDo, visit, namespace }: InsideProps) {
@@ -177,7 +177,7 @@ function useSchedules(found: Schedule[], onClose: () => void): Command[] {
 }
 
 /** What can be done to the schedules that were found: only what was typed, or everything. */
-function deedsFor(found: Schedule[], verb: string, onDo: (deed: Deed, id: string) => void): Command[] {
+function deedsFor(found: Schedule[], verb: string, onDo: (deed: Deed, schedule: Schedule) => void): Command[] {
   return found
     .filter(({ state }) => state !== 'closed' && state !== 'damaged')
     .flatMap((schedule) =>
@@ -185,7 +185,7 @@ function deedsFor(found: Schedule[], verb: string, onDo: (deed: Deed, id: string
         id: `${deed} ${schedule.schedule_id}`,
         name: name(schedule.schedule_id),
         icon: deed,
-        act: () => onDo(deed, schedule.schedule_id),
+        act: () => onDo(deed, schedule),
       })),
     )
 }

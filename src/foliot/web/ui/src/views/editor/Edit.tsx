@@ -13,7 +13,7 @@ import { Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { Conflict } from './Conflict'
-import { draftOf, merged, withSpec, type Draft } from './document'
+import { draftOf, merged, type Draft } from './document'
 import { Editor } from './Editor'
 
 const route = getRouteApi('/schedules/$id/edit')
@@ -22,21 +22,20 @@ const read = (id: string) => answer(api.GET('/api/v1/schedules/{schedule_id}', {
 /** Changing a schedule: what it becomes is seen before it is saved, and nobody else's change is lost. */
 export function Edit() {
   const { id } = route.useParams()
-  const { jitter_ms: jitter } = route.useSearch()
   const mayEdit = useMay('editor')
   const found = useQuery({ ...scheduleQuery(id), enabled: mayEdit })
   if (!mayEdit) return <Refused title={`You cannot change ${id}`} role="editor" />
   if (found.isPending || found.isFetching && !found.isFetchedAfterMount) return <Waiting lines={10} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
-  return <Inside key={id} first={found.data} jitter={jitter} />
+  return <Inside key={id} first={found.data} />
 }
 
-function Inside({ first, jitter }: { first: Schedule; jitter: number | undefined }) {
+function Inside({ first }: { first: Schedule }) {
   const id = first.schedule_id
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [base, setBase] = useState<{ draft: Draft; token: number }>(() => ({ draft: draftOf(first.definition), token: first.token }))
-  const [draft, setDraft] = useState<Draft>(() => (jitter ? withSpec(base.draft, 'jitter_ms', jitter) : base.draft))
+  const [draft, setDraft] = useState<Draft>(base.draft)
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [edition, setEdition] = useState(0)
   const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })

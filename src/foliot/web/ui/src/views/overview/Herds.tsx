@@ -1,11 +1,14 @@
 import { Button } from '@mantine/core'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
 
 import type { Forecast, Herd } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { countText } from '../../parts/format'
 import { Moment } from '../../parts/Moment'
 import classes from './Overview.module.css'
+
+const Spread = lazy(() => import('./Spread').then(({ Spread: each }) => ({ default: each })))
 
 /** Minutes in which far more fires than in others, and what would spread it. */
 export function Herds({ forecast }: { forecast: Forecast }) {
@@ -20,9 +23,10 @@ export function Herds({ forecast }: { forecast: Forecast }) {
 }
 
 function One({ herd }: { herd: Herd }) {
-  const navigate = useNavigate()
   const mayEdit = useMay('editor')
-  const first = herd.kin.find((each) => each.jitter_ms !== null)
+  const [spreading, setSpreading] = useState(false)
+  const some = herd.kin.some((each) => each.jitter_ms !== null || each.hashed)
+  const kin = herd.kin.reduce((sum, each) => sum + each.schedules, 0)
   return (
     <div className={classes.herd}>
       <strong>
@@ -40,21 +44,15 @@ function One({ herd }: { herd: Herd }) {
         ))}
       </ul>
       <p>{herd.advice}</p>
-      {mayEdit && first && (
-        <Button
-          mt={6}
-          variant="default"
-          size="compact-xs"
-          onClick={() => void navigate({ to: '/schedules/$id/edit', params: { id: first.example }, search: { jitter_ms: first.jitter_ms ?? undefined } })}
-        >
-          Spread {first.example}…
+      {mayEdit && some && (
+        <Button mt={6} variant="default" size="compact-xs" onClick={() => setSpreading(true)}>
+          Spread {kin === 1 ? 'it' : 'them'}…
         </Button>
       )}
-      {mayEdit && first && first.schedules > 1 && (
-        <p className={classes.about}>
-          This edits {first.example} alone; {first.schedules === 2 ? 'the other one' : `the ${first.schedules - 1} others`} like it
-          {first.schedules === 2 ? ' needs' : ' need'} the same.
-        </p>
+      {spreading && (
+        <Suspense>
+          <Spread herd={herd} onClose={() => setSpreading(false)} />
+        </Suspense>
       )}
     </div>
   )

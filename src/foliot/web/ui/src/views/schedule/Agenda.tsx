@@ -2,8 +2,11 @@ import { Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
+import { useMay } from '../../api/visit'
+import { useDeeds } from '../../parts/deeds'
 import { relativeText, timeText } from '../../parts/format'
-import type { Day } from './marks'
+import { Icon } from '../../parts/Icon'
+import type { Day, Mark } from './marks'
 import classes from './Agenda.module.css'
 
 const MOST = 300
@@ -13,6 +16,7 @@ const UNREAD = {
 }
 
 interface Props {
+  id: string
   day: string
   of: Day
   shown: string
@@ -21,8 +25,10 @@ interface Props {
 }
 
 /** The ticks of one day, each with its time, what became of it, and why. */
-export function Agenda({ day, of: { marks, unread }, shown, now, today }: Props) {
+export function Agenda({ id, day, of: { marks, unread }, shown, now, today }: Props) {
   const list = useRef<HTMLOListElement>(null)
+  const mayOperate = useMay('operator')
+  const deeds = useDeeds()
   const next = marks.findIndex((mark) => mark.at > now)
   useEffect(() => {
     const next = list.current?.querySelector<HTMLElement>('[data-next]')
@@ -40,7 +46,7 @@ export function Agenda({ day, of: { marks, unread }, shown, now, today }: Props)
       {unread !== 'no' && <p className={classes.none}>{UNREAD[unread]}</p>}
       <ol ref={list} className={classes.list} tabIndex={0} aria-label="Its ticks">
         {some.map((mark, at) => (
-          <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} className={classes.item}>
+          <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} data-kind={mark.kind} className={classes.item}>
             <i data-kind={mark.kind} className={classes.dot} />
             <span className={classes.time}>
               {mark.runId ? (
@@ -57,10 +63,32 @@ export function Agenda({ day, of: { marks, unread }, shown, now, today }: Props)
               {from + at === next && <span className="dim"> · {relativeText(mark.at, now)}</span>}
               {mark.why && <span className={classes.why}>{mark.why}</span>}
             </span>
+            {mayOperate && <SkipSwitch id={id} mark={mark} told={timeText(mark.at, shown)} deeds={deeds} />}
           </li>
         ))}
       </ol>
       {left > 0 && <p className={classes.none}>{left.toLocaleString('en-GB')} more on this day: see Runs.</p>}
     </section>
+  )
+}
+
+interface SwitchProps {
+  id: string
+  mark: Mark
+  told: string
+  deeds: ReturnType<typeof useDeeds>
+}
+
+/** Skip a tick that is to come, or take that back. */
+function SkipSwitch({ id, mark, told, deeds }: SwitchProps) {
+  const at = new Date(mark.at).toISOString()
+  const busy = deeds.isPending && deeds.variables.at === at
+  if (mark.runId || mark.from !== undefined || (mark.kind !== 'coming' && mark.kind !== 'skipped')) return null
+  const deed = mark.kind === 'coming' ? 'skip' : 'unskip'
+  const name = deed === 'skip' ? `Skip the tick at ${told}` : `Do not skip the tick at ${told}`
+  return (
+    <button type="button" className={classes.act} title={name} aria-label={name} aria-disabled={busy || undefined} onClick={() => !busy && deeds.mutate({ deed, id, at })}>
+      <Icon name={deed === 'skip' ? 'skip' : 'refresh'} size={14} />
+    </button>
   )
 }

@@ -9,6 +9,7 @@ import { useMay } from '../../api/visit'
 import { useScheduleActions } from '../../parts/actions'
 import { Ask } from '../../parts/Ask'
 import { Badges } from '../../parts/badges'
+import { useDeeds } from '../../parts/deeds'
 import { Facts } from '../../parts/Facts'
 import { Icon } from '../../parts/Icon'
 import { Moment, Relative } from '../../parts/Moment'
@@ -161,7 +162,8 @@ function PausedText({ schedule, zone }: { schedule: ScheduleRecord; zone: string
 
 function Actions({ found, zone }: { found: Description; zone: string }) {
   const { schedule } = found
-  const { pause, resume, trigger, skip, remove } = useScheduleActions(schedule.schedule_id)
+  const { pause, resume, trigger, remove } = useScheduleActions(schedule.schedule_id)
+  const deeds = useDeeds()
   const [asking, setAsking] = useState<'pause' | 'resume' | 'delete' | null>(null)
   const mayOperate = useMay('operator')
   const mayEdit = useMay('editor')
@@ -197,7 +199,11 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<Icon name="skip" />} disabled={!schedule.next_run_at} onClick={() => skip.mutate()}>
+          <Menu.Item
+            leftSection={<Icon name="skip" />}
+            disabled={!schedule.next_run_at}
+            onClick={() => deeds.mutate({ deed: 'skip', id: schedule.schedule_id, at: schedule.next_run_at })}
+          >
             Skip the next tick
           </Menu.Item>
           {mayEdit && (

@@ -4,6 +4,8 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
 
 import { describeQuery } from '../../api/queries'
+import { useMay } from '../../api/visit'
+import { useDeeds } from '../../parts/deeds'
 import { useNow } from '../../parts/clock'
 import { countText, dayText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
@@ -71,7 +73,8 @@ export function Ticks() {
       </section>
       <div>
         <OnResume id={id} zone={zone} />
-        <Agenda day={day} of={byDay.get(day) ?? NOT_READ} shown={shown} now={now} today={day === today} />
+        <Skips id={id} zone={zone} />
+        <Agenda id={id} day={day} of={byDay.get(day) ?? NOT_READ} shown={shown} now={now} today={day === today} />
       </div>
     </div>
   )
@@ -106,6 +109,39 @@ function OnResume({ id, zone }: { id: string; zone: string }) {
           </ul>
         </>
       )}
+    </section>
+  )
+}
+
+const MOST_SKIPS = 8
+
+/** The ticks to come that somebody asked to skip, on whichever day: each can be taken back. */
+function Skips({ id, zone }: { id: string; zone: string }) {
+  const skips = useQuery(describeQuery(id)).data?.skipped_ticks ?? []
+  const mayOperate = useMay('operator')
+  const deeds = useDeeds()
+  if (skips.length === 0) return null
+  return (
+    <section className={`panel ${classes.side}`} style={{ marginBottom: '1rem' }} aria-label="To be skipped">
+      <Title order={2}>To be skipped</Title>
+      <ul className={classes.skips}>
+        {skips.slice(0, MOST_SKIPS).map((at) => (
+          <li key={at}>
+            <Moment at={at} zone={zone} precision="minute" />
+            {mayOperate && (
+              <Button
+                variant="default"
+                size="compact-xs"
+                loading={deeds.isPending && deeds.variables.at === at}
+                onClick={() => deeds.mutate({ deed: 'unskip', id, at })}
+              >
+                Take back
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {skips.length > MOST_SKIPS && <Text size="sm" className="dim">and {countText(skips.length - MOST_SKIPS, 'other')}: each is marked on its day.</Text>}
     </section>
   )
 }

@@ -20,7 +20,7 @@ interface Props {
   mayOperate: boolean
   index: number
   doing: Doing | undefined
-  onDo: (deed: Deed, id: string) => void
+  onDo: (deed: Deed, schedule: Schedule) => void
 }
 
 export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOperate, index, doing, onDo }: Props) {
@@ -55,7 +55,7 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
       </div>
       {mayOperate && (
         <div role="cell" className={classes.acts}>
-          <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, id)} />
+          <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, schedule)} />
         </div>
       )}
     </div>

@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 
-import { schedulesQuery } from '../../api/queries'
+import { countQuery, schedulesQuery } from '../../api/queries'
+import type { ScheduleFilter } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { Icon } from '../../parts/Icon'
 import { Empty, Waiting, Wrong } from '../../parts/notes'
@@ -29,7 +30,7 @@ export function Schedules() {
   const filtered = Object.values(wanted).some(Boolean)
   return (
     <>
-      <PageHead title="Schedules" note={query.data && `${items.length.toLocaleString('en-GB')}${query.hasNextPage ? ' and more' : ''}`}>
+      <PageHead title="Schedules" note={<Total filter={wanted} filtered={filtered} />}>
         {mayEdit && (
           <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
             New schedule
@@ -60,6 +61,16 @@ export function Schedules() {
       </div>
     </>
   )
+}
+
+/** How many match, and of how many: "1,234 of 100,000". */
+function Total({ filter, filtered }: { filter: ScheduleFilter; filtered: boolean }) {
+  const counted = useQuery(countQuery(filter)).data
+  if (!counted) return null
+  const [matching, total] = [counted.matching, counted.total].map((each) => each.toLocaleString('en-GB'))
+  const least = counted.capped ? 'more than ' : ''
+  if (!filtered) return `${least}${total}`
+  return filter.state === 'closed' ? `${matching} deleted` : `${matching} of ${least}${total}`
 }
 
 function Nothing({ filtered }: { filtered: boolean }) {

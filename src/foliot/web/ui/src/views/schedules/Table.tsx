@@ -52,7 +52,10 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
   const deeds = useDeeds()
   const [pausing, setPausing] = useState<string | null>(null)
   const { mutate } = deeds
-  const onDo = useCallback((deed: Deed, id: string) => (deed === 'pause' ? setPausing(id) : mutate({ deed, id })), [mutate])
+  const onDo = useCallback(
+    (deed: Deed, { schedule_id: id, next_run_at: at }: Schedule) => (deed === 'pause' ? setPausing(id) : mutate({ deed, id, at })),
+    [mutate],
+  )
   const doing = deeds.isPending ? deeds.variables : undefined
   const all = items.length > 0 && items.every((each) => chosen.has(each.schedule_id))
   return (

@@ -1,17 +1,18 @@
-import { TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 
 import { configQuery } from '../../api/queries'
 import { Facts } from '../../parts/Facts'
+import { durationText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
-import { Waiting, Wrong } from '../../parts/notes'
+import { Empty, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import classes from './Settings.module.css'
 
 interface Told {
   file: string | null
-  values: { name: string; value: unknown; origin: string }[]
+  values: { name: string; value: unknown; origin: string; default: unknown; meaning: string; unit: string | null }[]
   executors: string[]
   schedules: string[]
   notifications: string[]
@@ -24,7 +25,7 @@ export function Settings() {
   const found = useQuery(configQuery())
   const [typed, setTyped] = useState('')
   const told = found.data as Told | undefined
-  const settings = (told?.values ?? []).filter((each) => `${each.name} ${each.value} ${each.origin}`.toLowerCase().includes(typed.toLowerCase()))
+  const settings = (told?.values ?? []).filter((each) => `${each.name} ${each.value} ${each.origin} ${each.meaning}`.toLowerCase().includes(typed.toLowerCase()))
   return (
     <>
       <PageHead title="Settings">
@@ -61,26 +62,43 @@ export function Settings() {
               />
             </div>
           )}
-          <div className="panel scroll-x">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th>Setting</th>
-                  <th>Value</th>
-                  <th>From</th>
-                </tr>
-              </thead>
-              <tbody>
-                {settings.map((each) => (
-                  <tr key={each.name}>
-                    <td className="mono">{each.name}</td>
-                    <td className="mono">{shown(each.value)}</td>
-                    <td className={each.origin === 'default' ? 'dim' : undefined}>{each.origin}</td>
+          {settings.length === 0 ? (
+            <Empty title="No setting matches">
+              <Button variant="default" onClick={() => setTyped('')}>
+                Show all settings
+              </Button>
+            </Empty>
+          ) : (
+            <div className="panel scroll-x">
+              <table className={`plain-table ${classes.table}`}>
+                <thead>
+                  <tr>
+                    <th>Setting</th>
+                    <th>Value</th>
+                    <th>From</th>
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+                </thead>
+                <tbody>
+                  {settings.map((each) => (
+                    <tr key={each.name}>
+                      <td>
+                        <span className="mono">{each.name}</span>
+                        <p className={classes.meaning}>{explained(each.meaning)}</p>
+                      </td>
+                      <td>
+                        <span className="mono">{shown(each.value)}</span>
+                        {inWords(each.value, each.unit) && <span className={classes.unit}>{inWords(each.value, each.unit)}</span>}
+                      </td>
+                      <td>
+                        <span className={each.origin === 'default' ? 'dim' : undefined}>{each.origin}</span>
+                        {each.origin !== 'default' && <span className={classes.unit}>default: {shown(each.default)}</span>}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
         </>
       )}
     </>
@@ -90,4 +108,19 @@ export function Settings() {
 function shown(value: unknown): string {
   if (value === null || value === '') return '–'
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** What a value comes to: "120000" is "milliseconds: 2m". */
+function inWords(value: unknown, unit: string | null): string {
+  if (!unit) return ''
+  const ms = typeof value !== 'number' ? 0 : unit === 'milliseconds' ? value : unit === 'seconds' ? value * 1_000 : 0
+  const bytes = unit === 'bytes' && typeof value === 'number' && value >= 1_024
+  if (bytes) return `bytes: ${(value / 1_024).toLocaleString('en-GB')} KiB`
+  return ms >= 1_000 ? `${unit}: ${durationText(ms).replace(/\.0 s$/, ' s')}` : unit
+}
+
+/** A meaning as a sentence, with what it names in the letters of names. */
+function explained(meaning: string): ReactNode {
+  const parts = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`.split('`')
+  return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
 }
