@@ -65,17 +65,21 @@ OPTIONS: dict[str, Option] = {
     "max_body_bytes": Option(int, 1024 * 1024, "the largest body of a request"),
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
-    "tls_key": Option(str, "", "its private key"),
+    "tls_key": Option(str, "", "the private key of tls_cert, a PEM file"),
     "tls_client_ca": Option(str, "", "who signs the certificates of clients, a PEM file"),
     "tls_client": Option(
-        str, "required", "required: whoever connects shows such a certificate; optional: or a key or a token instead"
+        str,
+        "required",
+        "required: whoever connects shows a certificate of tls_client_ca; optional: or a key or a token instead",
     ),
     "temporal_address": Option(str, "", "where Temporal's SDKs are served, as host:port; nowhere, if it is empty"),
     "temporal_namespaces": Option(
-        list, ["default"], "the namespaces that they may name; name=id also says the id that jitter is a hash of"
+        list,
+        ["default"],
+        "the namespaces that Temporal's SDKs may name; name=id also says the id that jitter is a hash of",
     ),
     "metrics_port": Option(int, 0, "at which port metrics are shown; 0 is none. A service has them at /metrics, too"),
-    "metrics_host": Option(str, "127.0.0.1", "where that is, to whoever can reach it"),
+    "metrics_host": Option(str, "127.0.0.1", "where metrics_port is open, to whoever can reach it"),
     "log_format": Option(str, "text", "text: lines for people; json: one object for each event"),
     "log_level": Option(str, "info", "debug, info, warning or error: what matters less is not printed"),
     "access_log": Option(bool, False, "whether every request is logged"),
@@ -83,9 +87,11 @@ OPTIONS: dict[str, Option] = {
     "ping_url": Option(
         str, "", "what is requested again and again while this process works, so that a monitor notices"
     ),
-    "ping_fail_url": Option(str, "", "what is requested instead while it does not; without it, nothing is"),
-    "ping_every_s": Option(int, 60, "how often that is"),
-    "ping_method": Option(str, "GET", "GET or POST, which says what is wrong"),
+    "ping_fail_url": Option(
+        str, "", "what is requested instead of ping_url while this process does not work; without it, nothing is"
+    ),
+    "ping_every_s": Option(int, 60, "how often ping_url is requested"),
+    "ping_method": Option(str, "GET", "how ping_url is requested: GET, or POST, which says what is wrong"),
 }
 REQUIRED = "required"
 CHOICES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from foliot.configuration import CONFIDENTIAL, OPTIONS, Configuration, Value
+from foliot.configuration import CONFIDENTIAL, LIMITS, OPTIONS, Configuration, Value
 from foliot.settings import Settings
 from foliot.store.masking import masked
 
@@ -45,7 +45,7 @@ def _explained(name: str) -> dict[str, Any]:
     if name in OPTIONS:
         default, meaning = OPTIONS[name].default, OPTIONS[name].meaning
     else:
-        limit = _LIMITS[name]
+        limit = _LIMITS[name.removeprefix(f"{LIMITS}.")]
         default, meaning = limit.default, limit.metadata["meaning"]
     return {"default": default, "meaning": meaning, "unit": unit_of(name)}
 

@@ -221,16 +221,3 @@ def test_everything_is_within_reach_as_json(page: Page, service: Service) -> Non
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("shadow", exact=True)).to_be_visible()
     assert service.other.get("report").definition.policy.shadow
-
-
-def test_a_herd_is_spread_from_the_overview(page: Page, service: Service) -> None:
-    for number in range(12):
-        service.other.create(f"digest-{number:02}", cron="0 7 * * *", function="tasks:work")
-    page.goto(service.url)
-    herds = page.get_by_label("Herds")
-    expect(herds).to_contain_text("12 fires")
-    herds.get_by_role("button", name="Spread digest-00…").click()
-    expect(page.get_by_label("Jitter, in seconds")).to_have_value("1800")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("heading", name="digest-00", level=1)).to_have_text("digest-00")
-    assert service.other.get("digest-00").definition.spec.jitter_ms == 1_800_000

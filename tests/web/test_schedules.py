@@ -104,7 +104,42 @@ def test_skip_the_next_tick(page: Page, service: Service) -> None:
     while not page.get_by_role("heading", name=f"January {year}").is_visible():
         months.click()
     page.get_by_role("button", name=f"1 January {year}: 1 skipped").click()
-    expect(page.get_by_label(f"Ticks of {year}-01-01")).to_contain_text("To be skipped")
+    ticks = page.get_by_label(f"Ticks of {year}-01-01")
+    expect(ticks).to_contain_text("To be skipped")
+    ticks.get_by_role("button", name="Do not skip the tick at").click()
+    expect(page.get_by_role("status")).to_contain_text("will run")
+    expect(ticks).not_to_contain_text("To be skipped")
+    assert service.other.get("report").next_run_at == first
+    ticks.get_by_role("button", name="Skip the tick at").click()
+    skips = page.get_by_label("To be skipped")
+    expect(skips).to_contain_text(f"{year}-01-01")
+    skips.get_by_role("button", name="Take back").click()
+    expect(skips).not_to_be_visible()
+    assert service.other.describe("report").skipped_ticks == ()
+
+
+def test_a_skip_is_taken_back_where_it_was_asked_for(page: Page, service: Service) -> None:
+    """Also when another tick has become the next one: it is the tick that was shown that is meant."""
+    service.other.create("report", cron=FAR, function="tasks:work")
+    first = service.other.get("report").next_run_at
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("button", name="Skip the next tick of report").click()
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("will run")
+    assert service.other.get("report").next_run_at == first
+    assert [each.operation for each in service.other.history("report").items] == ["unskip", "skip", "create"]
+
+
+def test_the_list_says_how_many_match_and_of_how_many(page: Page, service: Service) -> None:
+    for number in range(3):
+        service.other.create(f"report-{number}", cron=FAR, function="tasks:work", labels={"team": "ab"[number % 2]})
+    page.goto(f"{service.url}/schedules")
+    head = page.get_by_role("main")
+    expect(head.get_by_text("3", exact=True)).to_be_visible()
+    page.goto(f"{service.url}/schedules?label=team%3Da")
+    expect(head.get_by_text("2 of 3", exact=True)).to_be_visible()
+    service.other.delete("report-0")
+    expect(head.get_by_text("1 of 2", exact=True)).to_be_visible()
 
 
 def test_what_another_client_does_is_seen_as_it_happens(page: Page, service: Service) -> None:

@@ -49,10 +49,9 @@ def glances(session: Session, schedule_ids: list[str]) -> tuple[Glance, ...]:
 
 def _glance(session: Session, opened: Opened, target_paused: bool) -> Glance:
     spec, row = stored_definition(opened.version).spec, opened.row
+    zone = zone_of(opened.rule.spec).name  # UTC, if its own is not known any more
     newest = session.transaction.runs_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
-    return Glance(
-        row.schedule_id, explain(spec), zone_of(spec).name, target_paused, tuple(_outcome(run, row) for run in newest)
-    )
+    return Glance(row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest))
 
 
 def _outcome(run: RunRow, schedule: ScheduleRow) -> Outcome:

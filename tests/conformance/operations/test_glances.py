@@ -53,3 +53,12 @@ def test_one_run_shows_what_it_was_given_and_a_list_does_not(bench: Bench) -> No
     assert bench.ask(runs.run, own.run_id).payload == {"day": "today"}
     assert bench.ask(runs.run, usual.run_id).payload == {"day": "any"}
     assert [run.payload for run in bench.runs()] == [None, None]
+
+
+def test_a_zone_that_is_gone_hides_nobody(bench: Bench) -> None:
+    """One schedule whose zone the data no longer had made the glance at a hundred others an error."""
+    bench.create("fine")
+    bench.create("lost", timezone="Europe/Berlin")
+    bench.execute("UPDATE schedule_versions SET spec = replace(spec, 'Europe/Berlin', 'Europe/Gone')")
+    found = {each.schedule_id: each.timezone for each in bench.ask(glances.glances, ["fine", "lost"])}
+    assert found == {"fine": "UTC", "lost": "UTC"}

@@ -44,7 +44,7 @@ _CRON_JOB = {
 _TOLD = {
     "file": "foliot.toml",
     "values": [{
-        "name": "tick_ms", "value": 1000, "origin": "default", "default": 1000, "unit": "milliseconds",
+        "name": "limits.tick_ms", "value": 1000, "origin": "default", "default": 1000, "unit": "milliseconds",
         "meaning": "the longest that an idle engine sleeps before it looks for work that nobody announced",
     }],
     "executors": ["http"], "schedules": ["report"], "notifications": ["ops"], "issuers": [], "certificates": [],

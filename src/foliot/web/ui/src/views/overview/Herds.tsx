@@ -12,19 +12,29 @@ const Spread = lazy(() => import('./Spread').then(({ Spread: each }) => ({ defau
 
 /** Minutes in which far more fires than in others, and what would spread it. */
 export function Herds({ forecast }: { forecast: Forecast }) {
-  if (forecast.herds.length === 0)
-    return (
-      <p className={classes.calm}>
-        No minute of the next day is much busier than the others. If one were, it would stand here, with the schedules that
-        make it so and the jitter that would spread them.
-      </p>
-    )
-  return forecast.herds.map((herd) => <One key={herd.start} herd={herd} />)
+  const [spreading, setSpreading] = useState<Herd | null>(null)
+  return (
+    <>
+      {forecast.herds.length === 0 && (
+        <p className={classes.calm}>
+          No minute of the next day is much busier than the others. If one were, it would stand here, with the schedules that
+          make it so and what would spread them.
+        </p>
+      )}
+      {forecast.herds.map((herd) => (
+        <One key={herd.start} herd={herd} onSpread={() => setSpreading(herd)} />
+      ))}
+      {spreading && (
+        <Suspense>
+          <Spread herd={spreading} onClose={() => setSpreading(null)} />
+        </Suspense>
+      )}
+    </>
+  )
 }
 
-function One({ herd }: { herd: Herd }) {
+function One({ herd, onSpread }: { herd: Herd; onSpread: () => void }) {
   const mayEdit = useMay('editor')
-  const [spreading, setSpreading] = useState(false)
   const some = herd.kin.some((each) => each.jitter_ms !== null || each.hashed)
   const kin = herd.kin.reduce((sum, each) => sum + each.schedules, 0)
   return (
@@ -45,14 +55,9 @@ function One({ herd }: { herd: Herd }) {
       </ul>
       <p>{herd.advice}</p>
       {mayEdit && some && (
-        <Button mt={6} variant="default" size="compact-xs" onClick={() => setSpreading(true)}>
+        <Button mt={6} variant="default" size="compact-xs" onClick={onSpread}>
           Spread {kin === 1 ? 'it' : 'them'}…
         </Button>
-      )}
-      {spreading && (
-        <Suspense>
-          <Spread herd={herd} onClose={() => setSpreading(false)} />
-        </Suspense>
       )}
     </div>
   )

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 
-import type { ComingTick } from '../../api/types'
+import type { Coming } from '../../api/types'
 import { useNow } from '../../parts/clock'
 import { timeText } from '../../parts/format'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
@@ -9,10 +9,9 @@ import { Axis } from './Axis'
 import classes from './Overview.module.css'
 
 const LANES = 10
-const DOTS = 80
 
-/** The schedules that fire next, each with its ticks on the way to the now-line. */
-export function Lanes({ ticks, seconds, name }: { ticks: ComingTick[]; seconds: number; name: string }) {
+/** The schedules that fire next, each with its ticks on the way to the now-line, as far as all of them have been read. */
+export function Lanes({ coming: { ticks, complete_until: read }, seconds, name }: { coming: Coming; seconds: number; name: string }) {
   const now = useNow()
   const zone = zoneFor(useZoneChoice())
   const lanes = useMemo(() => {
@@ -21,11 +20,12 @@ export function Lanes({ ticks, seconds, name }: { ticks: ComingTick[]; seconds: 
       const fires = found.get(tick.schedule_id) ?? (found.size < LANES ? [] : undefined)
       if (!fires) continue
       found.set(tick.schedule_id, fires)
-      if (fires.length < DOTS) fires.push(Date.parse(tick.fire_at))
+      fires.push(Date.parse(tick.fire_at))
     }
     return [...found]
   }, [ticks])
   if (lanes.length === 0) return <p className={classes.calm}>Nothing is to fire within the next {name}.</p>
+  const until = Math.max(now + 60_000, Math.min(now + seconds * 1_000, Date.parse(read)))
   return (
     <div className={classes.lanes}>
       <h2>Next to fire</h2>
@@ -36,16 +36,16 @@ export function Lanes({ ticks, seconds, name }: { ticks: ComingTick[]; seconds: 
           </Link>
           <div className={classes.track}>
             {fires
-              .filter((at) => at > now && at < now + seconds * 1_000)
+              .filter((at) => at > now && at <= until)
               .map((at) => (
-                <i key={at} style={{ left: `${(at - now) / (seconds * 10)}%` }} title={timeText(at, zone)} />
+                <i key={at} style={{ left: `${(100 * (at - now)) / (until - now)}%` }} title={timeText(at, zone)} />
               ))}
           </div>
         </div>
       ))}
       <div className={classes.lane}>
         <span />
-        <Axis from={now} until={now + seconds * 1_000} />
+        <Axis from={now} until={until} />
       </div>
     </div>
   )

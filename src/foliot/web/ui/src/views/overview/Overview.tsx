@@ -51,7 +51,7 @@ export function Overview() {
           <section className="panel" aria-label="Timeline">
             <h2>The last {name}, and the next</h2>
             {stats.data ? <Timeline stats={stats.data} ahead={ahead} seconds={seconds} /> : <Waiting lines={4} />}
-            {coming.data ? <Lanes ticks={coming.data.ticks} seconds={seconds} name={name} /> : <Waiting lines={4} />}
+            {coming.data ? <Lanes coming={coming.data} seconds={seconds} name={name} /> : <Waiting lines={4} />}
           </section>
           <section className="panel" aria-label="Fires per minute">
             <h2>Fires per minute, the next 24 hours</h2>

@@ -187,7 +187,6 @@ function Report({ progress: { done, refused, total, stopped }, busy }: { progres
           {refused.length > MOST_REFUSED && <li className="dim">and {(refused.length - MOST_REFUSED).toLocaleString('en-GB')} more</li>}
         </ul>
       )}
-      {!busy && <Text size="sm" className="dim">The heat map shows the change within a minute.</Text>}
     </>
   )
 }

@@ -46,7 +46,7 @@ export function Agenda({ id, day, of: { marks, unread }, shown, now, today }: Pr
       {unread !== 'no' && <p className={classes.none}>{UNREAD[unread]}</p>}
       <ol ref={list} className={classes.list} tabIndex={0} aria-label="Its ticks">
         {some.map((mark, at) => (
-          <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} data-kind={mark.kind} className={classes.item}>
+          <li key={`${mark.at} ${mark.runId ?? at}`} data-next={from + at === next || undefined} data-skips={mark.kind === 'skipped' || undefined} className={classes.item}>
             <i data-kind={mark.kind} className={classes.dot} />
             <span className={classes.time}>
               {mark.runId ? (

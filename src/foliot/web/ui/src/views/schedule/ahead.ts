@@ -23,12 +23,13 @@ const UNKNOWN: Day = { marks: [], unread: 'all' }
 
 /** Ask what the spec of a schedule does: some ticks one by one, and how many there are between instants. */
 export function countQuery(id: string, found: Description | undefined, since: number, count: number, bounds: number[]) {
-  const { version, definition } = found?.schedule ?? {}
+  const { version, definition, degraded } = found?.schedule ?? {}
+  const zone = degraded ? { timezone: null } : {}  // it fires in UTC, because its own zone is not known any more
   return queryOptions({
     queryKey: key('ahead', id, version, since, count, bounds),
     queryFn: async (): Promise<Counted> => {
       const about = { schedule_id: id, after: since / SECOND, count, bounds: bounds.map((each) => each / SECOND) }
-      return { since, bounds, preview: await answer(api.POST('/api/v1/preview', { body: { ...definition?.spec, ...about } })) }
+      return { since, bounds, preview: await answer(api.POST('/api/v1/preview', { body: { ...definition?.spec, ...zone, ...about } })) }
     },
     staleTime: STEP,
     placeholderData: keepPreviousData,

@@ -75,7 +75,7 @@ function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
       <Moment at={at} zone={zone} near />
       <div className={classes.second}>
         {paused ? 'if resumed' : <Relative at={at} />}
-        {zoneFor('schedule', other) !== shown && <span title={other}>· {nearText(at, zoneFor('schedule', other), now(), 'minute')} {placeOf(other)}</span>}
+        {zoneFor('schedule', other) !== shown && <span title={other}>{nearText(at, zoneFor('schedule', other), now(), 'minute')} {placeOf(other)}</span>}
       </div>
     </>
   )

@@ -106,7 +106,8 @@ export function Settings() {
 }
 
 function shown(value: unknown): string {
-  if (value === null || value === '') return '–'
+  if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return '–'
+  if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -121,6 +122,7 @@ function inWords(value: unknown, unit: string | null): string {
 
 /** A meaning as a sentence, with what it names in the letters of names. */
 function explained(meaning: string): ReactNode {
-  const parts = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`.split('`')
+  const first = /^\w+[:,]/.test(meaning) ? meaning.charAt(0) : meaning.charAt(0).toUpperCase() // a value stays as it is
+  const parts = `${first}${meaning.slice(1)}.`.split('`')
   return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
 }
