@@ -34,7 +34,7 @@ def test_a_herd_gets_jitter_but_for_what_somebody_else_changed(
     dialog.get_by_role("button", name="Change 12 schedules").click()
     expect(dialog.get_by_role("status")).to_have_text("11 schedules of 12 changed, 1 refused.")
     expect(dialog.get_by_label("Refused")).to_contain_text("digest-05")
-    dialog.get_by_role("button", name="Close").click()
+    dialog.get_by_role("button", name="Done").click()
     expect(dialog).not_to_be_visible()
     found = {each.schedule_id: each.definition.spec.jitter_ms for each in service.other.list_schedules().items}
     assert found == {f"digest-{number:02}": 0 if number == 5 else 1_800_000 for number in range(HERD)}
@@ -56,5 +56,5 @@ def test_a_herd_gets_minutes_of_its_own(page: Page, service: Service, dialog: Lo
     assert changed.definition.spec.cron == ("H 7 * * *",)
     assert changed.next_run_at is not None
     assert f"{changed.next_run_at:%M:%S}" == promised[3:]
-    dialog.get_by_role("button", name="Close").click()
+    dialog.get_by_role("button", name="Done").click()
     expect(page.get_by_label("Herds")).not_to_contain_text("Spread them…")

@@ -155,6 +155,13 @@ export const attentionQuery = () =>
     refetchInterval: 30_000,
   })
 
+/** The names of instances that fire nothing, because their clocks are too far off. */
+export const skewedQuery = () =>
+  queryOptions({
+    ...attentionQuery(),
+    select: ({ concerns }) => new Set(concerns.filter(({ kind }) => kind === 'skewed_clock').map(({ subject }) => subject)),
+  })
+
 export const instancesQuery = () =>
   queryOptions({
     queryKey: key('instances'),

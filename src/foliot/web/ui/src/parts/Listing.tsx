@@ -28,7 +28,7 @@ export function Listing<T>({ query, items, keyOf, columns, act, empty, children 
   return (
     <>
       <div className="panel scroll-x">
-        <table className="plain-table">
+        <table className="plain-table stacked">
           <thead>
             <tr>
               {columns.map(({ name }) => (
@@ -41,7 +41,7 @@ export function Listing<T>({ query, items, keyOf, columns, act, empty, children 
             {items.map((item) => (
               <tr key={keyOf(item)}>
                 {columns.map(({ name, cell, className }) => (
-                  <td key={name} className={className}>
+                  <td key={name} data-name={name} className={className}>
                     {cell(item)}
                   </td>
                 ))}

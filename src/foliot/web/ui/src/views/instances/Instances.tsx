@@ -1,7 +1,7 @@
 import { Badge } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 
-import { instancesQuery } from '../../api/queries'
+import { instancesQuery, skewedQuery } from '../../api/queries'
 import type { Instance } from '../../api/types'
 import { clockText } from '../../parts/format'
 import { Listing, type Column } from '../../parts/Listing'
@@ -43,6 +43,13 @@ export function Instances() {
 }
 
 function State({ instance }: { instance: Instance }) {
+  const skewed = useQuery(skewedQuery()).data?.has(instance.name)
+  if (instance.alive && skewed)
+    return (
+      <Badge color="red" title="It fires nothing until its clock agrees with that of the store: set the clock of its machine, by NTP if possible">
+        clock is off
+      </Badge>
+    )
   if (instance.alive) return <Badge color="verdigris">alive</Badge>
   if (instance.stopped_at) return <Badge color="gray">stopped</Badge>
   return <Badge color="red">lost</Badge>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { instancesQuery } from '../../api/queries'
+import { instancesQuery, skewedQuery } from '../../api/queries'
 import { clockText } from '../../parts/format'
 import { Relative } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
@@ -12,6 +12,7 @@ const SHOWN = 8
 /** The processes that are there, and those that went without a word, in short. */
 export function Instances() {
   const found = useQuery(instancesQuery())
+  const skewed = useQuery(skewedQuery()).data
   if (found.isPending) return <Waiting lines={3} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
   const shown = found.data.filter((each) => each.alive || !each.stopped_at).sort((one, other) => Number(one.alive) - Number(other.alive))
@@ -22,7 +23,7 @@ export function Instances() {
       {!alive && <p className={classes.calm}>Nobody is there: nothing fires until an engine is started.</p>}
       {shown.slice(0, SHOWN).map((each) => (
         <div key={each.instance_id} className={classes.instance}>
-          <i data-alive={each.alive} />
+          <i data-alive={each.alive && !skewed?.has(each.name)} />
           <span>
             {each.name}
             <span className={classes.about}>
@@ -30,7 +31,7 @@ export function Instances() {
             </span>
           </span>
           <span className="dim nowrap">
-            {each.alive ? 'heard' : <strong>lost</strong>} <Relative at={each.heard_of_at} />
+            {skewed?.has(each.name) ? <strong>clock is off,</strong> : null} {each.alive ? 'heard' : <strong>lost</strong>} <Relative at={each.heard_of_at} />
           </span>
         </div>
       ))}

@@ -87,7 +87,7 @@ export function Spread({ herd, onClose }: { herd: Herd; onClose: () => void }) {
           </Button>
         ) : (
           <Button variant="default" onClick={close}>
-            {progress ? 'Close' : 'Do nothing'}
+            {progress ? 'Done' : 'Do nothing'}
           </Button>
         )}
         {!progress && (

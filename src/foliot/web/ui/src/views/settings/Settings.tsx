@@ -70,7 +70,7 @@ export function Settings() {
             </Empty>
           ) : (
             <div className="panel scroll-x">
-              <table className={`plain-table ${classes.table}`}>
+              <table className={`plain-table stacked ${classes.table}`}>
                 <thead>
                   <tr>
                     <th>Setting</th>
@@ -82,16 +82,22 @@ export function Settings() {
                   {settings.map((each) => (
                     <tr key={each.name}>
                       <td>
-                        <span className="mono">{each.name}</span>
-                        <p className={classes.meaning}>{explained(each.meaning)}</p>
+                        <div>
+                          <span className="mono">{each.name}</span>
+                          <p className={classes.meaning}>{explained(each.meaning)}</p>
+                        </div>
                       </td>
-                      <td>
-                        <span className="mono">{shown(each.value)}</span>
-                        {inWords(each.value, each.unit) && <span className={classes.unit}>{inWords(each.value, each.unit)}</span>}
+                      <td data-name="Value">
+                        <div>
+                          <span className="mono">{shown(each.value)}</span>
+                          {inWords(each.value, each.unit) && <span className={classes.unit}>{inWords(each.value, each.unit)}</span>}
+                        </div>
                       </td>
-                      <td>
-                        <span className={each.origin === 'default' ? 'dim' : undefined}>{each.origin}</span>
-                        {each.origin !== 'default' && <span className={classes.unit}>default: {shown(each.default)}</span>}
+                      <td data-name="From">
+                        <div>
+                          <span className={each.origin === 'default' ? 'dim' : undefined}>{each.origin}</span>
+                          {each.origin !== 'default' && <span className={classes.unit}>default: {shown(each.default)}</span>}
+                        </div>
                       </td>
                     </tr>
                   ))}
