@@ -29,7 +29,7 @@ class Instance:
         self.probe = probe
         self.queues = queues
         self.rules = Rules()
-        self.appetite = Appetite(settings.max_active_launches)
+        self.appetite = Appetite(settings.max_threads, settings.max_active_launches)
         self.number = 0
         self.can_call = False
         self.skew_ms = 0

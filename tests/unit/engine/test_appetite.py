@@ -15,7 +15,7 @@ from tests.unit.engine.kit import World
 from tests.unit.engine.test_host_slow import Slow
 
 BACKLOG = 200
-SETTINGS = Settings(tick_ms=200, lock_ttl_ms=2_000, heartbeat_ms=600, sweep_ms=1_000, max_pickups=1_000)
+SETTINGS = Settings(tick_ms=200, lock_ttl_ms=2_000, heartbeat_ms=600, sweep_ms=1_000, max_pickups=1_000, max_threads=10)
 COST_S = 0.05
 """How much longer everything takes an instance for each run that it executes."""
 TURN_S = 0.5
@@ -95,17 +95,17 @@ def after_beats(appetite: Appetite, beats: int) -> int:
     return appetite.limit
 
 
-def test_half_of_what_was_too_much_and_half_as_much_again_with_each_heartbeat() -> None:
-    appetite = Appetite(1_000)
-    appetite.lost(0)
-    assert appetite.limit == 1_000, "nothing was held: it was not that"
-    appetite.lost(100)
+def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbeat() -> None:
+    appetite = Appetite(8, 1_000)
+    appetite.lost(8)
+    assert appetite.limit == 1_000, "so few can always be executed: it was not that"
+    appetite.lost(200)
     assert appetite.limit == 50
     appetite.lost(300)  # more than it may take by now: what it held before
-    assert appetite.limit == 25
-    assert [after_beats(appetite, 1) for _ in range(3)] == [38, 57, 86]
+    assert appetite.limit == 12
+    assert [after_beats(appetite, 1) for _ in range(3)] == [18, 27, 41]
     for _ in range(20):
-        appetite.lost(1)
-    assert appetite.limit == 1
-    assert [after_beats(appetite, 1) for _ in range(3)] == [2, 3, 5]
+        appetite.lost(9)
+    assert appetite.limit == 8
     assert after_beats(appetite, 30) == 1_000
+    assert Appetite(32, 5).limit == 5
