@@ -41,8 +41,8 @@ VIEWS = {
     "keys": "/keys",
     "settings": "/settings",
 }
-DIALOG, LOGIN = "pause-dialog", "login"
-SHOWN = {**VIEWS, DIALOG: "/schedules"}
+DIALOG, SPREAD, LOGIN = "pause-dialog", "spread-dialog", "login"
+SHOWN = {**VIEWS, DIALOG: "/schedules", SPREAD: "/"}
 NARROW = ("overview", "schedules", "schedule", "editor")
 WIDE = {"width": 1280, "height": 860}
 TALL = {"overview": 1_400, "editor": 1_260}
@@ -91,6 +91,10 @@ def _shoot(
         if name == DIALOG:
             page.get_by_role("button", name="Pause billing/payouts").click()
             page.get_by_role("dialog").get_by_label("Why").fill("the bank is being moved")
+        if name == SPREAD:
+            page.get_by_role("button", name="Spread them…").first.click()
+            expect(page.get_by_role("dialog").get_by_role("table").first).to_be_visible(timeout=MS)
+            settle(page)
         if name == "schedule":
             page.get_by_role("button", name=re.compile("1 skipped")).first.click()
         if name == "editor":

@@ -113,6 +113,12 @@ def _bulk(page: Page, service: Service) -> None:
     expect(page.get_by_role("menu")).to_have_count(0)
 
 
+def _spread(page: Page, service: Service) -> None:
+    page.goto(service.url)
+    page.get_by_role("button", name="Spread them…").first.click()
+    expect(page.get_by_role("dialog").get_by_role("table").first).to_be_visible()
+
+
 def _palette(page: Page, service: Service) -> None:
     page.goto(service.url)
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
@@ -130,7 +136,14 @@ def _conflict(page: Page, service: Service) -> None:
     expect(page.get_by_role("dialog", name="Somebody else saved first")).to_be_visible()
 
 
-DIALOGS = {"pause": _pause, "resume": _resume, "bulk": _bulk, "palette": _palette, "conflict": _conflict}
+DIALOGS = {
+    "pause": _pause,
+    "resume": _resume,
+    "bulk": _bulk,
+    "spread": _spread,
+    "palette": _palette,
+    "conflict": _conflict,
+}
 
 
 def test_signing_in(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
