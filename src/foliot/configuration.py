@@ -140,6 +140,14 @@ class Configuration:
         return self.values[name].value
 
 
+def option_of(name: str) -> Option:
+    """Return what may be said of an option, or of a limit by its whole name."""
+    if name in OPTIONS:
+        return OPTIONS[name]
+    limit = next(each for each in fields(Settings) if name == f"{LIMITS}.{each.name}")
+    return Option(str if limit.name in CHOSEN else int, limit.default, limit.metadata["meaning"])
+
+
 def load(
     environment: Mapping[str, str],
     flags: Mapping[str, Any] | None = None,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
-from foliot.configuration import CONFIDENTIAL, LIMITS, OPTIONS, Configuration, Value
-from foliot.settings import Settings
+from foliot.configuration import CONFIDENTIAL, Configuration, Value, option_of
 from foliot.store.masking import masked
 
 UNITS = {
@@ -18,7 +16,6 @@ UNITS = {
     "_ticks": "ticks",
 }
 """What the end of a setting's name says of its value."""
-_LIMITS = {each.name: each for each in fields(Settings)}
 
 
 def shown_configuration(configuration: Configuration) -> dict[str, Any]:
@@ -42,12 +39,8 @@ def shown_configuration(configuration: Configuration) -> dict[str, Any]:
 
 def _explained(name: str) -> dict[str, Any]:
     """What a setting is unless somebody says otherwise, what it means, and in which unit it is."""
-    if name in OPTIONS:
-        default, meaning = OPTIONS[name].default, OPTIONS[name].meaning
-    else:
-        limit = _LIMITS[name.removeprefix(f"{LIMITS}.")]
-        default, meaning = limit.default, limit.metadata["meaning"]
-    return {"default": default, "meaning": meaning, "unit": unit_of(name)}
+    option = option_of(name)
+    return {"default": option.default, "meaning": option.meaning, "unit": unit_of(name)}
 
 
 def unit_of(name: str) -> str | None:

@@ -51,7 +51,10 @@ class Settings:
     settle_batch: int = _limit(2_000, "the most outcomes that one transaction writes")
     settle_gather_ms: int = _limit(2, "how long outcomes are gathered before they are written together")
     max_active_launches: int = _limit(
-        10_000, "the most runs that one instance executes at a time; beyond that it claims nothing"
+        10_000,
+        "the most runs that one instance executes at a time; beyond that it claims nothing. After it was too "
+        "busy to prolong its lease it takes a quarter of what it held, but not less than `max_threads`, and half "
+        "as much again with each heartbeat",
     )
     max_threads: int = _limit(32, "the most synchronous functions that one instance executes at a time")
     lock_ttl_ms: int = _limit(

@@ -46,7 +46,7 @@ def test_a_herd_gets_minutes_of_its_own(page: Page, service: Service, dialog: Lo
     kind = dialog.get_by_label("digest-00", exact=True)
     kind.get_by_text("Leave them").click()
     expect(dialog.get_by_role("button", name="Change them")).to_be_disabled()
-    kind.get_by_text("H: H 7 * * *").click()
+    kind.get_by_text("Own minute: H 7 * * *").click()
     row = kind.get_by_role("row", name=re.compile("digest-03"))
     expect(row.get_by_role("cell").nth(2)).to_have_text(re.compile(r"\d\d:\d\d:00"))
     promised = row.get_by_role("cell").nth(2).inner_text()

@@ -25,7 +25,9 @@ export function Spread({ herd, onClose }: { herd: Herd; onClose: () => void }) {
   const [progress, setProgress] = useState<Progress | null>(null)
   const stop = useRef(new AbortController())
   const refresh = useRefresh()
-  const wayOf = (kin: Kin) => ways[kin.example] ?? (kin.jitter_ms === null ? 'hash' : 'jitter')
+  const shared = kins.some((each) => each.schedules > 1)
+  // What stands alone is none of the herd's making: it is left as it is unless somebody wants it otherwise.
+  const wayOf = (kin: Kin) => ways[kin.example] ?? (shared && kin.schedules === 1 ? 'leave' : kin.jitter_ms === null ? 'hash' : 'jitter')
   const found = useQueries({
     queries: kins.map((kin) => ({
       queryKey: key('sharers', kin.example),
@@ -111,7 +113,7 @@ interface KindProps {
 function Kind({ kin, way, onWay, sharers }: KindProps) {
   const offered = [
     ...(kin.jitter_ms === null ? [] : [{ value: 'jitter', label: `Jitter of up to ${durationText(kin.jitter_ms)}` }]),
-    ...(kin.hashed ? [{ value: 'hash', label: `H: ${kin.hashed.join(', ')}` }] : []),
+    ...(kin.hashed ? [{ value: 'hash', label: `Own minute: ${kin.hashed.join(', ')}` }] : []),
     { value: 'leave', label: 'Leave them' },
   ]
   return (
