@@ -127,10 +127,10 @@ def _pause(name: str, *properties: str, long: bool = False, expected: str = HOLD
     return Configuration("Pause", name, "PauseSpec", PAUSE | changed, (), properties, expected, long)
 
 
-BACKFILL_GUARDS = "room reread key order moves"
+BACKFILL_GUARDS = "room reread key order moves slot bound fifo"
 BACKFILL = {
     "Instances": "{i1, i2}", "Guards": _without(BACKFILL_GUARDS), "Ticks": "{1, 2, 3, 4}", "Start": "2", "Last": "4",
-    "First": "1", "End": "3", "Only": '"all"', "Slots": "1", "Size": "2",
+    "First": "1", "End": "3", "Only": '"all"', "Asks": '"queue"', "Slots": "1", "Size": "2", "MaxBuffer": "9",
 }  # fmt: skip
 BACKFILL_INVARIANTS = ("ExactRange", "BackfillNeverWaits")
 BACKFILL_LIVENESS = ("NeverStarvesTicks", "Terminates")

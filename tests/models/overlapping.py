@@ -62,7 +62,7 @@ def _changes(recording: Recording, key: int) -> list[Change]:
 
 def _is_modelled(commit: Commit, dial: Dial, policy: Policy) -> bool:
     limited = dial.remaining is not None or dial.skips is not None or policy.min_interval_ms
-    return not limited and not policy.shadow and not commit.target_paused
+    return not limited and not policy.shadow and not commit.paused_queues
 
 
 def place(row: RunRow | None) -> str:
