@@ -76,8 +76,8 @@ FireTicks(i) ==
 
 \* What the pass sees: ticks that were decided have run, or will.
 Moment ==
-    [policy |-> [overlap |-> "queue", slots |-> Slots, keep |-> "latest", shadow |-> FALSE], paused |-> FALSE,
-     stalled |-> FALSE, flight |-> Flying, waiting |-> Waiting, ticks |-> Ticks,
+    [policy |-> [overlap |-> "queue", slots |-> Slots, keep |-> "latest", shortest |-> 0, shadow |-> FALSE],
+     paused |-> FALSE, stalled |-> FALSE, flight |-> Flying, waiting |-> Waiting, ticks |-> Ticks,
      ends |-> [t \in Ticks |-> IF tick[t] = "none" THEN {} ELSE {"done"}]]
 
 Chunk(i) ==

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from foliot.plan.backfill import RECHECK_MS
 from models.checking import Answer, ask
+from tests.models.filling import backfill_module
 from tests.models.overlapping import overlap_module
 from tests.models.recording import Recording
 from tests.models.writing import Module, fire_module, lease_module
@@ -45,6 +47,15 @@ def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
     return _replayed("OverlapTrace", constants, overlap_module(recordings))
 
 
+def replay_backfill(recordings: Iterable[Recording]) -> Replayed:
+    """Hold rows of backfills, and the runs that they write, against the model of backfills."""
+    constants = {
+        "MaxBuffer": f"= {SETTINGS.max_buffer}", "Size": f"= {SETTINGS.backfills_per_iteration}",
+        "Recheck": f"= {RECHECK_MS}", "Guards": '= {"slot", "bound", "fifo", "room", "moves"}',
+    }  # fmt: skip
+    return _replayed("BackfillTrace", constants, backfill_module(recordings))
+
+
 def _replayed(name: str, constants: dict[str, str], stories: Module) -> Replayed:
     lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
     lines += [f"INVARIANT {invariant}" for invariant in EVERY_COMMIT]
@@ -56,4 +67,5 @@ REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {
     "Fire": replay_fire,
     "Lease": replay_lease,
     "Overlap": replay_overlap,
+    "Backfill": replay_backfill,
 }

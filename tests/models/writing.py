@@ -129,8 +129,8 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
         if told == before and not spans:
             continue
         before = told
-        decided_at = _set(str(seconds(tick)) for tick in sorted(decided))
-        dropped = _set(_span(span, versions.number(recording, key, span.version)) for span in spans)
+        decided_at = members(str(seconds(tick)) for tick in sorted(decided))
+        dropped = members(_span(span, versions.number(recording, key, span.version)) for span in spans)
         yield f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}]"
 
 
@@ -146,7 +146,7 @@ def _dial(dial: Dial, version: int) -> str:
     following, carried = (NONE if time is None else seconds(time) for time in (dial.next_nominal_s, dial.carry_until_s))
     return (
         f"[version |-> {version}, cursor |-> {seconds(dial.cursor_s)}, next |-> {following}, look |-> {look}, "
-        f"paused |-> {_boolean(dial.paused)}, until |-> {until}, closed |-> {_boolean(dial.closed)}, "
+        f"paused |-> {boolean(dial.paused)}, until |-> {until}, closed |-> {boolean(dial.closed)}, "
         f'carry |-> "{dial.carry or "no"}", carryUntil |-> {carried}]'
     )
 
@@ -174,12 +174,14 @@ def moment(epoch_ms: int) -> int:
     return epoch_ms - BEGIN_S * 1000
 
 
-def _boolean(value: bool) -> str:
+def boolean(value: bool) -> str:
+    """Return a truth value."""
     return "TRUE" if value else "FALSE"
 
 
-def _set(members: Iterable[str]) -> str:
-    return "{" + ", ".join(members) + "}"
+def members(texts: Iterable[str]) -> str:
+    """Return a set of what is written already."""
+    return "{" + ", ".join(texts) + "}"
 
 
 # --- leases ---------------------------------------------------------------------------------------------------------
@@ -194,7 +196,7 @@ class Held(NamedTuple):
     held: bool
 
     def __str__(self) -> str:
-        held = _boolean(self.held)
+        held = boolean(self.held)
         return f'[state |-> "{self.state}", attempt |-> {self.attempt}, owner |-> {self.owner}, held |-> {held}]'
 
 
@@ -232,4 +234,4 @@ def _transition(commit: Commit, before: Held, after: Held) -> str:
 
 
 def _held_step(run: Held, over: bool, leads: bool) -> str:
-    return f"[run |-> {run}, over |-> {_boolean(over)}, leads |-> {_boolean(leads)}]"
+    return f"[run |-> {run}, over |-> {boolean(over)}, leads |-> {boolean(leads)}]"
