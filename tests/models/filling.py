@@ -31,8 +31,8 @@ def backfill_module(recordings: Iterable[Recording]) -> Module:
     """Return the stories of all backfills, each until it is over, or gone with its schedule."""
     stories = []
     for recording in recordings:
-        for backfill_id in sorted({each for commit in recording.commits for each in commit.backfills}):
-            stories.append(_told(recording, backfill_id))
+        ids = sorted({each for commit in recording.commits for each in commit.backfills})
+        stories += [_told(recording, each) for each in ids]
     return module(stories)
 
 
@@ -52,7 +52,7 @@ def _told(recording: Recording, backfill_id: int) -> Told:
         f"total |-> {asked.total}, undecided |-> {asked.undecided}, "
         f"ticks |-> {members(str(_second(tick)) for tick in ticks)}"
     )
-    return Told(steps, common)
+    return Told(steps, common, begins=True)
 
 
 def _about(recording: Recording, asked: BackfillRow) -> Iterator[tuple[Commit, Before]]:
@@ -119,14 +119,14 @@ def _ends(asked: BackfillRow, runs: dict[Key, RunRow], ticks: list[int]) -> str:
     for run in runs.values():
         if run.nominal_s in ticks and (run.origin == 0 or run.source == Source.BACKFILL):
             found.setdefault(run.nominal_s, set()).add(_end(run))
-    told = (f"{_second(tick)} :> {members(f'{chr(34)}{each}{chr(34)}' for each in sorted(found[tick]))}" for tick in found)
+    told = (f"{_second(tick)} :> {{{', '.join(sorted(ends))}}}" for tick, ends in found.items())
     return f"({' @@ '.join(told)})" if found else "<<>>"
 
 
 def _end(run: RunRow) -> str:
     if run.state in OPEN or run.state == RunState.SUCCESS:
-        return "done"
-    return "undone" if run.state in UNDONE else "failed"
+        return '"done"'
+    return '"undone"' if run.state in UNDONE else '"failed"'
 
 
 def _second(epoch_s: int) -> int:

@@ -51,6 +51,7 @@ class Recording(NamedTuple):
     seed: int
     commits: list[Commit]
     versions: dict[tuple[int, int], Version]
+    over_ms: int
 
 
 class Recorder:
@@ -59,7 +60,7 @@ class Recorder:
     def __init__(self, store: SqliteStore, now_ms: Callable[[], int]) -> None:
         """Take the real store, and the story's clock."""
         self._connection = store._writer
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._changes = -1
         self._dials: dict[int, Dial] = {}
         self._open: dict[Key, RunRow] = {}
@@ -84,7 +85,7 @@ class Recorder:
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
         paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
         backfills = self._backfills()
-        commit = Commit(self._now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
+        commit = Commit(self.now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
         self._versions()
         if changed or commit.runs or commit.spans or backfills:
             self.commits.append(commit)
@@ -120,7 +121,8 @@ class Recorder:
 
     def _backfills(self) -> dict[int, BackfillRow | None]:
         """Backfills that are new, have changed, or are gone."""
-        found = {row[0]: BackfillRow._make(row) for row in self._connection.execute(f"SELECT {_BACKFILL} FROM backfills")}
+        query = f"SELECT {_BACKFILL} FROM backfills"
+        found = {row[0]: BackfillRow._make(row) for row in self._connection.execute(query)}
         changed: dict[int, BackfillRow | None] = {key: None for key in self._known_backfills if key not in found}
         changed |= {key: row for key, row in found.items() if self._known_backfills.get(key) != row}
         self._known_backfills = found
@@ -144,6 +146,7 @@ def record(seed: int) -> Recording:
     story.store._committed = _both(story.store._committed, recorder.committed)
     try:
         loop.run_until_complete(story.tell())
+        over_ms = recorder.now_ms()
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
@@ -151,7 +154,7 @@ def record(seed: int) -> Recording:
         story.real.close()
         loop.close()
         asyncio.set_event_loop(None)
-    return Recording(seed, recorder.commits, recorder.versions)
+    return Recording(seed, recorder.commits, recorder.versions, over_ms)
 
 
 def _both(first: Callable[[], Any], second: Callable[[], Any]) -> Callable[[], None]:
