@@ -255,7 +255,7 @@ def held(row: RunRow) -> Held:
 
 def lease_module(recordings: Iterable[Recording]) -> Module:
     """Return the stories of all runs."""
-    stories = []
+    stories: list[Told] = []
     for recording in recordings:
         known: dict[Key, Held] = {}
         steps: dict[Key, list[str]] = {}
