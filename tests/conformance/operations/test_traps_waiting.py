@@ -221,9 +221,7 @@ def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> No
     ("overlap", "second", "third"),
     [("cancel_other", "CANCELLED", "ENQUEUED"), ("allow", "ENQUEUED", "ENQUEUED"), ("queue", "ENQUEUED", "BUFFERED")],
 )
-def test_a_request_does_not_wait_for_what_it_has_cancelled(
-    bench: Bench, overlap: str, second: str, third: str
-) -> None:
+def test_a_request_does_not_wait_for_what_it_has_cancelled(bench: Bench, overlap: str, second: str, third: str) -> None:
     """A trigger cancelled a run that nobody had launched, waited beside its free slot, and then behind a later one."""
     bench.create()
     asked = [bench.trigger(overlap=each).run_id for each in ("cancel_other", "cancel_other", overlap)]
