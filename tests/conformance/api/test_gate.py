@@ -207,6 +207,30 @@ def test_each_caller_has_a_bound_of_their_own_and_made_up_ones_share_one() -> No
         world.close()
 
 
+def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
+    """Many keys of one tenant share it; whoever may not ask about a namespace uses nothing of it up."""
+    world = World(namespace_requests_per_s=5)
+    try:
+        mine = [world.key("reader", "mine").secret for _ in range(10)]
+        theirs, everywhere = world.key("reader", "theirs").secret, world.key("reader", "*").secret
+        strangers = [world.ask("GET", "/api/v1/schedules?namespace=mine", theirs).status for _ in range(30)]
+        assert set(strangers) == {404}
+        assert world.ask("GET", "/api/v1/schedules", mine[0]).status == 200
+        answers = [world.ask("GET", "/api/v1/schedules", key) for key in mine * 3]
+        refused = next(answer for answer in answers if answer.status == 429)
+        assert (refused.said["code"], refused.said["retryable"]) == ("too_many_requests", True)
+        assert "namespace_requests_per_s" in refused.said["detail"]
+        assert refused.headers["retry-after"] == "1"
+        assert world.ask("GET", "/api/v1/schedules", theirs).status == 200
+        for _ in range(30):
+            world.ask("GET", "/api/v1/schedules?namespace=mine", everywhere)
+        for path in ("/api/v1/schedules?namespace=mine", "/api/v1/calendar.ics?namespace=mine"):
+            assert world.ask("GET", path, everywhere).status == 429, "whoever asks, and whatever for"
+        assert world.ask("GET", "/healthz", None).status == 200
+    finally:
+        world.close()
+
+
 @pytest.mark.parametrize("named", ["a/b", "a%00b", " a", "x" * 500])
 def test_a_namespace_has_a_name(world: World, named: str) -> None:
     """With a slash in it, schedules of two namespaces could share one key."""
