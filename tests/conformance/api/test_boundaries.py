@@ -66,7 +66,7 @@ def tenants(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     clock = ManualClock(BEGIN)
     store: Store
     if request.param == "walled":
-        store = PostgresStore(request.getfixturevalue("walled_url"), clock=clock)
+        store = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
         store = SqliteStore(clock=clock)
     made = Tenants(store)
@@ -255,11 +255,11 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said["state"] == "ENQUEUED"
 
 
-def test_a_revoked_key_opens_no_instance_within_five_seconds(walled_url: str) -> None:
+def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) -> None:
     """Three instances that have all believed it just now, as long as they usually do."""
     assert gate.BELIEVED_S < 5
     with ExitStack() as stack:
-        stores = [stack.enter_context(closing(PostgresStore(walled_url))) for _ in range(4)]
+        stores = [stack.enter_context(closing(PostgresStore(migrated_url))) for _ in range(4)]
         desk = desk_of(stores[0])
         served = [
             stack.enter_context(closing(Served(desk_of(store), load({}, {"auth": "required"})))) for store in stores[1:]

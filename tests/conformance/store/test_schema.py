@@ -23,6 +23,7 @@ from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
 from foliot.store.postgres.statements import load_statements
 from foliot.store.queries import load_queries
 from foliot.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
+from tests.conformance.conftest import owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial
 
@@ -181,12 +182,12 @@ def test_the_script_for_sqlite_can_be_run_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
-    with psycopg.connect(migrated_url) as connection:
+    with psycopg.connect(owner_url(migrated_url)) as connection:
         connection.execute("UPDATE foliot_schema SET version = 99")
     with pytest.raises(SchemaTooNew):
         PostgresStore(migrated_url)
     with pytest.raises(SchemaTooNew):
-        PostgresMigrator(migrated_url).up()
+        PostgresMigrator(owner_url(migrated_url)).up()
     assert PostgresMigrator(migrated_url).version() == 99
 
 
