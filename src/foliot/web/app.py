@@ -40,6 +40,7 @@ POLICY = "; ".join([
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    "trusted-types default",
 ])  # fmt: skip
 FOR_EVER = "public, max-age=31536000, immutable"
 SHORTEST_COMPRESSED = 1_000
