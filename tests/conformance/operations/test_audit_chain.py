@@ -15,7 +15,7 @@ import pytest
 from foliot.engine import sealing
 from foliot.errors import FoliotError, InvalidField, StoreError
 from foliot.model.chain import AuditProof, sealed
-from foliot.operations import control, schedules, workflows
+from foliot.operations import adaptive, control, keys, schedules, targets, workflows
 from foliot.operations.proof import Proof
 from foliot.operations.session import Session
 from foliot.operations.trail import MOST, verify_audit
@@ -272,6 +272,13 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         lambda session: control.trigger(session, "s0"),
         lambda session: schedules.patch(session, "s0", description=str(draw.random())),
         lambda session: workflows.put_workflow(session, "flow", {"function": f"tasks:f{draw.randrange(10**6)}"}),
+        lambda session: schedules.upsert(session, "s1", cron="@daily", function=f"tasks:f{draw.randrange(10**6)}"),
+        lambda session: control.skip(session, "s0", note=str(draw.random())),
+        lambda session: adaptive.hint(session, "a0", interval_ms=draw.randrange(60_000, 600_000), ttl_ms=3_600_000),
+        lambda session: targets.put_calendar(session, {"name": "c", "dates": [f"20{draw.randrange(30, 99)}-01-01"]}),
+        lambda session: targets.pause_target(session, queue="q", note=str(draw.random())),
+        lambda session: targets.resume_target(session, queue="q"),
+        lambda session: keys.create_key(session, "ci"),
         lambda session: schedules.patch(session, "s0", cron="never"),
         lambda session: control.pause(session, "nobody"),
     ]
@@ -281,7 +288,8 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         change(bench.session(transaction))
         return len(transaction.audit_since(before, 10))
 
-    accepted, refused = 1, 0
+    bench.create("a0", intervals="60s", adaptive=True, max_interval_ms=600_000)
+    accepted, refused = 2, 0
     while accepted < 1_000:
         change = draw.choice(asked)
         try:
