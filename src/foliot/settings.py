@@ -82,6 +82,9 @@ class Settings:
     max_result_bytes: int = _limit(16 * 1024, "results and errors are cut to this length, and results say so")
     max_name_chars: int = _limit(200, "the longest schedule id, namespace, workflow id, queue or label")
     max_page: int = _limit(1_000, "the longest page of a list")
+    max_schedules_per_namespace: int = _limit(
+        0, "the most schedules of one namespace that are not deleted; 0 is no bound"
+    )
     max_schedules_per_calendar: int = _limit(
         10_000, "the most schedules that a change of one named calendar re-plans at once"
     )
@@ -143,6 +146,7 @@ _MAY_BE_ZERO = frozenset(
     {
         "audit_retention_ms",
         "default_jitter_ms",
+        "max_schedules_per_namespace",
         "min_interval_ms",
         "misfire_grace_ms",
         "settle_gather_ms",

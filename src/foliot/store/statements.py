@@ -114,10 +114,19 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         """Return how many schedules of a namespace are active, but no more than so many."""
         return int(self.rows("count_active", {"namespace": namespace, "most": most})[0][0])
 
+    def count_kept(self, namespace: str, most: int) -> int:
+        """Return how many schedules of a namespace are active or paused, but no more than so many."""
+        return int(self.rows("count_kept", {"namespace": namespace, "most": most})[0][0])
+
     def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
         """Return the schedules that fail, wait, run or rest for longer than they should."""
         params = {"namespace": namespace, **edges, "most": most, "limit": limit}
         return [TroubleRow._make(row) for row in self.rows("troubled", params)]
+
+    def decided_ahead(self, namespace: str, edge_ms: int, most: int) -> tuple[int, int | None]:
+        """Return of how many schedules something was decided after a moment, and when that was last."""
+        found = self.rows("decided_ahead", {"namespace": namespace, "edge_ms": edge_ms, "most": most})[0]
+        return int(found[0]), found[1]
 
     def lock_name(self, kind: str, namespace: str, name: str) -> None:
         """Let nobody else write something of this name before this transaction is over, whether or not it is there."""

@@ -101,6 +101,12 @@ SELECT count(*) FROM (
     SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
 ) found;
 
+-- name: count_kept
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
+) found;
+
 -- name: troubled
 -- Index schedules_state, no further than the bound, then primary keys.
 SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
@@ -113,6 +119,21 @@ WHERE d.failures > 0 OR d.waiting >= %(growing)s OR (d.in_flight > 0 AND d.last_
   OR right(s.zones, 5) = ':gone'
   OR (s.state = 'paused' AND s.paused_ms < %(forgotten_ms)s AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT %(limit)s;
+
+-- name: decided_ahead
+-- Index schedules_state, no further than the bound, then primary keys; and index tick_spans_age.
+SELECT count(*), max(at_ms) FROM (
+    SELECT schedule_key, max(at_ms) AS at_ms FROM (
+        SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
+            SELECT schedule_key FROM schedules
+            WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
+        ) AS found JOIN dials d USING (schedule_key)
+        WHERE d.last_start_ms > %(edge_ms)s
+        UNION ALL
+        SELECT t.schedule_key, t.decided_ms FROM tick_spans t JOIN schedules s USING (schedule_key)
+        WHERE t.decided_ms > %(edge_ms)s AND s.namespace = %(namespace)s AND s.state IN ('active', 'paused')
+    ) AS ahead GROUP BY schedule_key
+) AS each_once;
 
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
