@@ -4,6 +4,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
 import { glancesQuery } from '../../api/queries'
+import { AT_A_GLANCE } from '../../api/sizes'
 import type { Glance, Schedule } from '../../api/types'
 import { useDeeds, type Deed } from '../../parts/deeds'
 import { PauseDialog } from '../../parts/PauseDialog'
@@ -11,7 +12,6 @@ import { Row } from './Row'
 import classes from './Table.module.css'
 
 const ROW_PX = 58
-const CHUNK = 50
 
 interface Props {
   items: Schedule[]
@@ -123,8 +123,8 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
 function useGlances(items: Schedule[], first: number, last: number): Map<string, Glance> {
   const chunks = useMemo(() => {
     const found: string[][] = []
-    for (let at = Math.floor(first / CHUNK) * CHUNK; at <= last && at < items.length; at += CHUNK)
-      found.push(items.slice(at, at + CHUNK).map((each) => each.schedule_id))
+    for (let at = Math.floor(first / AT_A_GLANCE) * AT_A_GLANCE; at <= last && at < items.length; at += AT_A_GLANCE)
+      found.push(items.slice(at, at + AT_A_GLANCE).map((each) => each.schedule_id))
     return found
   }, [items, first, last])
   const answers = useQueries({ queries: chunks.map(glancesQuery) })
