@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { MutationCache, notifyManager, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { MantineProvider } from '@mantine/core'
 import { setNonce } from 'get-nonce'
@@ -11,12 +11,15 @@ import '@mantine/core/styles/global.layer.css'
 import './app.css'
 import { isWorthAnotherTry, Problem } from './api/problem'
 import { checkVisit } from './api/visit'
-import { makeRouter } from './router'
+import { fetchSoon, makeRouter } from './router'
 import { theme } from './theme'
 
 // Styles that are made while the page runs carry the number that the policy of this very answer allows.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 setNonce(nonce)
+
+// What was answered is shown at once, and not after whatever else the browser has to do.
+notifyManager.setScheduler(queueMicrotask)
 
 const onError = (error: Error) => {
   if (error instanceof Problem && error.status === 401) checkVisit(queries)
@@ -43,3 +46,4 @@ createRoot(document.getElementById('root')!).render(
     </MantineProvider>
   </StrictMode>,
 )
+fetchSoon(router)

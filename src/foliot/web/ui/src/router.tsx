@@ -286,6 +286,13 @@ export function makeRouter(queries: QueryClient) {
   })
 }
 
+const SETTLED_MS = 1_500
+
+/** Once the first view is there, fetch the one that people open most, so that it opens at once. */
+export function fetchSoon(router: ReturnType<typeof makeRouter>): void {
+  window.setTimeout(() => [schedule, ticks].forEach((route) => void router.loadRouteChunk(route)?.catch(() => undefined)), SETTLED_MS)
+}
+
 declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof makeRouter>

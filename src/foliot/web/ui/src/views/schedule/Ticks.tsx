@@ -5,7 +5,7 @@ import { useMemo } from 'react'
 
 import { describeQuery } from '../../api/queries'
 import { useNow } from '../../parts/clock'
-import { countText, dayText } from '../../parts/format'
+import { countText, dateText, dayText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
 import { Moment } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
@@ -80,7 +80,7 @@ export function Ticks() {
 const NOT_READ = { marks: [], unread: 'all' } satisfies Day
 
 function monthName(month: string): string {
-  return new Date(`${month}-15T12:00:00Z`).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+  return dateText(`${month}-15`, { month: 'long', year: 'numeric' })
 }
 
 /** While it is paused: what a resume would start. */
