@@ -1,7 +1,7 @@
 import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { memo, useState } from 'react'
 
 import { schedulesQuery, workflowsQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
@@ -18,7 +18,7 @@ const STATES = [
 ]
 
 /** What narrows the list down; it stands in the address, so that it can be sent to somebody. */
-export function Filters({ filter }: { filter: ScheduleFilter }) {
+export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilter }) {
   const navigate = route.useNavigate()
   const queries = useQueryClient()
   /** Ask first, so that the answer is under way while the address changes. */
@@ -39,6 +39,8 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
         onChange={(state) => void change({ state: state ?? undefined })}
         clearable
         w={130}
+        withScrollArea={false}
+        comboboxProps={{ transitionProps: { duration: 0 } }}
       />
       <Workflow value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
       <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} form={{ fits: /^[^=]+=./, says: 'As name=value' }} />
@@ -50,7 +52,7 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
       )}
     </div>
   )
-}
+})
 
 /** A workflow by its whole name, which is suggested. */
 function Workflow({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => Promise<void> }) {

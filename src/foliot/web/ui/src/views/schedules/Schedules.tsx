@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 
 import { schedulesQuery } from '../../api/queries'
 import { useMay } from '../../api/visit'
@@ -25,6 +25,7 @@ export function Schedules() {
   const mayOperate = useMay('operator')
   const mayEdit = useMay('editor')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const chooseNone = useCallback(() => setChosen(new Set()), [])
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data])
   const filtered = Object.values(wanted).some(Boolean)
   return (
@@ -35,7 +36,7 @@ export function Schedules() {
             New schedule
           </Button>
         )}
-        {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={() => setChosen(new Set())} />}
+        {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={chooseNone} />}
       </PageHead>
       <Filters filter={wanted} />
       <div className="panel">
