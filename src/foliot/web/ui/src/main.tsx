@@ -11,7 +11,7 @@ import '@mantine/core/styles/global.layer.css'
 import './app.css'
 import { isWorthAnotherTry, Problem } from './api/problem'
 import { checkVisit } from './api/visit'
-import { fetchSoon, makeRouter } from './router'
+import { makeRouter } from './router'
 import { theme } from './theme'
 
 // Styles that are made while the page runs carry the number that the policy of this very answer allows.
@@ -46,4 +46,3 @@ createRoot(document.getElementById('root')!).render(
     </MantineProvider>
   </StrictMode>,
 )
-fetchSoon(router)

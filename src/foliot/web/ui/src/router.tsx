@@ -25,6 +25,8 @@ import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
 import { Overview } from './views/overview/Overview'
 import { COMING, SPANS } from './views/overview/spans'
+import { Schedule } from './views/schedule/Schedule'
+import { Ticks } from './views/schedule/Ticks'
 import { WINDOWS, type Window } from './views/schedule/windows'
 import { Schedules } from './views/schedules/Schedules'
 
@@ -101,7 +103,7 @@ const schedule = createRoute({
       void queries.prefetchQuery(glancesQuery([id]))
     })
   },
-  component: lazyRouteComponent(() => import('./views/schedule/Schedule'), 'Schedule'),
+  component: Schedule,
 })
 
 const ticks = createRoute({
@@ -118,7 +120,7 @@ const ticks = createRoute({
       void queries.prefetchQuery(spansQuery(id))
     })
   },
-  component: lazyRouteComponent(() => import('./views/schedule/Ticks'), 'Ticks'),
+  component: Ticks,
 })
 
 const scheduleRuns = createRoute({
@@ -284,13 +286,6 @@ export function makeRouter(queries: QueryClient) {
     scrollRestoration: true,
     trailingSlash: 'preserve',
   })
-}
-
-const SETTLED_MS = 1_500
-
-/** Once the first view is there, fetch the one that people open most, so that it opens at once. */
-export function fetchSoon(router: ReturnType<typeof makeRouter>): void {
-  window.setTimeout(() => [schedule, ticks].forEach((route) => void router.loadRouteChunk(route)?.catch(() => undefined)), SETTLED_MS)
 }
 
 declare module '@tanstack/react-router' {
