@@ -48,16 +48,18 @@ Fire(count) ==
        /\ stirred' = (adrift # Drifting(after))
        /\ UNCHANGED <<kind, policy, paused, edits>>
 
-\* operations/control.py: whether or not the schedule is paused.
+\* operations/control.py: whether or not the schedule is paused.  What waits for whoever has ended by that starts at once.
 Trigger(overlap) ==
     LET r == Smallest(Unborn)
         kinds == [kind EXCEPT ![r] = [auto |-> FALSE, overlap |-> overlap]]
-        after == Admitted(policy, state, kinds, adrift, <<r>>)
+        admitted == Admitted(policy, state, kinds, adrift, <<r>>)
+        ended == adrift # Drifting(admitted)
+        after == IF ended THEN Released(policy, admitted, kinds, paused) ELSE admitted
     IN /\ Unborn # {}
        /\ kind' = kinds
        /\ state' = after
        /\ adrift' = Drifting(after)
-       /\ stirred' = (stirred \/ adrift # Drifting(after))
+       /\ stirred' = (stirred \/ ended)
        /\ UNCHANGED <<policy, paused, edits>>
 
 \* engine/settling.py: a run ends, and what waits for its slot starts in the same transaction.

@@ -22,6 +22,13 @@ ByFire(was, is) ==
 \* engine/releasing.py, operations/control.py and engine/backfilling.py: nothing is released first.
 ByArrival(was, is) == is.state = Admitted(is.policy, was.state, Kinds, is.adrift, is.ticks)
 
+\* operations/control.py: somebody asks for a run, and another that nobody held has ended by that: its slot is taken.
+ByRequest(was, is) ==
+    LET admitted == Admitted(is.policy, was.state, Kinds, is.adrift, is.ticks)
+    IN /\ Len(is.ticks) = 1 /\ ~Kinds[is.ticks[1]].auto
+       /\ \E r \in is.adrift : was.state[r] = "flight" /\ admitted[r] = "final"
+       /\ is.state = Released(is.policy, admitted, Kinds, is.paused)
+
 \* engine/settling.py
 Without(states, gone) == [r \in DOMAIN states |-> IF r \in gone THEN "final" ELSE states[r]]
 BySettling(was, is) ==
@@ -33,7 +40,8 @@ ByDelete(was, is) ==
     /\ is.closed
     /\ is.state = Without(was.state, InState(was.state, "wait") \cup (is.adrift \cap InState(was.state, "flight")))
 
-Explained(was, is) == ByFire(was, is) \/ ByArrival(was, is) \/ BySettling(was, is) \/ ByDelete(was, is)
+Explained(was, is) ==
+    ByFire(was, is) \/ ByArrival(was, is) \/ ByRequest(was, is) \/ BySettling(was, is) \/ ByDelete(was, is)
 
 Init == story \in DOMAIN Stories /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story

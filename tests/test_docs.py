@@ -252,7 +252,7 @@ def test_every_guarantee_names_tests_that_exist() -> None:
     numbers = [number.strip() for number, *_ in promises]
     expected = [f"{letter}{number}" for letter, last in PROMISES.items() for number in range(1, last + 1)]
     assert numbers == expected, "a promise has gone, or is there twice; a new one is counted here"
-    for number, _promise, proof in promises:
+    for number, _promise, proof, *_searches in promises:
         named = re.findall(r"`(?:tests/)?([\w/.]+)`", proof)
         assert named, f"{number} names no test"
         missing = [path for path in named if not ((ROOT / "tests" / path).exists() or [*ROOT.glob(f"tests/**/{path}")])]

@@ -41,6 +41,8 @@ CHECKS = (
     response_headers_conformance,
 )
 STEPS = 12
+PATIENCE_S = 300.0
+"""How long an answer may take: that is not what is looked for, and the machine may be busy with other searches."""
 AT_A_TIME = 25
 
 
@@ -93,7 +95,7 @@ def _machine(said: Counter[str]) -> type[APIStateMachine]:
                 case.body["wait_ms"] = min(case.body["wait_ms"], 1)
 
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-            return {"base_url": self.url}
+            return {"base_url": self.url, "timeout": PATIENCE_S}
 
         def step(self, input: Any) -> Any:  # noqa: A002 - as schemathesis calls it
             said["linked" if input.transition is not None else "alone"] += 1

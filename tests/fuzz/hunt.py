@@ -21,7 +21,7 @@ MEASUREMENTS = 5
 """How often a slow case is measured again, in processor time: a busy machine is slow too, but not in that."""
 
 ENDLESS_S = 20.0
-"""A case that takes longer than this is broken off: on any machine it is a search without an end."""
+"""A case that takes more of a processor than this is broken off: on any machine it is a search without an end."""
 
 KEPT = frozenset({"_load", "zone_names"})
 """The caches that are filled before the hunt and stay so: a zone's table is built once in the life of a process."""
@@ -92,13 +92,13 @@ def broken_off_in_the_end() -> Iterator[None]:
         where = f" in {frame.f_code.co_qualname}, line {frame.f_lineno}" if frame is not None else ""
         raise Broken(f"no end after {ENDLESS_S:.0f} s{where}")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, ENDLESS_S)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, ENDLESS_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def run_case(seed: int, number: int, tally: Tally, only: str = "") -> None:

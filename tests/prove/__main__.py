@@ -1,4 +1,11 @@
-"""``python -m tests.prove --minutes 60``: run the whole ring for so long, and print what was tried and found."""
+"""The whole ring of searches.
+
+::
+
+    python -m tests.prove --minutes 60              run it for so long, and print what was tried and found
+    python -m tests.prove --minutes 60 --record     and add it to what is on record in docs/guarantees.md
+    python -m tests.prove --only chaos --read FILE  add what a search has said that was run by itself
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
+from tests.prove import record
 from tests.prove.ring import RING, Found, Search, read, table
 
 
@@ -16,14 +26,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.prove", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long, in all (default: 10)")
     parser.add_argument("--only", choices=[each.name for each in RING], action="append", help="one of them, or some")
+    parser.add_argument("--record", action="store_true", help="add the figures to those of docs/guarantees.md")
+    parser.add_argument("--read", type=Path, nargs="+", metavar="FILE", help="record what one search has said before")
+    parser.add_argument("--seconds", type=float, default=0, help="how long each run took that is read (default: 0)")
     given = parser.parse_args(arguments)
     chosen = [each for each in RING if given.only is None or each.name in given.only]
+    if given.read is not None:
+        if given.only is None or len(chosen) != 1:
+            parser.error("--read: name the one search that has said it, with --only")
+        return _kept([read(chosen[0], given.seconds, 0, file.read_text(encoding="utf-8")) for file in given.read])
     whole = sum(each.share for each in chosen)
     found = [run(each, given.minutes * 60 * each.share / whole) for each in chosen]
     for each in found:
         if not each.is_clean:
             print(f"\n{each.search.name} has found something, or could not search:\n{each.said[-4_000:]}")
     print(f"\n{table(found)}")
+    if given.record:
+        return _kept(found)
+    return 0 if all(each.is_clean for each in found) else 1
+
+
+def _kept(found: list[Found]) -> int:
+    """Add to the record; what could not be counted is not kept, but what was found is."""
+    commit = subprocess.run(["git", "rev-parse", "--short=9", "HEAD"], check=True, capture_output=True, text=True)
+    counted = [each for each in found if each.tried]
+    date = datetime.now(tz=UTC).date().isoformat()
+    record.save([*record.load(), *(record.entry_of(each, date, commit.stdout.strip()) for each in counted)])
+    print(f"{len(counted)} of {len(found)} runs put on record")
     return 0 if all(each.is_clean for each in found) else 1
 
 

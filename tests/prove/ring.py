@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import SystemRandom
+from types import MappingProxyType
 from typing import NamedTuple
 
 STORIES = r"(\d+) stories"
@@ -29,6 +30,8 @@ class Search(NamedTuple):
     unit: str
     is_drawn: bool = True
     """Whether its tries are drawn from very many: one that goes through all there are leaves no rate to estimate."""
+    also: Mapping[str, str] = MappingProxyType({})
+    """What else its output counts: units, and the pattern of each."""
 
 
 def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
@@ -52,24 +55,38 @@ def _replay(seconds: float) -> list[str]:
     return ["tests.models", "--seconds", f"{seconds:.0f}", "--first", str(SystemRandom().randrange(1 << 32))]
 
 
+STEPS = {"steps": r"stories of (\d+) steps"}
 RING = (
     Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
     *(
-        Search(f"{door} texts", "T8, T9", 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts")
-        for door in ("cron", "rrule", "json", "config", "key", "token")
+        Search(f"{door} texts", proves, 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts")
+        for proves, doors in (("T8, T9", ("cron", "rrule", "json")), ("T9", ("config", "key", "token")))
+        for door in doors
     ),
     Search("conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests"),
-    Search("simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories", "stories"),
+    Search(
+        "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories from", "stories",
+        also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"},
+    ),
     Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states", False),
     Search("replay", "G1, G4–G6", 4, _replay, r"^([\d,]+) commits held", "commits"),
-    Search("interleavings", "G1, G3–G5", 10, _interleavings, r"pairs, (\d+) orders", "orders"),
-    Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories"),
-    Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories"),
-    Search("the reference", "G1, G3, G4, G7, G8", 4, _twice("reference"), STORIES, "stories"),
-    Search("chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults"),
-    Search("failover", "G21", 5, _seconds("tests.endurance.failover"), r"^failovers +(\d+)", "failovers"),
-    Search("soak", "G27", 5, _seconds("tests.soak"), r"^([\d,]+) runs,", "runs"),
-)
+    Search(
+        "interleavings", "G1, G3–G5, G18", 10, _interleavings, r"pairs, (\d+) orders", "orders",
+        also={"with a wait for a lock": r"(\d+) with a wait", "deadlocks tried again": r"(\d+) deadlocks"},
+    ),
+    Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories", also=STEPS),
+    Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories", also=STEPS),
+    Search("the reference", "G1, G3, G4, G7, G8, G19", 4, _twice("reference"), STORIES, "stories", also=STEPS),
+    Search(
+        "chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults",
+        also={"ticks": r"^ticks +(\d+)"},
+    ),
+    Search(
+        "failover", "G21", 5, _seconds("tests.endurance.failover"), r"^failovers +(\d+)", "failovers",
+        also={"ticks": r"^ticks +(\d+)"},
+    ),
+    Search("soak", "G27", 5, _seconds("tests.soak"), r"^([\d,]+) runs,", "runs", False),
+)  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -80,18 +97,28 @@ class Found(NamedTuple):
     tried: int
     is_clean: bool
     said: str
+    also: dict[str, int]
 
     @property
     def bound(self) -> str:
-        """With nothing found in n tries, the true rate is below 3/n with a confidence of 95 %."""
-        return f"< {3 / self.tried:.1e}" if self.is_clean and self.search.is_drawn else "–"
+        return bound(self.search, self.tried) if self.is_clean else "–"
+
+
+def bound(search: Search, tried: int) -> str:
+    """With nothing found in n tries, the true rate is below 3/n with a confidence of 95 %."""
+    return f"< {3 / tried:.1e}" if tried and search.is_drawn else "–"
 
 
 def read(search: Search, seconds: float, code: int, said: str) -> Found:
     """Read what a search has said; one that says nothing that can be counted has not searched."""
-    counted = re.findall(search.counts, said, re.MULTILINE)
-    tried = int(counted[-1].replace(",", "")) if counted else 0
-    return Found(search, seconds, tried, code == 0 and tried > 0, said)
+    tried = _last(search.counts, said)
+    also = {unit: _last(pattern, said) for unit, pattern in search.also.items()}
+    return Found(search, seconds, tried, code == 0 and tried > 0, said, also)
+
+
+def _last(pattern: str, said: str) -> int:
+    counted = re.findall(pattern, said, re.MULTILINE)
+    return int(counted[-1].replace(",", "")) if counted else 0
 
 
 def table(found: list[Found]) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 import tests.prove.__main__ as proving
 from tests.interleavings.defects import MISTAKES
+from tests.prove import record
 from tests.prove.ring import RING, Found, Search, read, table
 from tests.simulation.defects import DEFECTS
 
@@ -42,10 +43,52 @@ def test_a_search_is_run_and_its_figures_are_printed(
     assert "other has found something, or could not search" in capsys.readouterr().out
 
 
-def test_what_is_proved_is_promised() -> None:
-    for each in RING:
-        for number in re.findall(r"[TGEH]\d+", each.proves):
-            assert f"| {number} |" in GUARANTEES, (each.name, number)
+def test_each_promise_names_its_searches() -> None:
+    rows = re.findall(r"^\| ([TG]\d+) \|.*\| (.*) \|$", GUARANTEES, re.MULTILINE)
+    assert dict(rows) == {number: ", ".join(record.searched(number)) or "–" for number, _ in rows}
+    assert {number for each in RING for number in record.promises(each)} <= dict(rows).keys()
+
+
+def test_a_range_of_promises_is_all_of_them() -> None:
+    assert record.promises(SEARCH._replace(proves="G1–G3, T8")) == ["G1", "G2", "G3", "T8"]
+
+
+def test_the_page_shows_what_is_on_record() -> None:
+    assert record.table(record.load()) in GUARANTEES
+
+
+def test_tries_add_up_until_something_is_found() -> None:
+    search = SEARCH._replace(also={"ticks": "-"})
+    runs = [record.Entry("some", f"2026-11-0{day}", "abc", day, 360, {"ticks": 5}) for day in range(1, 5)]
+    assert record.row(search, runs) == "| some | G1 | 10 tries, 20 ticks | 2026-11-01, `abc`; 0.4 h | 0 | < 3.0e-01 |"
+    runs[1] = runs[1]._replace(violations=1)
+    assert record.row(search, runs) == "| some | G1 | 7 tries, 10 ticks | 2026-11-03, `abc`; 0.2 h | 0 | < 4.3e-01 |"
+    assert record.row(search, runs[:2]) == "| some | G1 | – | – | – | – |"
+    everything = search._replace(is_drawn=False)
+    assert record.row(everything, runs) == "| some | G1 | 4 tries, 5 ticks | 2026-11-04, `abc`; 0.1 h | 0 | – |"
+
+
+def test_what_a_search_has_said_is_put_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "RECORD", tmp_path / "record.json")
+    monkeypatch.setattr(record, "PAGE", tmp_path / "guarantees.md")
+    record.RECORD.write_text("[]")
+    record.PAGE.write_text(f"before\n\n{record.HEADER}| old |\n\nafter\n")
+    said = tmp_path / "said.txt"
+    said.write_text("seed 1\nfaults      301: kill 3\nticks       7006 to be found\nviolations  0\n")
+    assert proving.main(["--only", "chaos", "--seconds", "240", "--read", str(said), str(said)]) == 0
+    (first, second) = record.load()
+    assert first == second
+    assert (first.tried, first.seconds, first.also, first.violations) == (301, 240, {"ticks": 7006}, 0)
+    page = record.PAGE.read_text()
+    assert page.startswith("before\n\n| search |")
+    assert page.endswith("|\n\nafter\n")
+    assert "| chaos | G1, G4–G6 | 602 faults, 14,012 ticks |" in page
+    said.write_text("nothing")
+    assert proving.main(["--only", "chaos", "--read", str(said)]) == 1
+    assert len(record.load()) == 2
+    assert "0 of 1 runs put on record" in capsys.readouterr().out
 
 
 def test_every_planted_mistake_is_on_its_page() -> None:

@@ -377,12 +377,18 @@ def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
             yield f"{span} was told nobody"
 
 
+def _rests(notice: NoticeRow, told: Told) -> bool:
+    """Whether so many tries went wrong that the pause before the next one is longer than the rest of the story."""
+    pause_ms = told.settings.notice_retry_ms << max(0, notice.attempts - 1)
+    return pause_ms > 120_000 and told.now_ms < (notice.due_ms or 0) <= told.now_ms + pause_ms
+
+
 def whoever_is_told_hears_it(ledger: Ledger) -> Iterator[str]:
     """Once faults stop, every notice has arrived, by itself or in a summary that has, and was written before."""
     heard = {notice_id for notice_id, _ in ledger.told.notices}
     known = {each.notice_id: each for each in ledger.notices}
     for each in ledger.notices:
-        if each.state == "PENDING" and each.created_ms < ledger.told.now_ms - 120_000:
+        if each.state == "PENDING" and each.created_ms < ledger.told.now_ms - 120_000 and not _rests(each, ledger.told):
             yield f"{each.notice_id} has been pending since {each.created_ms}, tried {each.attempts} times"
         if each.state == "DELIVERED" and each.notice_id not in heard:
             yield f"{each.notice_id} is delivered, and nobody heard it"

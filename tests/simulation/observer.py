@@ -13,6 +13,7 @@ from foliot.settings import Settings
 from foliot.store.sqlite.driver import SqliteStore
 
 _RUN = ", ".join(RunRow._fields)
+Rows = list[Any]
 
 
 class Look(NamedTuple):
@@ -40,16 +41,22 @@ class Observer:
         self.clock_stepped = False
         self.finals: dict[tuple[int, int, int], RunRow] = {}
         self.met: set[tuple[tuple[int, int, int], str | None]] = set()
-        self.last = self._look()
+        self._rows: tuple[Rows, ...] = ()
+        self.last = Look(0, {}, {}, {}, {})
+        self.last = self._look(self._read())
 
     def committed(self) -> None:
-        """Look, if anything has changed."""
+        """Look, if anything has changed; most commits are heartbeats, which only move leases."""
         changes = self._connection.total_changes
         if changes == self.changes:
             return
         self.changes = changes
         self.commits += 1
-        look = self._look()
+        rows = self._read()
+        if rows == self._rows:
+            self.last = self.last._replace(now_ms=self._now_ms(), leases=self._leases())
+            return
+        look = self._look(rows)
         self._counters(look)
         self._monotone(look)
         self._runs(look)
@@ -61,24 +68,35 @@ class Observer:
             self._adaptive(look, schedule_key)
         self.last = look
 
-    def _look(self) -> Look:
-        """Open runs, and those that were open at the last look."""
+    def _read(self) -> tuple[Rows, ...]:
+        """Dials, tokens and open runs, as they are stored."""
         execute = self._connection.execute
-        dials = {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")}
-        tokens = dict(execute("SELECT schedule_key, token FROM schedules"))
-        runs = {
-            (row[0], row[1], row[2]): RunRow._make(row)
-            for row in execute(f"SELECT {_RUN} FROM schedule_runs WHERE finished_ms IS NULL")
-        }
-        for key, before in getattr(self, "last", Look(0, {}, {}, {}, {})).runs.items():
+        return (
+            execute("SELECT * FROM dials").fetchall(),
+            execute("SELECT schedule_key, token FROM schedules").fetchall(),
+            execute(f"SELECT {_RUN} FROM schedule_runs WHERE finished_ms IS NULL").fetchall(),
+        )
+
+    def _leases(self) -> dict[int, int]:
+        return dict(
+            self._connection.execute(
+                "SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"
+            )
+        )
+
+    def _look(self, rows: tuple[Rows, ...]) -> Look:
+        """Open runs, and those that were open at the last look."""
+        self._rows = rows
+        dials, tokens, open_runs = rows
+        runs = {(row[0], row[1], row[2]): RunRow._make(row) for row in open_runs}
+        for key, before in self.last.runs.items():
             if key not in runs and before.state not in FINAL:
-                found = execute(
+                found = self._connection.execute(
                     f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
                 ).fetchone()
                 if found is not None:
                     runs[key] = self.finals[key] = RunRow._make(found)
-        leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
-        return Look(self._now_ms(), dials, runs, tokens, leases)
+        return Look(self._now_ms(), {row[0]: Dial._make(row) for row in dials}, runs, dict(tokens), self._leases())
 
     def _say(self, rule: str, text: str) -> None:
         self.violations.append(f"{rule}: {text}")

@@ -67,7 +67,7 @@ COUNTERS: dict[str, Entry] = {
     "foliot_runs_finished": Entry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),
     "foliot_runs_retried": Entry("runs_retried", ("namespace",), "Attempts that failed and are tried again."),
     "foliot_runs_skipped": Entry("runs_skipped", ("namespace", "reason"), "Runs that were skipped, by why."),
-    "foliot_ticks_missed": Entry("ticks_missed", ("namespace", "reason"), "Ticks that were dropped, by why."),
+    "foliot_ticks_missed": Entry("ticks_missed", ("namespace", "reason"), "Ticks nobody was there for, by why."),
     "foliot_http_requests": Entry("requests", ("method", "route", "status"), "Requests that were answered."),
 }
 HISTOGRAMS: dict[str, Entry] = {

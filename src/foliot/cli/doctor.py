@@ -13,7 +13,7 @@ import typer
 
 from foliot.cli import render
 from foliot.cli.asking import Ask, taking, watched
-from foliot.cli.surveying import Survey, survey
+from foliot.cli.surveying import PAGE, Survey, survey
 from foliot.cli.tables import STYLES, length, now
 from foliot.errors import FoliotError, Forbidden, NotFound, SchemaTooNew
 from foliot.model.schedule import Run, Schedule, ScheduleState
@@ -79,6 +79,7 @@ def examined(ask: Ask) -> Iterator[Check]:
         yield settings
         found = survey(home)
         yield _clock(home, limits)
+        yield from _set_back(home)
         present = now()
         yield _zones(found)
         yield from _instances(found)
@@ -166,6 +167,15 @@ def _clock(home: Home, limits: Limits) -> Check:
     side = "ahead of" if before > latest else "behind"
     state = BAD if skew * 1000 > limits.max_clock_skew_ms else WARN
     return Check("clock", state, f"this machine's is {length(skew)} {side} the store's", "let NTP set both")
+
+
+def _set_back(home: Home) -> Iterator[Check]:
+    """Tell what the store holds of a time that is still to come."""
+    for each in home.attention(limit=PAGE).concerns:
+        if each.kind == "clock_set_back":
+            hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
+            whose = "" if each.subject == "clock" else f"{each.subject}: "
+            yield Check("clock", BAD, f"{whose}{each.text}", hint)
 
 
 def _zones(found: Survey) -> Check:

@@ -32,7 +32,7 @@ _WORDS = {
     "twice": ("tick", "twice"),
     "early": ("run", "early"),
     "invented": ("run", "invented"),
-    "beyond": ("entry", "beyond the cursor"),
+    "beyond": ("entry", "beyond the cursor or the first version"),
     "miscounted": ("span", "miscounted"),
     "unreadable": ("run", "unreadable"),
     "version": ("version", "missing or unreadable"),

@@ -15,7 +15,7 @@ from foliot.engine.instance import Instance
 from foliot.engine.notes import Notes
 from foliot.engine.step import Carried, Launches, Settled
 from foliot.engine.telling import tell_ends, tell_launches, tell_notes, tell_outcomes
-from foliot.model.run import FINAL, Reason, RunRow, RunState
+from foliot.model.run import FINAL, MISSED, Reason, RunRow, RunState
 from foliot.model.tally import OTHER
 from foliot.plan.settle import Outcome
 
@@ -66,12 +66,14 @@ class Accounts:
         tally.count("schedules_skipped", notes.idle)
         tally.count("lock_expired", notes.exposed)
         skipped = Counter([(tally.namespace(rule.namespace), run.reason or "") for run, rule in notes.skipped])
+        for span, rule in notes.spans:
+            labels = (tally.namespace(rule.namespace), span.reason)
+            tally.count("ticks_missed", span.ticks if span.reason in MISSED else 0, labels)
+            tally.count("missed_catchup_window", span.ticks if span.reason == Reason.OUTSIDE_WINDOW else 0)
+            skipped[labels] += span.ticks if span.reason == Reason.OVERLAP else 0
         for labels, number in skipped.items():
             tally.count("runs_skipped", number, labels)
             tally.count("runs_skipped_overlap", number if labels[1] == Reason.OVERLAP else 0)
-        for span, rule in notes.missed:
-            tally.count("ticks_missed", span.ticks, (tally.namespace(rule.namespace), span.reason))
-            tally.count("missed_catchup_window", span.ticks if span.reason == Reason.OUTSIDE_WINDOW else 0)
         for run, rule in notes.ended:
             tally.count("runs_finished", 1, (tally.namespace(rule.namespace), run.state))
         tell_notes(self._instance, notes)

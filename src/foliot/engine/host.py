@@ -239,7 +239,7 @@ class Engine:
         now_ms, due = await self._read(self._look)
         if self._is_skewed(now_ms):
             return False, self.settings.tick_ms / 1000
-        room = self.settings.max_active_launches - len(self.launching.active)
+        room = self.instance.appetite.limit - len(self.launching.active)
         if room <= 0:
             return False, self.settings.tick_ms / 1000
         more, catching_up = await self._do(due, min(room, self.settings.fire_batch))
@@ -341,7 +341,7 @@ class Engine:
 
     def _has_room(self, wanted: int) -> bool:
         active = len(self.launching.active) + wanted
-        return active <= self.settings.max_active_launches and not self._stopping.is_set()
+        return active <= self.instance.appetite.limit and not self._stopping.is_set()
 
     async def _catch_up(self, limit: int) -> int:
         budget = self._budget.available(asyncio.get_running_loop().time())
@@ -454,7 +454,7 @@ class Engine:
         if (
             settled.launches
             or settled.retried
-            or len(self.launching.active) + len(outcomes) >= self.settings.max_active_launches
+            or len(self.launching.active) + len(outcomes) >= self.instance.appetite.limit
         ):
             self._wake.set()
 

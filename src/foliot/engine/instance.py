@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from foliot.engine.appetite import Appetite
 from foliot.engine.noticing import Noticing
 from foliot.engine.probe import Probe
 from foliot.engine.rules import Rules
@@ -28,6 +29,7 @@ class Instance:
         self.probe = probe
         self.queues = queues
         self.rules = Rules()
+        self.appetite = Appetite(settings.max_threads, settings.max_active_launches)
         self.number = 0
         self.can_call = False
         self.skew_ms = 0

@@ -341,8 +341,10 @@ class Launching:
         return self.lose(held for held in asked if RunId(*held[:3]) not in still_ours)
 
     def lose_all(self) -> int:
-        """End whatever is executed here: it is somebody else's now; return how much that was."""
-        return len(self.lose(list(self.active)))
+        """End whatever is executed here: it is somebody else's now; return how much was held, to be written or not."""
+        held = len(self.held())
+        self.lose(list(self.active))
+        return held
 
     def lose(self, gone: Iterable[HeldRun]) -> list[Attempt]:
         """End attempts that are somebody else's now, whoever that is: nothing is to be said about them from here."""

@@ -78,7 +78,9 @@ class Membership:
             return held, transaction.live_instances(now_ms - MISSED_BEATS * settings.heartbeat_ms)
 
         held, live = await answer_of(self._store.write(beat))
-        if not held:
+        if held:
+            self._instance.appetite.kept()
+        else:
             await self._join_again(number)
         return live
 
@@ -130,9 +132,11 @@ class Membership:
             if self._instance.number != number:  # somebody here was quicker
                 return
             lost = self._lose()
+            self._instance.appetite.lost(lost)
             self._instance.probe.count("leases_lost", lost)
             self._instance.probe.warn(
-                f"silent for longer than lock_ttl_ms: others take over {lost} runs; joining again"
+                f"silent for longer than lock_ttl_ms: others take over {lost} runs; joining again, and taking "
+                f"{self._instance.appetite.limit} at a time at first"
             )
             await self.join()
 

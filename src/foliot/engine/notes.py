@@ -14,12 +14,12 @@ from foliot.plan.rule import Rule
 class Notes:
     """Runs that were skipped or ended by others, ticks that were missed, schedules that started nothing."""
 
-    __slots__ = ("ended", "exposed", "idle", "missed", "skipped")
+    __slots__ = ("ended", "exposed", "idle", "skipped", "spans")
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.skipped: list[tuple[RunRow, Rule]] = []
-        self.missed: list[tuple[Span, Rule]] = []
+        self.spans: list[tuple[Span, Rule]] = []
         self.ended: list[tuple[RunRow, Rule]] = []
         self.idle = 0
         self.exposed = 0
@@ -37,7 +37,7 @@ class Notes:
             rule = decision.rule
             runs = [run for run in decision.runs if run.id not in recorded.duplicates]
             self.skipped += [(run, rule) for run in runs if run.state == RunState.SKIPPED]
-            self.missed += [(span, rule) for span in decision.spans]
+            self.spans += [(span, rule) for span in decision.spans]
             self.idle += not any(run.state in OPEN for run in runs) and bool(decision.runs or decision.spans)
         self.skipped += [(run, rules[run.schedule_key]) for run in recorded.superseded]
         forced = [run for run in recorded.to_end if run.state == RunState.TERMINATED]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from foliot.model.dial import Span
 from foliot.model.kept import cut
 from foliot.model.notice import NoticeRow, NoticeRule, NoticeState, Topic
-from foliot.model.run import AUTOMATIC, FAILURES, Reason, RunChange, RunId, RunRow, RunState
+from foliot.model.run import AUTOMATIC, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
 from foliot.plan.definition import compact
 from foliot.plan.rule import Rule
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from foliot.engine.instance import Instance
     from foliot.store.base import Transaction
 
-MISSED = frozenset({Reason.MISSED, Reason.COALESCED, Reason.OUTSIDE_WINDOW})
-"""Why ticks are dropped that nobody has asked to drop."""
 MOST_ERROR_BYTES = 500
 """So much of the first line of an error is told: what follows are paths and lines of a program."""
 FIRST_ATTEMPT = 1

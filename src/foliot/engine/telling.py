@@ -8,7 +8,7 @@ from foliot.engine.instance import Instance
 from foliot.engine.notes import Notes
 from foliot.engine.probe import Event
 from foliot.engine.step import Launches, Settled
-from foliot.model.run import RunId, RunRow, idempotency_key
+from foliot.model.run import MISSED, RunId, RunRow, idempotency_key
 from foliot.plan.rule import Rule
 from foliot.plan.settle import Outcome
 
@@ -48,9 +48,10 @@ def tell_notes(instance: Instance, notes: Notes) -> None:
         return
     for row, rule in notes.skipped:
         instance.probe.pass_on(_event(instance, "skipped", row.reason or "", row, rule))
-    for span, rule in notes.missed:
+    for span, rule in notes.spans:
         ticks = "1 tick" if span.ticks == 1 else f"{span.ticks} ticks"
-        event = Event("missed", rule.schedule_id, f"{ticks}: {span.reason}", span.until_s, rule.namespace)
+        kind = "missed" if span.reason in MISSED else "skipped"
+        event = Event(kind, rule.schedule_id, f"{ticks}: {span.reason}", span.until_s, rule.namespace)
         instance.probe.pass_on(event._replace(reason=span.reason, ticks=span.ticks))
 
 

@@ -7,7 +7,16 @@ from datetime import datetime
 from typing import Literal
 
 ConcernKind = Literal[
-    "no_engine", "skewed_clock", "unserved_queue", "failing", "stuck", "degraded", "missed", "buffer", "forgotten_pause"
+    "no_engine",
+    "skewed_clock",
+    "clock_set_back",
+    "unserved_queue",
+    "failing",
+    "stuck",
+    "degraded",
+    "missed",
+    "buffer",
+    "forgotten_pause",
 ]
 Urgency = Literal["high", "medium", "low"]
 

@@ -31,6 +31,8 @@ class Head(NamedTuple):
 class AuditProof:
     """What was checked of the audit of a namespace, and the first place where it is not as it was written.
 
+    A schedule that it names, that nobody has deleted, and that is not there, is a problem as well.
+
     The rows after the place ``after`` up to ``until`` were looked at, ``checked`` of them; if there are ``more``, ask
     for those after ``until``.  Of older ones, ``gone`` went by retention.  ``unsealed`` were written so lately that
     they are in no chain yet.  ``digest`` is that of the newest row in the chain, which stands at ``position``: kept

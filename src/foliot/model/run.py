@@ -93,6 +93,10 @@ class Reason(StrEnum):
     EDITED = "edited"
 
 
+MISSED = frozenset({Reason.MISSED, Reason.COALESCED, Reason.OUTSIDE_WINDOW})
+"""Why ticks were dropped that nobody was there for; other spans were passed over on purpose, or skipped (OVERLAP)."""
+
+
 class RunId(NamedTuple):
     """What makes a run unique: its schedule, its nominal time, and its origin.
 

@@ -23,7 +23,8 @@ class Tally:
 class Stretch:
     """What was decided in a stretch of time, and how late runs started, in milliseconds.
 
-    ``missed`` are ticks that were dropped together; ``open`` runs are not over yet.
+    ``missed`` are ticks that nobody was there for; ``skipped`` are runs, and ticks that others were in the way of;
+    ``open`` runs are not over yet.
     """
 
     start: datetime

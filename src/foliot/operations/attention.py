@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from foliot.model.attention import Attention, Concern
 from foliot.model.rows import TroubleRow
@@ -22,6 +23,8 @@ GROWING = 10
 """So many runs waiting for the one before them are too many."""
 MOST_SCHEDULES = 100_000
 MOST_INSTANCES = 200
+AHEAD_MS = 5_000
+"""What was decided or heard of so much later than now was so by a clock that has been set back since."""
 ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -35,8 +38,10 @@ def attention(session: Session, *, limit: int = 50) -> Attention:
         MOST_SCHEDULES,
         limit + 1,
     )
+    instances = list_instances(session, limit=min(MOST_INSTANCES, session.settings.max_page))
     concerns = [
-        *_engines(session, list_instances(session, limit=min(MOST_INSTANCES, session.settings.max_page))),
+        *_set_back(session, instances),
+        *_engines(session, instances),
         *(concern for queue in list_queues(session) for concern in _unserved(queue)),
         *(concern for row in rows for concern in _troubles(row, now_ms)),
     ]
@@ -58,6 +63,26 @@ def _engines(session: Session, instances: tuple[Instance, ...]) -> Iterator[Conc
         if abs(each.skew_ms) > session.settings.max_clock_skew_ms:
             text = f"its clock is {abs(each.skew_ms) / 1000:g} seconds off, so it fires nothing"
             yield Concern("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
+
+
+def _set_back(session: Session, instances: tuple[Instance, ...]) -> Iterator[Concern]:
+    """What one clock has decided stands: until it is as late again, nothing more of it is due, and no lease is over."""
+    edge_ms = session.now_ms + AHEAD_MS
+    number, last_ms = session.transaction.decided_ahead(session.namespace, edge_ms, MOST_SCHEDULES)
+    if last_ms is not None:
+        back = timedelta(seconds=(last_ms - session.now_ms) // 1000)
+        text = (
+            f"the store's clock was set back by at least {back}: ticks of {_many(number, 'schedule')} were decided "
+            f"up to {at_ms(last_ms):%Y-%m-%d %H:%M:%SZ}, and none of theirs fires before that"
+        )
+        yield Concern("clock_set_back", "high", "clock", None, text, number, None)
+    for each in instances:
+        if each.stopped_at is None and each.heard_of_at > at_ms(edge_ms):
+            text = (
+                f"it was heard of at {each.heard_of_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
+                "own: until then nobody knows whether it lives, and nobody takes over what it holds"
+            )
+            yield Concern("clock_set_back", "high", each.name, None, text, 1, None)
 
 
 def _unserved(queue: Queue) -> Iterator[Concern]:

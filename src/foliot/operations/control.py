@@ -8,11 +8,12 @@ from typing import Any
 from foliot.errors import InvalidField, LimitExceeded, NotFound, shown
 from foliot.model.backfill import CANCELLED, RUNNING, BackfillRow
 from foliot.model.policy import OVERLAP_ALIASES, OnResume, Overlap
+from foliot.model.record import Recorded
 from foliot.model.rows import ScheduleRow
-from foliot.model.run import FINAL, RunRow, RunState, Source
+from foliot.model.run import FINAL, RunId, RunRow, RunState, Source
 from foliot.model.schedule import Backfill, Run, Schedule
 from foliot.operations.drafting import UNSET, check_name, check_note, choice, payload_of
-from foliot.operations.editing import Note, Opened, audit, find, open_schedule, save
+from foliot.operations.editing import UNREADABLE, Note, Opened, audit, find, open_schedule, rule_for, save
 from foliot.operations.moments import When, epoch_ms, epoch_s
 from foliot.operations.schedules import page_limit
 from foliot.operations.session import Session, once
@@ -23,6 +24,8 @@ from foliot.plan.backfill import ALL, ONLY, last_decided, wanted
 from foliot.plan.decide import Decision, Origin, record_of
 from foliot.plan.definition import compact
 from foliot.plan.generate import Due, Limits
+from foliot.plan.rule import Rule
+from foliot.plan.settle import release
 from foliot.plan.world import World, is_target_paused
 
 MAX_SKIPS = 1_000
@@ -116,10 +119,11 @@ def requested(  # noqa: PLR0913 - what a run is asked for with
 ) -> RunRow:
     """Decide about a run that somebody asks for now, and write it down."""
     origin = Origin(source, session.transaction.next_number(), overlap, payload, asked)
-    decision = Decision(opened.dial, opened.rule, _world(session, opened))
+    decision = Decision(opened.dial, opened.rule, _world(session, opened.rule))
     decision.request(Due(session.now_ms // 1000 if nominal_s is None else nominal_s, session.now_ms), origin)
-    _record(session, decision)
-    return decision.runs[-1]
+    recorded = _record(session, decision)
+    row = decision.runs[-1]
+    return _released(session, opened).get(row.id, row) if recorded.given_up else row
 
 
 @once(Schedule)
@@ -213,14 +217,14 @@ def backfills(session: Session, schedule_id: str, *, limit: int = 50) -> tuple[B
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _world(session: Session, opened: Opened) -> World:
+def _world(session: Session, rule: Rule) -> World:
     settings, now_ms = session.settings, session.now_ms
     limits = Limits(0, 0, 0, 0, 0)
-    is_paused = is_target_paused(opened.rule, session.transaction.paused_targets())
+    is_paused = is_target_paused(rule, session.transaction.paused_targets())
     return World(now_ms, None, limits, settings.max_buffer, is_paused)
 
 
-def _record(session: Session, decision: Decision) -> None:
+def _record(session: Session, decision: Decision) -> Recorded:
     recorded = session.transaction.record(record_of(session.now_ms, [decision], [decision.standing()]))
     for (
         row
@@ -232,6 +236,36 @@ def _record(session: Session, decision: Decision) -> None:
     session.counted.update([("runs_skipped", str(run.reason)) for run in skipped])
     session.counted.update([("runs_finished", str(run.state)) for run in ended])
     session.transaction.notify()
+    return recorded
+
+
+def _released(session: Session, opened: Opened) -> dict[RunId, RunRow]:
+    """Start what waits for the slot of a run that was given up, each in its turn; return what started.
+
+    It happens in the same transaction: otherwise whoever asks next finds the slot free, and goes first.
+    """
+    transaction, key = session.transaction, opened.row.schedule_key
+    dial = transaction.lock_dials([key])[key]
+    waiting = transaction.waiting_of([key], session.settings.max_buffer + 1)
+    versions = {row.version for row in waiting}
+    worlds = {number: _world(session, _as_decided(session, opened, number)) for number in versions}
+    released = release(dial, opened.rule, [(row, worlds[row.version]) for row in waiting])
+    transaction.release_runs(released.changes)
+    transaction.save_dials([released.dial])
+    skipped = [change for change in released.changes if change.state == RunState.SKIPPED]
+    session.counted.update([("runs_skipped", str(change.reason)) for change in skipped])
+    return {row.id: row for row in released.started}
+
+
+def _as_decided(session: Session, opened: Opened, number: int) -> Rule:
+    """The rule of the version that decided a run; that of now, if nobody can read it any more."""
+    if number == opened.rule.version:
+        return opened.rule
+    version = session.transaction.version_by_number(opened.row.schedule_key, number)
+    try:
+        return opened.rule if version is None else rule_for(session, opened.row, version)
+    except UNREADABLE:
+        return opened.rule
 
 
 def _audit_request(session: Session, opened: Opened, note: Note) -> None:

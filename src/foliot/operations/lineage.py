@@ -125,8 +125,7 @@ def _missing(known: int, following: int, after_s: int, until_s: int) -> Fault:
 
 
 def _gap(after_s: int, until_s: int) -> Fault:
-    until = shown_at(until_s)
-    return Fault("gap", f"no version decides the ticks after it up to {until:%Y-%m-%d %H:%M:%SZ}", after_s, until_s)
+    return Fault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
 
 
 def _was_deleted(session: Session, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
@@ -148,6 +147,11 @@ def _changes(session: Session, row: ScheduleRow) -> Iterator[AuditRow]:
     while page := session.transaction.audit_page(row.namespace, row.schedule_id, number, AUDIT_PAGE):
         yield from page
         number = page[-1].audit_number
+
+
+def moment(seconds: int) -> str:
+    """Return an instant that is stored in seconds, as a line of text shows it."""
+    return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"
 
 
 def shown_at(seconds: int) -> datetime:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from foliot.errors import InvalidField, shown
-from foliot.model.run import OPEN, RunState
+from foliot.model.run import MISSED, OPEN, Reason, RunState
 from foliot.model.stats import Stats, Stretch, Tally
 from foliot.operations.session import Session
 from foliot.operations.views import at_ms
@@ -25,6 +25,8 @@ _KINDS: Mapping[str, str] = {
     **dict.fromkeys(OPEN, "open"),
 }
 """What a state counts as; the others, which somebody has ended, are ``ended``."""
+_SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
+"""What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
 
 
 def stats(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
@@ -48,8 +50,10 @@ def stats(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Sta
         counts.setdefault(number, Counter())[_KINDS.get(state, "ended")] += 1
         if started_ms is not None:
             late.setdefault(number, []).append(max(0, started_ms - fire_ms))
-    for decided_ms, ticks in session.transaction.latest_spans(session.namespace, since_ms, MOST_RUNS):
-        counts.setdefault((decided_ms - since_ms) // length_ms, Counter())["missed"] += ticks
+    for decided_ms, ticks, reason in session.transaction.latest_spans(session.namespace, since_ms, MOST_RUNS):
+        kind = _SPANS.get(reason)
+        if kind is not None:
+            counts.setdefault((decided_ms - since_ms) // length_ms, Counter())[kind] += ticks
     return Stats(
         _tally(session),
         tuple(

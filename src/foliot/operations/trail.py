@@ -1,14 +1,22 @@
-"""Is the audit as it was written?  Its chain is walked, and the first row that does not fit is named."""
+"""Is the audit as it was written?  Its chain is walked, and the first row that does not fit is named.
+
+What it says is there must be there, too: a schedule that nobody has deleted.
+"""
 
 from __future__ import annotations
 
 from foliot.errors import InvalidField, shown
 from foliot.model.chain import BEGINNING, AuditProof, Head, digest_of
 from foliot.model.rows import AuditRow
+from foliot.operations.editing import NO_SCHEDULE
 from foliot.operations.session import Session
 
 PAGE = 1_000
 MOST = 10_000
+_NEWEST = 1 << 62
+_DELETED = ("delete", "purge")
+_AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
+"""What is still done to what a deleted schedule has left."""
 
 
 def verify_audit(session: Session, *, after: int = 0, limit: int = MOST) -> AuditProof:
@@ -19,6 +27,7 @@ def verify_audit(session: Session, *, after: int = 0, limit: int = MOST) -> Audi
         raise InvalidField("after", f"{shown(after)}; expected a place in the chain, such as 0")
     walk = _Walk(session, session.transaction.audit_head(session.namespace), after)
     walk.go(limit)
+    walk.look_for_schedules()
     return walk.answer()
 
 
@@ -31,6 +40,7 @@ class _Walk:
         self._from = self._at = max(after, self._head.gone_position)
         self._digest: str | None = self._before()
         self._checked = 0
+        self._named: set[str] = set()
         self._problem: str | None = None
 
     def go(self, limit: int) -> None:
@@ -46,6 +56,26 @@ class _Walk:
                     return
                 self._at, self._digest = self._at + 1, row.digest
                 self._checked += 1
+                self._named.add(row.schedule_id)
+
+    def look_for_schedules(self) -> None:
+        """Whatever schedule was named must be there, unless somebody has deleted it."""
+        named = self._named - {NO_SCHEDULE} if self._problem is None else set()
+        there = self._session.transaction.whole_schedules(self._session.namespace, named) if named else {}
+        for name in sorted(named - there.keys()):
+            if not self._was_deleted(name):
+                self._problem = f"schedule {name!r} is not there, and nobody has deleted it"
+                return
+
+    def _was_deleted(self, name: str) -> bool:
+        """Whether the last that was done to a schedule itself was to delete it."""
+        number = _NEWEST
+        while page := self._session.transaction.audit_page(self._session.namespace, name, number, PAGE):
+            for row in page:
+                if row.operation not in _AFTERWARDS:
+                    return row.operation in _DELETED
+            number = page[-1].audit_number
+        return True
 
     def answer(self) -> AuditProof:
         """Return what was found."""

@@ -13,8 +13,9 @@ from foliot.model.dial import Dial, Span
 from foliot.model.rows import ScheduleRow, VersionRow
 from foliot.model.run import RunRow, RunState, Source
 from foliot.model.verification import Problem, Verification
+from foliot.operations.aiming import misaimed, miscounted
 from foliot.operations.editing import UNREADABLE, find, one_line, rule_for
-from foliot.operations.lineage import Fault, Stretch, first_hint_ms, lineage, retabled_s, shown_at
+from foliot.operations.lineage import Fault, Stretch, first_hint_ms, lineage, moment, retabled_s, shown_at
 from foliot.operations.moments import When, epoch_s
 from foliot.operations.session import Session
 from foliot.plan.definition import stored_definition
@@ -76,6 +77,7 @@ class _Check:
             if isinstance(part, Fault):
                 self._fault(part)
             else:
+                self._begin(part)
                 self._stretch(part)
         for nominal in sorted(self._decided):
             self.problem("invented", nominal, "a run for a tick that the spec does not have")
@@ -120,7 +122,7 @@ class _Check:
         if run.origin != 0:
             return
         if run.nominal_s > cursor_s:
-            self.problem("beyond", run.nominal_s, f"a run beyond the cursor, which is at {_moment(cursor_s)}")
+            self.problem("beyond", run.nominal_s, f"a run beyond the cursor, which is at {moment(cursor_s)}")
             return
         self._runs += 1
         if run.source == Source.HINT:
@@ -140,6 +142,14 @@ class _Check:
         meets = max(fault.after_s, self._after) < min(fault.until_s, self._until)
         if meets or fault.until_s >= FAR_S or fault.kind == "version":
             self.problem(fault.kind, None if fault.kind == "version" else fault.after_s, fault.text)
+
+    def _begin(self, stretch: Stretch) -> None:
+        """Nothing was decided before the first version."""
+        if stretch.version.version == 1:
+            for span in self._spans(self._after, min(stretch.after_s, self._until)):
+                if span.after_s < stretch.after_s:
+                    text = f"a span that begins before the first version, at {moment(stretch.after_s)}"
+                    self.problem("beyond", span.after_s, text)
 
     def _stretch(self, stretch: Stretch) -> None:
         """Check the ticks that one version decided; where two overlap, those of the later one alone."""
@@ -191,7 +201,7 @@ class _Check:
         """Up to where ticks can have been decided, whatever the dial says."""
         latest = self._session.now_ms // 1000 + AHEAD_S + rule.spec.jitter_ms // 1000
         if until > latest:
-            self.problem("dial", None, f"its cursor is ahead of the time: {_moment(until)}")
+            self.problem("dial", None, f"its cursor is ahead of the time: {moment(until)}")
         return min(until, latest)
 
     def _compare(self, rule: Rule, after: int, until: int) -> None:
@@ -238,7 +248,7 @@ class _Check:
         """Check that the dial agrees with the schedule, and with the rows it counts."""
         for span in self._spans(max(dial.cursor_s, self._after), self._end):
             if span.until_s > dial.cursor_s:
-                self.problem("beyond", span.until_s, f"a span beyond the cursor, which is at {_moment(dial.cursor_s)}")
+                self.problem("beyond", span.until_s, f"a span beyond the cursor, which is at {moment(dial.cursor_s)}")
         if dial.version != self._row.version:
             text = f"the dial is at version {dial.version}, the schedule at version {self._row.version}"
             self.problem("dial", None, text)
@@ -250,13 +260,29 @@ class _Check:
                 f"the dial counts {dial.in_flight} in flight and {dial.waiting} waiting, "
                 f"the ledger {in_flight} and {waiting}",
             )
+        self._aim(dial)
+
+    def _aim(self, dial: Dial) -> None:
+        """Check what the dial says of the schedule, of its next tick, and of the runs there were."""
+        try:
+            for text in misaimed(self._session, self._row, dial, self._in_force(dial)):
+                self.problem("dial", None, text)
+        except UNREADABLE as error:
+            self.problem("dial", None, f"it cannot be read: {one_line(error)}")
+        if not self._problems:  # what was counted of a ledger that is damaged is no news
+            for text in miscounted(self._session, self._row, dial):
+                self.problem("counter", None, text)
+
+    def _in_force(self, dial: Dial) -> Rule | None:
+        """The rule that a dial goes by; none if it is damaged, which has been said."""
+        version = self._session.transaction.version_by_number(self._row.schedule_key, dial.version)
+        try:
+            return None if version is None else rule_for(self._session, self._row, version)
+        except UNREADABLE:
+            return None
 
 
 def _near(spans: list[Span], tick: int) -> list[Span]:
     """The spans, in order of their ends, that a tick could be in."""
     first = bisect_left(spans, tick, key=lambda span: span.until_s)
     return spans[first : first + 8]
-
-
-def _moment(seconds: int) -> str:
-    return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"

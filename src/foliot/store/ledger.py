@@ -310,10 +310,10 @@ class LedgerStatements(Sending):
         found = self._one("decided_from", least_number=least_number)
         return None if found is None else int(found[0])
 
-    def latest_spans(self, namespace: str, since_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Return when ticks of a namespace were dropped together, and how many, the newest first."""
+    def latest_spans(self, namespace: str, since_ms: int, limit: int) -> list[tuple[int, int, str]]:
+        """Return when ticks of a namespace were dropped together, how many, and why, the newest first."""
         params = {"namespace": namespace, "since_ms": since_ms, "limit": limit}
-        return [(row[0], row[1]) for row in self.rows("latest_spans", params)]
+        return [(row[0], row[1], row[2]) for row in self.rows("latest_spans", params)]
 
     def missed_lately(self, namespace: str, since_ms: int, limit: int) -> list[tuple[str, int, int]]:
         """Return which schedules have missed ticks, how many, and when that was decided last."""
@@ -353,6 +353,10 @@ class LedgerStatements(Sending):
         found = self._one("count_open", key=key)
         assert found is not None
         return found[0], found[1]
+
+    def count_states(self, key: int) -> dict[str, int]:
+        """Count the runs of a schedule by their states; ``unbegun`` were cancelled before anybody began with them."""
+        return {row[0]: int(row[1]) for row in self.rows("count_states", {"key": key})}
 
     def expire_runs(self, after_number: int, before_ms: int, limit: int) -> int | None:
         """Forget runs that ended before a moment, among so many rows; return where to go on, if that is needed."""

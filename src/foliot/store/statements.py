@@ -104,6 +104,11 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         params = {"namespace": namespace, **edges, "most": most, "limit": limit}
         return [TroubleRow._make(row) for row in self.rows("troubled", params)]
 
+    def decided_ahead(self, namespace: str, edge_ms: int, most: int) -> tuple[int, int | None]:
+        """Return of how many schedules something was decided after a moment, and when that was last."""
+        found = self.rows("decided_ahead", {"namespace": namespace, "edge_ms": edge_ms, "most": most})[0]
+        return int(found[0]), found[1]
+
     def lock_name(self, kind: str, namespace: str, name: str) -> None:
         """Let nobody else write something of this name before this transaction is over, whether or not it is there."""
         self.rows("lock_name", {"name": json.dumps([kind, namespace, name])})

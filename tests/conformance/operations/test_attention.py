@@ -85,3 +85,24 @@ def test_the_list_says_that_there_is_more(bench: Bench) -> None:
     worker.tick()
     found = bench.ask(attention.attention, limit=2)
     assert (len(found.concerns), found.more) == (2, True)
+
+
+def test_a_clock_that_was_set_back_is_told(bench: Bench) -> None:
+    """Schedules were silent for as long as the step was, and nobody said a word."""
+    worker = bench.worker()
+    for name, given in (("started", {}), ("dropped", {"cron": "0 8 * * *"}), ("later", {"cron": "0 12 * * *"})):
+        bench.create(name, **given)
+    bench.clock.set(at("09:00") + 86_400)
+    worker.tick()
+    assert "clock_set_back" not in concerns(bench)
+    bench.go("08:10")
+    found = [each for each in bench.ask(attention.attention).concerns if each.kind == "clock_set_back"]
+    assert [(each.subject, each.count, each.urgency) for each in found] == [("clock", 3, "high"), ("test", 1, "high")]
+    assert found[0].text == (
+        "the store's clock was set back by at least 1 day, 0:50:00: ticks of 3 schedules were decided up to "
+        "2027-01-16 09:00:00Z, and none of theirs fires before that"
+    )
+    assert found[1].text.startswith("it was heard of at 2027-01-16 09:00:00Z, by a clock that was set back since")
+    assert bench.ask(attention.attention, namespace="other").concerns[0].kind != "clock_set_back"
+    bench.clock.set(at("09:00") + 86_400)
+    assert "clock_set_back" not in concerns(bench)

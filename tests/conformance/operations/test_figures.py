@@ -31,6 +31,34 @@ def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
     assert found.schedules.in_flight == 1
 
 
+def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
+    """Ticks of a pause, of an edit, and those that a run was in the way of were counted as missed."""
+    worker = bench.worker()
+    for name, given in {
+        "none": {},
+        "coalesced": {"catchup_policy": "coalesce"},
+        "outside": {"catchup_policy": "all", "catchup_window": "1m"},
+        "overlapping": {"catchup_policy": "all"},
+    }.items():
+        bench.create(name, cron="* * * * * *", **given)
+    bench.create("resumed", cron="* * * * * *", on_resume="skip")
+    bench.create("edited", cron="* * * * * *")
+    bench.pause("resumed")
+    bench.go("08:10")
+    bench.resume("resumed")
+    bench.ask(schedules.patch, "edited", cron="* * * * *")
+    worker.tick()
+    last = bench.ask(stats.stats, seconds=600, stretches=1).stretches[0]
+    ledger = {name: bench.get(name).counters for name in ("none", "coalesced", "outside", "overlapping", "resumed")}
+    assert [bench.spans(name)[-1].split()[-1] for name in ledger] == [
+        "missed", "coalesced", "outside_window", "overlap", "resumed"
+    ]  # fmt: skip
+    assert bench.spans("edited")[-1].endswith("edited")
+    assert last.missed == sum(each.missed for each in ledger.values()) > 0
+    assert last.skipped == sum(each.skipped for each in ledger.values()) > 400
+    assert (ledger["overlapping"].missed, ledger["resumed"].missed) == (0, 0)
+
+
 def test_figures_are_about_one_namespace(bench: Bench) -> None:
     bench.create()
     bench.trigger()

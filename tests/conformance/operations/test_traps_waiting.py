@@ -215,3 +215,51 @@ def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> No
         worker.tick()
     bench.ask(schedules.patch, "report", overlap_policy="allow")
     assert worker.tick() == ["08:02"]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "second", "third"),
+    [("cancel_other", "CANCELLED", "ENQUEUED"), ("allow", "ENQUEUED", "ENQUEUED"), ("queue", "ENQUEUED", "BUFFERED")],
+)
+def test_a_request_does_not_wait_for_what_it_has_cancelled(bench: Bench, overlap: str, second: str, third: str) -> None:
+    """A trigger cancelled a run that nobody had launched, waited beside its free slot, and then behind a later one."""
+    bench.create()
+    asked = [bench.trigger(overlap=each).run_id for each in ("cancel_other", "cancel_other", overlap)]
+    states = {run.run_id: run.state for run in bench.runs()}
+    assert [states[each] for each in asked] == ["CANCELLED", second, third]
+    assert bench.dial().in_flight + bench.dial().waiting == (1 if overlap == "cancel_other" else 2)
+
+
+def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench) -> None:
+    worker = bench.worker()
+    bench.create(max_attempts=3, retry_delay_ms=600_000)
+    bench.go("08:01")
+    worker.tick()
+    worker.settle(RunState.FAILED)
+    first, second = bench.trigger(overlap="queue"), bench.trigger(overlap="cancel_other")
+    states = {run.run_id: run.state for run in bench.runs(source="trigger")}
+    assert (states[first.run_id], states[second.run_id], second.state) == ("ENQUEUED", "BUFFERED", "BUFFERED")
+    assert bench.story() == ["08:01 CANCELLED superseded"]
+
+
+def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(bench: Bench) -> None:
+    """A tick waits for the resume of its schedule, a run for a workflow that is paused: the slot is not for them."""
+    for name in ("a", "b"):
+        bench.ask(workflows.put_workflow, name, {"function": "tasks:work"})
+    bench.create(workflow_id="a", overlap_policy="queue")
+    bench.ask(targets.pause_target, workflow_id="a")
+    bench.trigger()
+    bench.ask(schedules.patch, "report", workflow_id="b")
+    worker = bench.worker()
+    every_minute(bench, worker, "08:01", "08:02")
+    bench.pause()
+    worker.settle()
+    asked = [bench.trigger(overlap="cancel_other") for _ in range(2)]
+    assert asked[-1].state == "ENQUEUED"
+    assert bench.story(source=None) == [
+        "08:00:30 BUFFERED target_paused",
+        "08:01 SUCCESS",
+        "08:02 BUFFERED",
+        "08:02 CANCELLED superseded",
+        "08:02 ENQUEUED",
+    ]

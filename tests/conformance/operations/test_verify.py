@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from foliot.engine import sealing
 from foliot.errors import InvalidField, StoreError
 from foliot.model.run import RunState
 from foliot.model.verification import Verification
-from foliot.operations import runs, schedules
+from foliot.operations import runs, schedules, trail
 from foliot.operations.proof import Proof
 from foliot.operations.verify import verify
 from tests.conformance.operations.kit import Bench, at, shown, when
@@ -273,3 +275,92 @@ def test_every_schedule_is_checked_whatever_is_wrong_with_another(
     assert proved(bench) == {"a": ["version"], "b": ["version"], "c": ["dial"], "d": [], "z": ["dial"], "gone": []}
     assert proved(bench, "other") == {"x": ["dial"]}
     assert proved(bench, "nobody") == {}
+
+
+def problems_of(bench: Bench, damage: str) -> list[str]:
+    """What verify says after some damage: kinds and texts."""
+    bench.execute(damage)
+    return [f"{each.kind}: {each.text}" for each in bench.ask(verify, "report").problems]
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("next_fire_ms = NULL", "dial: nobody looks at it any more, and its next tick fires at 2027-01-15 08:07:00Z"),
+        (
+            "next_fire_ms = next_fire_ms + 3600000",
+            "dial: nobody looks at it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
+        ),
+        (
+            "next_nominal_s = NULL, next_fire_ms = NULL",
+            "dial: it is aimed at none, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+        ),
+        (
+            "next_nominal_s = next_nominal_s + 60, next_fire_ms = next_fire_ms + 60000",
+            "dial: it is aimed at 2027-01-15 08:08:00Z, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+        ),
+        ("paused = TRUE", "dial: the schedule is active, and the dial is paused"),
+        ("closed = TRUE", "dial: the schedule is active, and the dial is closed"),
+        ("starts = starts + 1", "counter: the dial counts 6 that were started, the ledger 5"),
+        ("successes = 4", "counter: the dial counts 4 that have succeeded, the ledger 5"),
+        ("failed = 1", "counter: the dial counts 1 that have failed, the ledger 0"),
+    ],
+)
+def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -> None:
+    """It never fired again, or at another time, and all was said to be well."""
+    assert problems_of(edited, f"UPDATE dials SET {damage}") == [told]
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("UPDATE schedules SET state = 'paused'", "dial: the schedule is paused, and the dial is not paused"),
+        ("UPDATE schedules SET state = 'closed'", "dial: the schedule is closed, and the dial is not closed"),
+    ],
+)
+def test_a_schedule_that_its_dial_does_not_agree_with(edited: Bench, damage: str, told: str) -> None:
+    assert told in problems_of(edited, damage)
+
+
+def test_a_pause_whose_end_is_lost(edited: Bench) -> None:
+    edited.pause(until=when("09:00"))
+    assert edited.ask(verify, "report").ok
+    told = ["dial: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
+    assert problems_of(edited, "UPDATE dials SET next_fire_ms = NULL") == told
+
+
+def test_a_fixed_delay_that_is_lost(bench: Bench) -> None:
+    bench.create(intervals=[{"every": "10m", "anchor": "completion"}])
+    assert bench.ask(verify, "report").ok
+    assert problems_of(bench, "UPDATE dials SET next_fire_ms = NULL")[0].startswith("dial: nobody looks at it any more")
+
+
+def test_a_dial_may_be_looked_at_sooner(edited: Bench) -> None:
+    """Whoever changes something has it looked at, and a dial that could not be read is looked at after five minutes."""
+    for damage in ("next_fire_ms = next_fire_ms - 120000", "next_fire_ms = next_fire_ms + 240000"):
+        assert problems_of(edited, f"UPDATE dials SET {damage}") == []
+
+
+def test_counters_are_not_compared_with_what_has_expired(edited: Bench) -> None:
+    edited.settings = replace(edited.settings, retention_ms=60_000)
+    assert problems_of(edited, "DELETE FROM schedule_runs WHERE nominal_s < " + str(second("08:05"))) == []
+
+
+def test_a_span_before_the_first_version(edited: Bench) -> None:
+    row = f"SELECT schedule_key, {second('07:50')}, {second('08:00:29')}, 9, 'missed', 1, 0 FROM schedules"
+    columns = "schedule_key, after_s, until_s, ticks, reason, version, decided_ms"
+    assert problems_of(edited, f"INSERT INTO tick_spans ({columns}) {row}") == [
+        "beyond: a span that begins before the first version, at 2027-01-15 08:00:29Z"
+    ]
+
+
+def test_a_schedule_whose_row_is_gone(edited: Bench) -> None:
+    """Everything else was left: nobody listed it, so that nobody looked."""
+    edited.create("deleted")
+    edited.ask(schedules.delete, "deleted", purge=True)
+    edited.create("other")
+    edited.write(sealing.seal)
+    assert edited.ask(trail.verify_audit).ok
+    edited.execute("DELETE FROM schedules WHERE schedule_id = 'report'")
+    assert edited.ask(trail.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
+    assert edited.ask(trail.verify_audit, namespace="theirs").ok

@@ -14,8 +14,9 @@ from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailable
 from foliot.model.run import Reason, RunState
 from foliot.store.base import Transaction
+from foliot.store.postgres import session
 from foliot.store.postgres.arrays import ARRAYS, register
-from foliot.store.postgres.driver import PostgresStore
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
 from foliot.store.postgres.session import TICKS_ALLOWED
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial, run
@@ -186,6 +187,26 @@ def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) ->
         lost.result(SECONDS)
     proxy.blackhole(False)
     assert read(far) == {1: dial(1)}
+
+
+def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
+    far: PostgresStore, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker asked for the schema's version, and waited in silence for an answer that never came."""
+    for name in ("SILENT_S", "ANSWER_S"):
+        monkeypatch.setattr(session, name, 0.01)
+
+    def swallow(_: object) -> None:
+        proxy.blackhole()
+
+    monkeypatch.setattr(session, "register", swallow)
+    with pytest.raises(StoreUnavailable):
+        PostgresMigrator(far._url).version()
+    where = f"PostgreSQL at {LOOPBACK}:{proxy.port}"
+    assert caplog.messages == [
+        f"waiting for {where}: it has taken the connection, and does not answer",
+        f"{where} has not answered for 0.01 seconds: giving up",
+    ]
 
 
 def test_a_listener_finds_its_way_back(far: PostgresStore, proxy: TcpProxy) -> None:

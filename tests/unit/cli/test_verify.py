@@ -65,7 +65,11 @@ def damage(file: Path, name: str, seconds: int = 3) -> None:
     """Move a schedule's dial past ticks that nobody has decided."""
     with closing(sqlite3.connect(file)) as connection, connection:
         key = connection.execute("SELECT schedule_key FROM schedules WHERE schedule_id = ?", [name]).fetchone()[0]
-        connection.execute("UPDATE dials SET cursor_s = cursor_s + ? WHERE schedule_key = ?", [seconds, key])
+        connection.execute(
+            "UPDATE dials SET cursor_s = cursor_s + :by, next_nominal_s = next_nominal_s + :by, "
+            "next_fire_ms = next_fire_ms + :by * 1000 WHERE schedule_key = :key",
+            {"by": seconds, "key": key},
+        )
 
 
 def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) -> None:

@@ -139,6 +139,24 @@ def test_missed_ticks_are_counted_one_by_one(world: World, window: str | None, r
     assert (event.reason, event.ticks, event.text) == (reason, 3, f"3 ticks: {reason}")
 
 
+def test_what_others_were_in_the_way_of_is_skipped_and_not_missed(world: World) -> None:
+    """What was left of an outage when its first ticks had taken every slot was counted, and told, as missed."""
+    world.create(cron="* 1-4 8 * * *", catchup_policy="all")
+    world.plan = lambda _: (3_600.0, Ended())
+    engine = world.engine()
+
+    async def begin_late() -> None:
+        await pause(400)
+        await engine.start()
+        await pause(10)
+
+    world.run(begin_late)
+    assert number(engine, "foliot_ticks_missed_total", namespace="default", reason="overlap") is None
+    assert number(engine, "foliot_runs_skipped_total", namespace="default", reason="overlap") == 239
+    assert number(engine, "foliot_runs_skipped_overlap_total") == 239
+    assert [event.kind for event in world.events if event.ticks] == ["skipped"]
+
+
 def test_a_launch_that_cannot_begin(world: World) -> None:
     world.create(cron="1 8 * * *")
 

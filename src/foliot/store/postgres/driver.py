@@ -24,7 +24,7 @@ from foliot.store.migrate import Migrator
 from foliot.store.postgres.calls import Calls
 from foliot.store.postgres.listener import CHANNEL, Listener
 from foliot.store.postgres.roles import roles_script
-from foliot.store.postgres.session import Connection, Watchdog, connect, translated
+from foliot.store.postgres.session import Connection, Watchdog, answering, connect, translated
 from foliot.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
 from foliot.store.queries import load_migrations
 from foliot.threads import Threads
@@ -250,7 +250,8 @@ class PostgresMigrator(Migrator):
                 release = connection.info.server_version // 10_000
                 if release < MINIMUM:
                     raise StoreError(f"PostgreSQL {release} is too old; Foliot needs {MINIMUM}")
-                return _version(connection)
+                with answering(connection):
+                    return _version(connection)
         except psycopg.Error as error:
             raise translated(error) from error
 

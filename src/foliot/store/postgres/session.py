@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -32,6 +33,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             self.unconfirmed = True
 
 
+_LOG = logging.getLogger("foliot.store")
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
 # A network that swallows everything is noticed within half a minute; whatever the URL says goes first.
@@ -50,6 +52,11 @@ SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transa
     set_config('jit', 'off', false), set_config('timezone', 'UTC', false), current_setting('foliot.tenant', true)
 """
 PREPARED_MAX = 500
+
+SILENT_S = 5.0
+"""So long a server that is asked for the first time may take before somebody says what is waited for."""
+ANSWER_S = 30.0
+"""So long it may take at all."""
 
 TICK_S = 5.0
 TICKS_ALLOWED = 12
@@ -75,12 +82,35 @@ def _connected(url: str, watchdog: Watchdog | None) -> Connection:
         register(connection.adapters)
         connection.prepared_max = PREPARED_MAX
         connection.add_notice_handler(connection.heed)
-        with watchdog.watching(connection) if watchdog is not None else nullcontext():
+        with watchdog.watching(connection) if watchdog is not None else answering(connection):
             connection.tenant = connection.execute(_SETTINGS, prepare=False).fetchall()[0][-1] or ""
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def answering(connection: Connection) -> Iterator[None]:
+    """Wait for an answer where nobody watches yet: say so after a while, and end the connection after a longer one."""
+    answered = threading.Event()
+    where = f"{connection.info.host}:{connection.info.port}"
+
+    def watch() -> None:
+        if answered.wait(SILENT_S):
+            return
+        _LOG.warning("waiting for PostgreSQL at %s: it has taken the connection, and does not answer", where)
+        if not answered.wait(ANSWER_S - SILENT_S):
+            _LOG.warning("PostgreSQL at %s has not answered for %g seconds: giving up", where, ANSWER_S)
+            shut(connection)
+
+    watching = threading.Thread(target=watch, name="foliot-postgres-first-answer", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        answered.set()
+        watching.join()
 
 
 def translated(error: psycopg.Error, *, writing: bool = True) -> StoreError:

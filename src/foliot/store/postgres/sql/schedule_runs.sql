@@ -396,7 +396,7 @@ SELECT decided_ms FROM schedule_runs WHERE run_number >= %(least_number)s ORDER 
 
 -- name: latest_spans
 -- Index tick_spans_age.
-SELECT t.decided_ms, t.ticks FROM tick_spans t JOIN schedules s USING (schedule_key)
+SELECT t.decided_ms, t.ticks, t.reason FROM tick_spans t JOIN schedules s USING (schedule_key)
 WHERE t.decided_ms >= %(since_ms)s AND s.namespace = %(namespace)s
 ORDER BY t.decided_ms DESC LIMIT %(limit)s;
 
@@ -442,6 +442,11 @@ SELECT
     count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
     count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
 FROM schedule_runs WHERE schedule_key = %(key)s;
+
+-- name: count_states
+-- Index schedule_runs_once.  Of cancelled runs, those that nobody has begun with are counted apart.
+SELECT CASE WHEN state = 'CANCELLED' AND attempt = 0 THEN 'unbegun' ELSE state END AS kind, count(*) AS runs
+FROM schedule_runs WHERE schedule_key = %(key)s GROUP BY 1;
 
 -- name: purge_runs
 -- Index schedule_runs_once.

@@ -90,6 +90,21 @@ WHERE d.failures > 0 OR d.waiting >= :growing OR (d.in_flight > 0 AND d.last_sta
   OR (s.state = 'paused' AND s.paused_ms < :forgotten_ms AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT :limit;
 
+-- name: decided_ahead
+-- Index schedules_state, no further than the bound, then primary keys; and index tick_spans_age.
+SELECT count(*), max(at_ms) FROM (
+    SELECT schedule_key, max(at_ms) AS at_ms FROM (
+        SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
+            SELECT schedule_key FROM schedules INDEXED BY schedules_state
+            WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
+        ) AS found CROSS JOIN dials d USING (schedule_key)
+        WHERE d.last_start_ms > :edge_ms
+        UNION ALL
+        SELECT t.schedule_key, t.decided_ms FROM tick_spans t CROSS JOIN schedules s USING (schedule_key)
+        WHERE t.decided_ms > :edge_ms AND s.namespace = :namespace AND s.state IN ('active', 'paused')
+    ) AS ahead GROUP BY schedule_key
+) AS each_once;
+
 -- name: purgeable
 SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < :before_s
