@@ -8,6 +8,13 @@ EXTENDS Integers, FiniteSets, Sequences
 
 CONSTANTS MaxBuffer, Guards
 
+NoLimit == -1
+Never == -1000000000
+
+\* What else a decision depends on: the clock, how many automatic starts are left, when the last one was, the runs whose
+\* target is paused, and those that somebody has asked to skip.
+Calm == [now |-> 0, left |-> NoLimit, last |-> Never, stalled |-> {}, unwanted |-> {}]
+
 InState(states, which) == {r \in DOMAIN states : states[r] = which}
 
 -----------------------------------------------------------------------------
@@ -35,11 +42,11 @@ Verdict(p, s, overlap) ==
          [] OTHER -> IF overlap = "own" THEN ForTick(p, s) ELSE ForRequest(p, s, overlap)
 
 -----------------------------------------------------------------------------
-(* plan/decide.py.  A standing is what a Decision holds: the rows, its two counters, and which rows are its own. *)
+(* plan/decide.py.  A standing is what a Decision holds: the rows, its counters, and which rows are its own. *)
 
-Standing(states) ==
+Standing(states, w) ==
     [state |-> states, flight |-> Cardinality(InState(states, "flight")),
-     waiting |-> Cardinality(InState(states, "wait")), mine |-> {}, cancel |-> FALSE]
+     waiting |-> Cardinality(InState(states, "wait")), left |-> w.left, last |-> w.last, mine |-> {}, cancel |-> FALSE]
 
 With(s, r, which) == [s EXCEPT !.state[r] = which, !.mine = @ \cup {r}]
 
@@ -48,57 +55,77 @@ Superseded(s, kinds, overlap) ==
     IN [s EXCEPT !.state = [r \in DOMAIN @ |-> IF r \in same THEN "final" ELSE @[r]],
                  !.waiting = @ - Cardinality(same \cap s.mine)]
 
-TakenBack(s) ==
+TakenBack(s, kinds) ==
     LET hand == InState(s.state, "flight") \cap s.mine
     IN [s EXCEPT !.state = [r \in DOMAIN @ |-> IF r \in hand THEN "final" ELSE @[r]],
-                 !.flight = @ - Cardinality(hand)]
+                 !.flight = @ - Cardinality(hand),
+                 !.left = IF @ = NoLimit THEN @ ELSE @ + Cardinality({r \in hand : kinds[r].auto})]
 
-Terminated(s) ==
-    [s EXCEPT !.state = [r \in DOMAIN @ |-> IF @[r] = "flight" THEN "final" ELSE @[r]], !.flight = 0]
+Terminated(s, kinds) ==
+    [TakenBack(s, kinds) EXCEPT !.state = [r \in DOMAIN @ |-> IF @[r] = "flight" THEN "final" ELSE @[r]], !.flight = 0]
 
-Started(s, r) == [With(s, r, "flight") EXCEPT !.flight = @ + 1]
+\* What somebody has asked for costs none of the automatic starts, and the shortest interval does not begin with it.
+Charged(s, w, auto) ==
+    IF auto THEN [s EXCEPT !.left = IF @ = NoLimit THEN @ ELSE @ - 1, !.last = w.now] ELSE s
+Started(s, w, kinds, r) == Charged([With(s, r, "flight") EXCEPT !.flight = @ + 1], w, kinds[r].auto)
 Waits(s, r) == [With(s, r, "wait") EXCEPT !.waiting = @ + 1]
 
-Judged(p, s, kinds, r) ==
+Abs(x) == IF x < 0 THEN -x ELSE x
+TooSoon(p, s, w) == s.last # Never /\ Abs(w.now - s.last) < p.shortest
+Obstacle(p, s, w) == s.left = 0 \/ TooSoon(p, s, w)
+
+ByVerdict(p, s, w, kinds, r) ==
     LET overlap == kinds[r].overlap
         verdict == Verdict(p, s, overlap)
         clear == IF verdict.supersede THEN Superseded(s, kinds, overlap) ELSE s
-    IN CASE verdict.act = "start" -> Started(clear, r)
+    IN CASE verdict.act = "start" -> Started(clear, w, kinds, r)
          [] verdict.act = "skip" -> With(clear, r, "final")
          [] verdict.act = "wait" -> Waits(clear, r)
-         [] verdict.act = "terminate" -> Started(Terminated(clear), r)
+         [] verdict.act = "terminate" -> Started(Terminated(clear, kinds), w, kinds, r)
          [] verdict.act = "cancel" ->
-                IF InState(clear.state, "flight") \cap clear.mine # {} THEN Started(TakenBack(clear), r)
+                IF InState(clear.state, "flight") \cap clear.mine # {}
+                THEN Started(TakenBack(clear, kinds), w, kinds, r)
                 ELSE [Waits(clear, r) EXCEPT !.cancel = TRUE]
 
-RECURSIVE JudgedAll(_, _, _, _)
-JudgedAll(p, s, kinds, arrivals) ==
-    IF arrivals = <<>> THEN s ELSE JudgedAll(p, Judged(p, s, kinds, Head(arrivals)), kinds, Tail(arrivals))
+\* tick and request: a tick meets limits first, and both a shadow and a paused target.
+Judged(p, s, w, kinds, r) ==
+    CASE p.shadow \/ r \in w.unwanted \/ (kinds[r].auto /\ Obstacle(p, s, w)) -> With(s, r, "final")
+      [] OTHER -> IF r \notin w.stalled THEN ByVerdict(p, s, w, kinds, r)
+                  ELSE IF s.waiting >= MaxBuffer THEN With(s, r, "final") ELSE Waits(s, r)
+
+RECURSIVE JudgedAll(_, _, _, _, _)
+JudgedAll(p, s, w, kinds, arrivals) ==
+    IF arrivals = <<>> THEN s ELSE JudgedAll(p, Judged(p, s, w, kinds, Head(arrivals)), w, kinds, Tail(arrivals))
 
 \* store/base.py, record: whoever is to be cancelled and is held by nobody has ended.
 Recorded(s, drifting) ==
     IF ~s.cancel THEN s.state
     ELSE [r \in DOMAIN s.state |-> IF r \in drifting /\ s.state[r] = "flight" THEN "final" ELSE s.state[r]]
 
-Admitted(p, states, kinds, drifting, arrivals) ==
-    Recorded(JudgedAll(p, Standing(states), kinds, arrivals), drifting)
+Admitted(p, s, w, kinds, drifting, arrivals) == Recorded(JudgedAll(p, s, w, kinds, arrivals), drifting)
 
 -----------------------------------------------------------------------------
 (* plan/settle.py: release *)
 
-Fits(p, states, kinds, r) ==
+Fits(p, s, kinds, r) ==
     LET chosen == IF kinds[r].overlap = "own" THEN p.overlap ELSE kinds[r].overlap
-    IN chosen = "allow" \/ Cardinality(InState(states, "flight")) < p.slots
+    IN p.shadow \/ chosen = "allow" \/ s.flight < p.slots
 
 Smallest(set) == CHOOSE r \in set : \A other \in set : r <= other
 Greatest(set) == CHOOSE r \in set : \A other \in set : r >= other
 
-RECURSIVE ReleasedFrom(_, _, _, _, _)
-ReleasedFrom(p, states, kinds, held, queue) ==
-    IF queue = {} THEN states
-    ELSE LET r == IF "fifo" \in Guards THEN Smallest(queue) ELSE Greatest(queue)
-             goes == ~(held /\ kinds[r].auto) /\ Fits(p, states, kinds, r)
-         IN ReleasedFrom(p, IF goes THEN [states EXCEPT ![r] = "flight"] ELSE states, kinds, held, queue \ {r})
+Left(p, s, w, kinds, held, r) ==
+    LET gone == [s EXCEPT !.state[r] = "final", !.waiting = @ - 1]
+        goes == [s EXCEPT !.state[r] = "flight", !.waiting = @ - 1, !.flight = @ + 1]
+    IN IF r \in w.stalled \/ (held /\ kinds[r].auto) \/ ~Fits(p, s, kinds, r) THEN s
+       ELSE IF p.shadow \/ (kinds[r].auto /\ Obstacle(p, s, w)) THEN gone
+       ELSE Charged(goes, w, kinds[r].auto)
 
-Released(p, states, kinds, held) == ReleasedFrom(p, states, kinds, held, InState(states, "wait"))
+RECURSIVE ReleasedFrom(_, _, _, _, _, _)
+ReleasedFrom(p, s, w, kinds, held, queue) ==
+    IF queue = {} THEN s
+    ELSE LET r == IF "fifo" \in Guards THEN Smallest(queue) ELSE Greatest(queue)
+         IN ReleasedFrom(p, Left(p, s, w, kinds, held, r), w, kinds, held, queue \ {r})
+
+Released(p, s, w, kinds, held) == ReleasedFrom(p, s, w, kinds, held, InState(s.state, "wait"))
 ==============================================================================

@@ -5,7 +5,7 @@
    An instance looks what is due, without a lock (Look), and then does the most urgent part of it in a transaction
    (FireTicks, Chunk): ticks first, a backfill only if there were none.  A new backfill may be asked for as soon as the
    last one is over, for ever. *)
-EXTENDS Integers, FiniteSets
+EXTENDS Filling
 
 CONSTANTS
     Instances,
@@ -15,9 +15,8 @@ CONSTANTS
     First,   \* the range of the backfill, both ends included
     End,
     Only,    \* "all" or "missing"
-    Slots,   \* max_concurrent
-    Size,    \* backfills_per_iteration
-    Guards
+    Asks,    \* the overlap policy of the backfill
+    Slots    \* max_concurrent
 
 VARIABLES
     now, cursor,
@@ -28,14 +27,11 @@ VARIABLES
     mind     \* of each instance: what it has seen
 
 vars == <<now, cursor, tick, again, count, fill, mind>>
-NoFill == [state |-> "none", cursor |-> First - 1, last |-> End]
+NoFill == [Asked(First, End, "all", Asks, 0, FALSE) EXCEPT !.state = "none", !.only = Only]
 Idle == [phase |-> "idle", due |-> FALSE, fill |-> NoFill]
 
-Least(a, b) == IF a <= b THEN a ELSE b
-Min(set) == CHOOSE x \in set : \A y \in set : x <= y
-In(rows, which) == {t \in Ticks : rows[t] = which}
-Flying == Cardinality(In(tick, "flight")) + Cardinality(In(again, "flight"))
-Waiting == In(tick, "wait") \cup In(again, "wait")
+Flying == Cardinality(InState(tick, "flight")) + Cardinality(InState(again, "flight"))
+Waiting == Cardinality(InState(tick, "wait")) + Cardinality(InState(again, "wait"))
 DueTicks == {t \in Ticks : cursor < t /\ t <= now}
 
 Init ==
@@ -50,14 +46,13 @@ Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<cursor, tick, again, coun
 \* operations/control.py: about the past only; ticks that are not decided yet are the schedule's own, unless all are asked
 \* for (plan/backfill.py, last_decided).
 Ask ==
-    /\ fill.state # "running" /\ End <= now /\ In(again, "flight") \cup In(again, "wait") = {}
-    /\ fill' = [state |-> "running", cursor |-> First - 1,
-                last |-> IF Only = "all" THEN End ELSE Least(End, cursor)]
+    /\ fill.state # "running" /\ End <= now /\ InState(again, "flight") \cup InState(again, "wait") = {}
+    /\ fill' = Asked(First, End, Only, Asks, cursor, FALSE)
     /\ count' = [t \in Ticks |-> 0] /\ again' = [t \in Ticks |-> "none"]
     /\ UNCHANGED <<now, cursor, tick, mind>>
 
 Cancel ==
-    /\ fill.state = "running" /\ fill' = [fill EXCEPT !.state = "cancelled"]
+    /\ fill.state = "running" /\ fill' = Cancelled(fill)
     /\ UNCHANGED <<now, cursor, tick, again, count, mind>>
 
 Look(i) ==
@@ -79,32 +74,23 @@ FireTicks(i) ==
        /\ mind' = [mind EXCEPT ![i] = Idle]
        /\ UNCHANGED <<now, again, count, fill>>
 
-\* plan/backfill.py: wanted, for a tick with these runs; what was dropped, or lies before the creation, has none.
-Wanted(t) == Only = "all" \/ tick[t] = "none"
-
-\* step: at most Size ticks, each only while a slot is free and nothing waits.
-RECURSIVE Taken(_, _, _)
-Taken(row, flying, taken) ==
-    LET later == {t \in Ticks : t > row.cursor /\ t <= row.last}
-        room == "room" \notin Guards \/ (Waiting = {} /\ flying + Cardinality(taken.runs) < Slots)
-    IN IF later = {} THEN [taken EXCEPT !.row = [row EXCEPT !.state = "done"]]
-       ELSE IF ~room \/ taken.steps = Size THEN [taken EXCEPT !.row = row]
-       ELSE LET t == Min(later)
-            IN Taken([row EXCEPT !.cursor = IF "moves" \in Guards THEN t ELSE @], flying,
-                     [taken EXCEPT !.steps = @ + 1, !.runs = IF Wanted(t) THEN @ \cup {t} ELSE @])
+\* What the pass sees: ticks that were decided have run, or will.
+Moment ==
+    [policy |-> [overlap |-> "queue", slots |-> Slots, keep |-> "latest", shortest |-> 0, shadow |-> FALSE],
+     paused |-> FALSE, stalled |-> FALSE, flight |-> Flying, waiting |-> Waiting, ticks |-> Ticks,
+     ends |-> [t \in Ticks |-> IF tick[t] = "none" THEN {} ELSE {"done"}]]
 
 Chunk(i) ==
     LET row == IF "reread" \in Guards THEN fill ELSE mind[i].fill
-        found == Taken(row, Flying, [row |-> row, runs |-> {}, steps |-> 0])
-        new == {t \in found.runs : "key" \notin Guards \/ count[t] = 0}
-        room == Slots - Flying
-        starts == {t \in new : Cardinality({u \in new : u <= t}) <= room}
+        found == Stepped(Moment, row)
+        new == {run \in found.runs : "key" \notin Guards \/ count[run.tick] = 0}
+        of(t) == {run \in new : run.tick = t}
     IN /\ mind[i].phase = "looked"
        /\ "order" \in Guards => ~mind[i].due
        /\ IF row.state # "running" THEN UNCHANGED <<again, count, fill>>
-          ELSE /\ fill' = found.row
-               /\ count' = [t \in Ticks |-> IF t \in new THEN count[t] + 1 ELSE count[t]]
-               /\ again' = [t \in Ticks |-> IF t \notin new THEN again[t] ELSE IF t \in starts THEN "flight" ELSE "wait"]
+          ELSE /\ fill' = found.fill
+               /\ count' = [t \in Ticks |-> count[t] + Cardinality(of(t))]
+               /\ again' = [t \in Ticks |-> IF of(t) = {} THEN again[t] ELSE (CHOOSE run \in of(t) : TRUE).place]
        /\ mind' = [mind EXCEPT ![i] = Idle]
        /\ UNCHANGED <<now, cursor, tick>>
 
@@ -114,9 +100,9 @@ Settle(t, own) ==
         fills == IF own THEN again ELSE [again EXCEPT ![t] = "final"]
         ready == Flying - 1 < Slots
     IN /\ (IF own THEN tick ELSE again)[t] = "flight"
-       /\ tick' = IF ready /\ In(ended, "wait") # {} THEN [ended EXCEPT ![Min(In(ended, "wait"))] = "flight"] ELSE ended
-       /\ again' = IF ready /\ In(ended, "wait") = {} /\ In(fills, "wait") # {}
-                   THEN [fills EXCEPT ![Min(In(fills, "wait"))] = "flight"] ELSE fills
+       /\ tick' = IF ready /\ InState(ended, "wait") # {} THEN [ended EXCEPT ![Smallest(InState(ended, "wait"))] = "flight"] ELSE ended
+       /\ again' = IF ready /\ InState(ended, "wait") = {} /\ InState(fills, "wait") # {}
+                   THEN [fills EXCEPT ![Smallest(InState(fills, "wait"))] = "flight"] ELSE fills
        /\ UNCHANGED <<now, cursor, count, fill, mind>>
 
 Act(i) == FireTicks(i) \/ Chunk(i)
@@ -153,7 +139,7 @@ ExactRange ==
                                                \/ Only = "missing" /\ tick[t] # "none"
 
 \* It never takes the place of a tick: not in the buffer, and not by going on while one waits.
-BackfillNeverWaits == In(again, "wait") = {}
+BackfillNeverWaits == InState(again, "wait") = {}
 
 ProgressMonotone == [][fill'.cursor >= fill.cursor \/ (fill.state # "running" /\ fill'.state = "running")]_vars
 

@@ -27,14 +27,14 @@ vars == <<now, dial, rows, under, spans, ruled, mind, edits>>
 store == <<dial, rows, under, spans, ruled>>
 
 AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
-Unread == Created(1, 0)
+Unread == Created(1, 0, None)
 Idle == [at |-> None, phase |-> "idle", read |-> Unread]
 Free == \A i \in Instances : mind[i].phase # "holds"
 Due(time) == dial.look # None /\ dial.look <= time
 
 Init ==
     /\ now = 0
-    /\ dial = Created(1, 0)
+    /\ dial = Created(1, 0, None)
     /\ rows = [t \in AllTicks |-> 0]
     /\ under = [t \in AllTicks |-> None]
     /\ spans = {}
@@ -54,8 +54,9 @@ Open(i) ==
 
 \* What a read may see: what is committed, or, without that, what another transaction is about to write.
 Visible(i) ==
-    {dial} \cup (IF "committed" \in Guards THEN {}
-                 ELSE {Decided(mind[j].read, mind[j].at, 0).dial : j \in {k \in Instances \ {i} : mind[k].phase = "holds"}})
+    LET others == {j \in Instances \ {i} : mind[j].phase = "holds"}
+    IN {dial} \cup (IF "committed" \in Guards THEN {}
+                    ELSE {Decided(mind[j].read, mind[j].at, 0, None, FALSE).dial : j \in others})
 
 \* FOR UPDATE SKIP LOCKED, and the condition once more on the row that was locked.
 Lock(i) ==
@@ -76,12 +77,13 @@ Insert(ticks, v) ==
                                    ELSE IF "key" \in Guards THEN 1 ELSE rows[t] + 1]
     /\ under' = [t \in AllTicks |-> IF t \in ticks /\ (rows[t] = 0 \/ "key" \notin Guards) THEN v ELSE under[t]]
 
-Commit(i, budget) ==
+\* Whether slots are taken is Overlap's to say; here they may be whenever it matters, which is after missed ticks.
+Commit(i, budget, full) ==
     LET me == mind[i]
         missed == me.read.look < me.at - Grace
-        found == Decided(me.read, me.at, IF missed THEN budget ELSE 0)
+        found == Decided(me.read, me.at, IF missed THEN budget ELSE 0, None, full)
     IN /\ me.phase = "holds"
-       /\ missed \/ budget = 0
+       /\ missed \/ (budget = 0 /\ ~full)
        /\ dial' = found.dial
        /\ Insert(found.runs, found.dial.version)
        /\ spans' = spans \cup found.spans
@@ -124,11 +126,11 @@ Delete ==
     /\ ruled' = [ruled EXCEPT ![dial.version].until = Closed(dial, now).cursor]
 
 -----------------------------------------------------------------------------
-Engine(i) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget : Commit(i, b))
+Engine(i, fulls) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget, full \in fulls : Commit(i, b, full))
 
 Next ==
     \/ Advance
-    \/ \E i \in Instances : Engine(i) \/ Crash(i)
+    \/ \E i \in Instances : Engine(i, BOOLEAN) \/ Crash(i)
     \/ \E u \in Untils : Pause(u)
     \/ \E how \in {"policy", "skip", "fire_once"} : Resume(how)
     \/ \E v \in DOMAIN Ticks : Update(v)
@@ -161,9 +163,10 @@ Legal(s) ==
     LET ticks == Between(s.version, s.after, s.until)
         policy == Policies[s.version]
     IN /\ s.ticks = Cardinality(ticks)
-       /\ s.reason \in {"missed", "coalesced", "outside_window"} => \A t \in ticks : Late(s.version, t, s.at)
+       /\ s.reason \in {"missed", "coalesced", "outside_window", "overlap"} => \A t \in ticks : Late(s.version, t, s.at)
        /\ s.reason = "missed" => policy.catchup = "none"
        /\ s.reason = "coalesced" => policy.catchup = "coalesce"
+       /\ s.reason = "overlap" => policy.catchup = "all"
        /\ s.reason = "outside_window" => \A t \in ticks : policy.window = 0 \/ t <= s.at - policy.window
 
 NoLostFireWithinWindow == Accounted /\ \A s \in spans : Legal(s)

@@ -3,39 +3,68 @@
    wrote spans must be one of the steps that the model knows, with exactly the result that the model computes.
 
    Module Stories is written by tests/models: for each schedule of a story the dial after each commit, in milliseconds
-   since its beginning, and the runs and spans that came with it. *)
+   since its beginning, the runs and spans that came with it, and whether the last of those runs found every slot taken
+   (full).  Where a schedule was for a while what the planner's model leaves out, what follows is another story, which
+   begins wherever it is (born is FALSE).  `over` says when the story has ended, None if it is not told to its end. *)
 EXTENDS Planner, Sequences, Stories
+
+CONSTANT Patience  \* within this time of rest whatever is due is decided
 
 VARIABLES story, step
 vars == <<story, step>>
 
-Steps == Stories[story]
+Told == Stories[story]
+Steps == Told.steps
 SameButLook(d, seen, now) == \E look \in {d.look, Woken(d, now).look} : seen = [d EXCEPT !.look = look]
 
-\* The transaction reads the clock, and the dial is due by it; the budget is nobody's to see.
+\* The transaction reads the clock, and the dial is due by it; the budget is nobody's to see.  How many automatic starts
+\* are left is for OverlapTrace to say.
 ByFire(was, is) ==
     LET d == was.dial
     IN /\ d.look # None /\ d.look <= is.now
        /\ \E budget \in IF d.look < is.now - Grace THEN 0..(MaxCatchup + 1) ELSE {0} :
-            LET found == Decided(d, is.now, budget)
+            LET found == Decided(d, is.now, budget, is.dial.left, is.full)
             IN SameButLook(found.dial, is.dial, is.now) /\ is.runs = found.runs /\ is.spans = found.spans
 
 ByEdit(d, dropped, is) == SameButLook(d, is.dial, is.now) /\ is.runs = {} /\ is.spans = dropped
+
+\* engine/settling.py and releasing.py: something that waited has started, and maybe nothing is left.
+ByStart(d, is) ==
+    /\ d.left # None /\ is.dial.left < d.left
+    /\ ByEdit([d EXCEPT !.left = is.dial.left, !.look = IF is.dial.left = 0 THEN None ELSE @], {}, is)
+
+\* operations/schedules.py: a new version, unless nothing is new; open again; and a limit, where one is given.
+ByUpdate(d, is) ==
+    LET v == is.dial.version
+        new == IF v = d.version THEN d ELSE Replaced(d, v, is.now)
+        dropped == IF v = d.version THEN {} ELSE ReplacedSpans(d, v, is.now)
+        open == IF d.closed THEN Aimed([new EXCEPT !.closed = FALSE, !.left = None], v, new.cursor) ELSE new
+    IN /\ v >= d.version /\ ~is.dial.closed
+       /\ \/ ByEdit(open, dropped, is)
+          \/ ByEdit(Limited(open, is.dial.left, is.now), dropped \cup LimitedSpans(open, is.dial.left, is.now), is)
 
 Explained(was, is) ==
     LET d == was.dial
     IN \/ ByFire(was, is)
        \/ ByEdit(d, {}, is)
+       \/ ByStart(d, is)
        \/ ByEdit(Paused(d, is.dial.until), {}, is)
        \/ \E how \in {"policy", "skip", "fire_once"} : ByEdit(Resumed(d, is.now, how), {}, is)
-       \/ is.dial.version > d.version
-            /\ ByEdit(Replaced(d, is.dial.version, is.now), ReplacedSpans(d, is.dial.version, is.now), is)
+       \/ ByEdit(Skipping(d, is.dial.skips), {}, is)
+       \/ ByUpdate(d, is)
        \/ ByEdit(Closed(d, is.now), ClosedSpans(d, is.now), is)
 
 Init == story \in DOMAIN Stories /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
 TraceSpec == Init /\ [][Next]_vars
 
-BornRight == step = 1 => SameButLook(Created(Steps[1].dial.version, Steps[1].now), Steps[1].dial, Steps[1].now)
+BornRight ==
+    step = 1 /\ Told.born =>
+        LET is == Steps[1] IN SameButLook(Created(is.dial.version, is.now, is.dial.left), is.dial, is.now)
 EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
+
+\* What Pause promises, of a story: it ends with a long rest, and by then whatever is due is decided.
+DecidedInTheEnd ==
+    step = Len(Steps) /\ Told.over # None /\ Steps[step].dial.look # None =>
+        Steps[step].dial.look > Told.over - Patience
 ==============================================================================

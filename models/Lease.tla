@@ -87,7 +87,7 @@ Take(p, r) ==
         /\ Answered(p, IF n = 0 THEN {} ELSE {<<r, 1>>})
     /\ UNCHANGED <<lease, number, said, ended, wrote, stops>>
 
-\* seize_leases: over, not our own, and nobody just leads under it.
+\* seize_lease: over, not our own, and nobody just leads under it.
 Seizable(p) ==
     {n \in Numbers :
         /\ n # number[p]

@@ -17,6 +17,7 @@ Explained(r, is) ==
         now == is.run
     IN \/ r.state = "none" /\ now = Born(r, now.owner) /\ (now.owner # 0 => is.leads)
        \/ r.state = "none" /\ now.state = "final" /\ now.attempt = 0
+       \/ r.state = "none" /\ is.leads /\ now = Overruled(Born(r, now.owner))  \* it left the queue, for another to end it
        \/ is.over /\ r.held /\ now = Exposed(r)
        \/ Claimable(open) /\ is.leads /\ now = Claimed(open, now.owner)
        \/ Adoptable(r, now.owner) /\ is.leads /\ now = Adopted(r)

@@ -5,7 +5,7 @@ EXTENDS Admission
 
 CONSTANTS
     Ids,
-    Policies,  \* what the schedule may be changed to: [overlap, slots, keep]
+    Policies,  \* what the schedule may be changed to: [overlap, slots, keep, shortest, shadow]
     Requests,  \* the overlap policies of triggers
     MaxEdits
 
@@ -37,9 +37,9 @@ Drifting(states) == adrift \cap InState(states, "flight")
 
 \* engine/firing.py: what waits goes first, then the ticks that are due; none while the schedule is paused.
 Fire(count) ==
-    LET ready == IF InState(state, "wait") = {} THEN state ELSE Released(policy, state, kind, paused)
+    LET ready == Released(policy, Standing(state, Calm), Calm, kind, paused)
         arrivals == [n \in 1..count |-> Smallest(Unborn) + n - 1]
-        after == IF paused THEN ready ELSE Admitted(policy, ready, kind, adrift, arrivals)
+        after == IF paused THEN ready.state ELSE Admitted(policy, ready, Calm, kind, adrift, arrivals)
     IN /\ count <= Cardinality(Unborn)
        /\ count > 0 \/ stirred
        /\ ~(paused /\ count > 0)
@@ -52,9 +52,9 @@ Fire(count) ==
 Trigger(overlap) ==
     LET r == Smallest(Unborn)
         kinds == [kind EXCEPT ![r] = [auto |-> FALSE, overlap |-> overlap]]
-        admitted == Admitted(policy, state, kinds, adrift, <<r>>)
+        admitted == Admitted(policy, Standing(state, Calm), Calm, kinds, adrift, <<r>>)
         ended == adrift # Drifting(admitted)
-        after == IF ended THEN Released(policy, admitted, kinds, paused) ELSE admitted
+        after == IF ended THEN Released(policy, Standing(admitted, Calm), Calm, kinds, paused).state ELSE admitted
     IN /\ Unborn # {}
        /\ kind' = kinds
        /\ state' = after
@@ -65,7 +65,7 @@ Trigger(overlap) ==
 \* engine/settling.py: a run ends, and what waits for its slot starts in the same transaction.
 Settle(r) ==
     LET freed == [state EXCEPT ![r] = "final"]
-        after == IF "release" \in Guards THEN Released(policy, freed, kind, paused) ELSE freed
+        after == IF "release" \in Guards THEN Released(policy, Standing(freed, Calm), Calm, kind, paused).state ELSE freed
     IN /\ state[r] = "flight"
        /\ state' = after
        /\ adrift' = Drifting(after)
@@ -134,7 +134,7 @@ PausedHoldsTicks ==
 BufferedEventuallyDecided == \A r \in Ids : (state[r] = "wait") ~> (state[r] # "wait")
 
 -----------------------------------------------------------------------------
-P(overlap, slots, keep) == [overlap |-> overlap, slots |-> slots, keep |-> keep]
+P(overlap, slots, keep) == [overlap |-> overlap, slots |-> slots, keep |-> keep, shortest |-> 0, shadow |-> FALSE]
 Queues == {P("queue", 1, "latest"), P("skip", 1, "latest")}
 Buffers == {P("buffer_one", 1, "latest"), P("buffer_one", 1, "first"), P("cancel_other", 1, "latest")}
 Everything ==

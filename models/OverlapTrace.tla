@@ -3,9 +3,10 @@
    ended runs of a schedule must be one of the steps that the model knows, with exactly the result that it computes.
 
    Module Stories is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
-   says what the schedule obeyed (policy, paused), which runs nobody held (adrift), which ticks and requests came, in
-   their order (ticks), which runs an outcome has ended (ended), whether it deleted the schedule (closed), and what every
-   run is then (state). *)
+   says when it was (now), what the schedule obeyed (policy, paused, left: how many automatic starts there were still to
+   be, last: when the last one had been), which runs nobody held (adrift), whose target was paused (stalled), which ticks
+   somebody had asked to skip (unwanted), which ticks and requests came, in their order (ticks), which runs an outcome has
+   ended (ended), whether it deleted the schedule (closed), and what every run is then (state). *)
 EXTENDS Admission, Stories
 
 VARIABLES story, step
@@ -14,26 +15,28 @@ vars == <<story, step>>
 Kinds == Stories[story].kinds
 Steps == Stories[story].steps
 
+Before(was, is) == Standing(was.state, is)
+
 \* engine/firing.py: what waits goes first, unless there is nothing; a paused schedule decides no ticks.
 ByFire(was, is) ==
-    LET ready == Released(is.policy, was.state, Kinds, is.paused)
-    IN is.state = Admitted(is.policy, ready, Kinds, is.adrift, is.ticks)
+    LET ready == Released(is.policy, Before(was, is), is, Kinds, is.paused)
+    IN is.state = Admitted(is.policy, ready, is, Kinds, is.adrift, is.ticks)
 
 \* engine/releasing.py, operations/control.py and engine/backfilling.py: nothing is released first.
-ByArrival(was, is) == is.state = Admitted(is.policy, was.state, Kinds, is.adrift, is.ticks)
+ByArrival(was, is) == is.state = Admitted(is.policy, Before(was, is), is, Kinds, is.adrift, is.ticks)
 
 \* operations/control.py: somebody asks for a run, and another that nobody held has ended by that: its slot is taken.
 ByRequest(was, is) ==
-    LET admitted == Admitted(is.policy, was.state, Kinds, is.adrift, is.ticks)
+    LET admitted == Admitted(is.policy, Before(was, is), is, Kinds, is.adrift, is.ticks)
     IN /\ Len(is.ticks) = 1 /\ ~Kinds[is.ticks[1]].auto
        /\ \E r \in is.adrift : was.state[r] = "flight" /\ admitted[r] = "final"
-       /\ is.state = Released(is.policy, admitted, Kinds, is.paused)
+       /\ is.state = Released(is.policy, Standing(admitted, is), is, Kinds, is.paused).state
 
 \* engine/settling.py
 Without(states, gone) == [r \in DOMAIN states |-> IF r \in gone THEN "final" ELSE states[r]]
 BySettling(was, is) ==
     /\ is.ticks = <<>> /\ is.ended # {}
-    /\ is.state = Released(is.policy, Without(was.state, is.ended), Kinds, is.paused)
+    /\ is.state = Released(is.policy, Standing(Without(was.state, is.ended), is), is, Kinds, is.paused).state
 
 \* operations/schedules.py: what waits is dropped, and so is what nobody holds.
 ByDelete(was, is) ==

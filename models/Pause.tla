@@ -1,8 +1,8 @@
 -------------------------------- MODULE Pause --------------------------------
 (* Pause, resume and catch-up: once the cluster is stable, what a pause or an outage has missed is decided.
 
-   The steps are those of Fire, with every guard.  "Stable" means: no instance dies any more, the definition stays, and
-   somebody resumes whatever is paused.  Pauses are bounded by MaxEdits, except where Storm is TRUE: people who pause and
+   The steps are those of Fire, with every guard.  "Stable" means: no instance dies any more, the definition stays, slots
+   are free, and somebody resumes whatever is paused.  Pauses are bounded by MaxEdits, except where Storm is TRUE: people who pause and
    resume for ever, always between an engine's look and its lock, can keep it from ever deciding anything.  No scheduler
    that obeys a pause at once can promise more, so that configuration is expected to fail. *)
 EXTENDS Fire
@@ -24,13 +24,13 @@ PauseAgain ==
 
 StableNext ==
     \/ Advance \/ ResumeNow \/ PauseAgain
-    \/ \E i \in Instances : Engine(i)
+    \/ \E i \in Instances : Engine(i, {FALSE})
     \/ \E u \in Untils : ~dial.paused /\ Pause(u)
 
 \* The budget of missed ticks is refilled: it is not empty for ever.
 Progress(i) ==
     /\ mind[i].phase = "holds"
-    /\ \E b \in 0..MaxBudget : (b > 0 \/ mind[i].read.look >= mind[i].at - Grace) /\ Commit(i, b)
+    /\ \E b \in 0..MaxBudget : (b > 0 \/ mind[i].read.look >= mind[i].at - Grace) /\ Commit(i, b, FALSE)
 
 \* Fairness, with each ENABLED written out: TLC would compute the planner's whole decision for it, again and again.
 PauseSpec ==

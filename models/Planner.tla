@@ -44,8 +44,13 @@ Dropped(v, after, ticks, reason, now) ==
     ELSE {[after |-> after, until |-> Max(ticks), ticks |-> Cardinality(ticks), reason |-> reason, version |-> v,
            at |-> now]}
 
+\* `rest` are missed ticks that there was no room for, and `beyond` is the tick after them: see PassedOverAll.
 Generated(runs, spans, cursor, next, look) ==
-    [runs |-> runs, spans |-> spans, cursor |-> cursor, next |-> next, look |-> look]
+    [runs |-> runs, spans |-> spans, cursor |-> cursor, next |-> next, look |-> look, rest |-> {}, beyond |-> None]
+
+\* _one_of: the latest that nobody asked to skip, and whatever comes after it; they are written, and skipped one by one.
+Kept(ticks, skips) ==
+    IF ticks \ skips = {} THEN ticks ELSE {t \in ticks : t >= Max(ticks \ skips)}
 
 OnTime(v, nominal, now, cursor) ==
     LET due == {t \in Ticks[v] : t >= nominal /\ Fire(v, t) <= now}
@@ -59,29 +64,30 @@ MissedPass(d, now, budget) ==
         behind == {t \in Ticks[v] : t >= d.next /\ (Carried(d, t, now) \/ Late(v, t, now))}
         missed == First(behind, MaxSpan)
         following == NextAfter(v, Max(missed))
+        later == IF following = None THEN None
+                 ELSE LET others == {t \in Ticks[v] : t >= following} \ d.skips IN IF others = {} THEN None ELSE Min(others)
         carried == {t \in missed : Carried(d, t, now)}
-        inTime(t) == Fire(v, t) >= now - Grace
-        affordable(ticks, left) == inTime(Max(ticks)) \/ left >= 1
-        once == d.carry = "fire_once" /\ (following = None \/ ~Carried(d, following, now))
-        stuck == carried # {} /\ once /\ ~affordable(carried, budget)
-        resumed == IF carried # {} /\ once THEN {Max(carried)} ELSE {}
-        afford == IF resumed # {} /\ ~inTime(Max(carried)) THEN budget - 1 ELSE budget
+        free(ticks) == ticks \ d.skips = {} \/ Fire(v, Max(ticks \ d.skips)) >= now - Grace
+        once == d.carry = "fire_once" /\ (later = None \/ ~Carried(d, later, now))
+        stuck == carried # {} /\ once /\ ~(free(carried) \/ budget >= 1)
+        resumed == IF once THEN Kept(carried, d.skips) ELSE {}
+        afford == IF resumed # {} /\ ~free(carried) THEN budget - 1 ELSE budget
         rest == missed \ carried
         outside == {t \in rest : policy.window # None /\ (policy.window = 0 \/ t <= now - policy.window)}
         left == rest \ outside
         afterCarried == IF carried = {} THEN d.cursor ELSE Max(carried)
         afterOutside == IF outside = {} THEN afterCarried ELSE Max(outside)
-        more == following # None /\ Late(v, following, now)
-        coalesces == ~more /\ affordable(left, afford)
+        more == later # None /\ Late(v, later, now)
+        coalesces == ~more /\ (free(left) \/ afford >= 1)
         took == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> {}
-                  [] left # {} /\ policy.catchup = "coalesce" -> IF coalesces THEN {Max(left)} ELSE {}
+                  [] left # {} /\ policy.catchup = "coalesce" -> IF coalesces THEN Kept(left, d.skips) ELSE {}
                   [] left # {} /\ policy.catchup = "spread" -> First(left, MaxSpread)
                   [] left # {} /\ policy.catchup = "all" -> First(left, Least(MaxCatchup, afford))
         gone == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> left
                   [] left # {} /\ policy.catchup = "coalesce" ->
-                        IF more THEN left ELSE IF coalesces THEN left \ {Max(left)} ELSE {}
+                        IF more THEN left ELSE IF coalesces THEN left \ Kept(left, d.skips) ELSE {}
                   [] left # {} /\ policy.catchup \in {"spread", "all"} -> {}
         reason == IF policy.catchup = "none" THEN "missed" ELSE "coalesced"
         waiting == left \ (took \cup gone)
@@ -90,11 +96,13 @@ MissedPass(d, now, budget) ==
                  \cup Dropped(v, afterOutside, gone, reason, now)
         cursor == IF took \cup gone = {} THEN afterOutside ELSE Max(took \cup gone)
         runs == resumed \cup took
+        skippable == IF policy.catchup = "all" /\ runs # {} /\ waiting \cap d.skips = {} THEN waiting ELSE {}
         onTime == OnTime(v, following, now, cursor)
     IN CASE stuck -> Generated({}, {}, d.cursor, Min(missed), Fire(v, Min(missed)))
          [] ~stuck /\ waiting # {} ->
-                Generated(runs, spans, cursor, Min(waiting),
-                          IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
+                [Generated(runs, spans, cursor, Min(waiting),
+                           IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
+                 EXCEPT !.rest = skippable, !.beyond = following]
          [] ~stuck /\ waiting = {} /\ (missed # behind \/ following = None) ->
                 Generated(runs, spans, cursor, following, FireOrNone(v, following))
          [] OTHER -> [onTime EXCEPT !.runs = @ \cup runs, !.spans = spans]
@@ -107,17 +115,25 @@ Generate(d, now, budget) ==
 -----------------------------------------------------------------------------
 (* plan/decide.py: the dial after a decision *)
 
-Moved(d, found) ==
+\* _passed_over: if the last tick that was decided found every slot taken, so would the rest; they need no other pass.
+PassedOverAll(v, found, now) ==
+    [found EXCEPT !.spans = @ \cup Dropped(v, found.cursor, found.rest, "overlap", now), !.cursor = Max(found.rest),
+                  !.next = found.beyond, !.look = FireOrNone(v, found.beyond)]
+
+\* `left` is how many automatic starts are left then, which is for admission to say.
+Moved(d, found, left) ==
     LET kept == d.carry # "no" /\ found.cursor < d.carryUntil
-    IN [d EXCEPT !.cursor = found.cursor, !.next = found.next, !.look = found.look,
-                 !.carry = IF kept THEN @ ELSE "no", !.carryUntil = IF kept THEN @ ELSE None]
+    IN [d EXCEPT !.cursor = found.cursor, !.next = found.next, !.look = IF left = 0 THEN None ELSE found.look,
+                 !.carry = IF kept THEN @ ELSE "no", !.carryUntil = IF kept THEN @ ELSE None, !.left = left,
+                 !.skips = {t \in @ : t > found.cursor}]
 
 -----------------------------------------------------------------------------
 (* plan/edit.py *)
 
 Before(now) == ((now - 1) \div Second) * Second
 
-Silenced(d, fire) == [d EXCEPT !.look = IF d.closed THEN None ELSE IF d.paused THEN d.until ELSE fire]
+Silenced(d, fire) ==
+    [d EXCEPT !.look = IF d.closed \/ (d.left = 0 /\ ~d.paused) THEN None ELSE IF d.paused THEN d.until ELSE fire]
 
 \* Whatever waits is looked at at once.
 Woken(d, now) == IF d.closed THEN d ELSE [d EXCEPT !.look = IF @ = None THEN now ELSE Least(@, now)]
@@ -131,9 +147,9 @@ PassedOver(d, until, reason, now) ==
     ELSE {[after |-> d.cursor, until |-> until, ticks |-> Cardinality(Between(d.version, d.cursor, until)),
            reason |-> reason, version |-> d.version, at |-> now]}
 
-Created(v, now) ==
+Created(v, now, left) ==
     Aimed([version |-> v, cursor |-> None, next |-> None, look |-> None, paused |-> FALSE, until |-> None,
-           closed |-> FALSE, carry |-> "no", carryUntil |-> None], v, Before(now))
+           closed |-> FALSE, carry |-> "no", carryUntil |-> None, left |-> left, skips |-> {}], v, Before(now))
 
 Paused(d, until) == Silenced([d EXCEPT !.paused = TRUE, !.until = until], None)
 
@@ -160,9 +176,21 @@ Replaced(d, v, now) ==
 ReplacedSpans(d, v, now) ==
     IF d.closed \/ Specs[v] = Specs[d.version] THEN {} ELSE PassedOver(d, Before(now), "edited", now)
 
+\* A schedule that had no action left starts afresh.
+Afresh(d, left) == d.left = 0 /\ left # 0
+
+Limited(d, left, now) ==
+    LET other == [d EXCEPT !.left = left]
+    IN IF Afresh(d, left) THEN Aimed(other, d.version, Most(d.cursor, Before(now)))
+       ELSE Silenced(other, FireOrNone(d.version, d.next))
+
+LimitedSpans(d, left, now) == IF Afresh(d, left) THEN PassedOver(d, Before(now), "limit_reached", now) ELSE {}
+
+Skipping(d, ticks) == [d EXCEPT !.skips = @ \cup ticks]
+
 Closed(d, now) ==
     [d EXCEPT !.closed = TRUE, !.cursor = Most(@, Before(now)), !.next = None, !.look = None, !.carry = "no",
-              !.carryUntil = None]
+              !.carryUntil = None, !.skips = {}]
 
 ClosedSpans(d, now) == PassedOver(d, Before(now), "deleted", now)
 
@@ -177,11 +205,13 @@ Prepared(d, time) ==
 Cursor(d, found, time) ==
     IF "cursor" \in Guards THEN found ELSE [found EXCEPT !.cursor = Most(@, time), !.next = NextAfter(d.version, time)]
 
-Decided(d, time, budget) ==
+\* `full` says whether the last of the ticks found every slot taken, `left` how many starts are left after them.
+Decided(d, time, budget, left, full) ==
     LET ready == Prepared(d, time)
         asked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
     IN IF asked.paused \/ asked.closed
        THEN [dial |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
-       ELSE LET found == Cursor(ready, Generate(ready, time, budget), time)
-            IN [dial |-> Moved(ready, found), runs |-> found.runs, spans |-> found.spans]
+       ELSE LET all == Cursor(ready, Generate(ready, time, budget), time)
+                found == IF full /\ all.rest # {} THEN PassedOverAll(ready.version, all, time) ELSE all
+            IN [dial |-> Moved(ready, found, left), runs |-> found.runs, spans |-> found.spans]
 ==============================================================================

@@ -77,8 +77,10 @@ def ask(module: str, settings: str, beside: dict[str, str], *, workers: int = 1,
         for extra, text in beside.items():
             (folder / f"{extra}.tla").write_text(text, encoding="utf-8")
         (folder / "asked.cfg").write_text(settings, encoding="utf-8")
+        java, *options = command(thorough=thorough)
         asked = [
-            *command(thorough=thorough), "-workers", str(workers), "-metadir", str(folder / "states"),
+            # TLC unpacks its own modules there: two that share a place read each other's halves.
+            java, f"-Djava.io.tmpdir={folder}", *options, "-workers", str(workers), "-metadir", str(folder / "states"),
             "-config", "asked.cfg", module,
         ]  # fmt: skip
         done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

@@ -1,8 +1,9 @@
 """Every configuration of every model, and the answer that it must give.
 
 A *twin* is a model without one of its guards (or without two that cover for each other).  It must fail, and with the
-property that is named: a property that no mistake can break proves nothing.  A *masked* one lacks a guard behind which
-another stands, and must hold: that is how we know that there are two.
+property that is named: a property that no mistake can break proves nothing.  With its guards again (:func:`whole`) it
+must hold, which one of the others asks: it is for lack of them that it fails.  A *masked* one lacks a guard behind
+which another stands, and must hold: that is how we know that there are two.
 """
 
 from __future__ import annotations
@@ -127,10 +128,10 @@ def _pause(name: str, *properties: str, long: bool = False, expected: str = HOLD
     return Configuration("Pause", name, "PauseSpec", PAUSE | changed, (), properties, expected, long)
 
 
-BACKFILL_GUARDS = "room reread key order moves"
+BACKFILL_GUARDS = "room reread key order moves slot bound fifo"
 BACKFILL = {
     "Instances": "{i1, i2}", "Guards": _without(BACKFILL_GUARDS), "Ticks": "{1, 2, 3, 4}", "Start": "2", "Last": "4",
-    "First": "1", "End": "3", "Only": '"all"', "Slots": "1", "Size": "2",
+    "First": "1", "End": "3", "Only": '"all"', "Asks": '"queue"', "Slots": "1", "Size": "2", "MaxBuffer": "9",
 }  # fmt: skip
 BACKFILL_INVARIANTS = ("ExactRange", "BackfillNeverWaits")
 BACKFILL_LIVENESS = ("NeverStarvesTicks", "Terminates")
@@ -152,6 +153,33 @@ def _backfill_twin(name: str, gone: tuple[str, ...], broken: str) -> Configurati
     if broken in BACKFILL_INVARIANTS:
         return Configuration("Backfill", name, "BackfillSpec", constants, (broken,), (), broken)
     return Configuration("Backfill", name, "FairSpec", constants, (), (broken,), broken)
+
+
+GUARDS = {
+    "Fire": FIRE_GUARDS,
+    "Lease": LEASE_GUARDS,
+    "Overlap": OVERLAP_GUARDS,
+    "Pause": PAUSE_GUARDS,
+    "Backfill": BACKFILL_GUARDS,
+}
+
+
+def whole(twin: Configuration) -> Configuration:
+    """Return a twin with all its guards."""
+    constants = twin.constants | {"Guards": _without(GUARDS[twin.module])}
+    if "Storm" in constants:
+        constants["Storm"] = "FALSE"
+    return twin._replace(name=f"whole: {twin.name}", constants=constants, expected=HOLDS)
+
+
+def is_asked(configuration: Configuration, among: tuple[Configuration, ...]) -> bool:
+    """Whether one of others asks the same question, and maybe more."""
+    promises = {*configuration.invariants, *configuration.properties}
+    return any(
+        each[:1] + each[2:4] == configuration[:1] + configuration[2:4]
+        and promises <= {*each.invariants, *each.properties}
+        for each in among
+    )
 
 
 SMALL = (
@@ -184,16 +212,9 @@ TWINS = (
     _lease_twin("leases not waited for", "expiry", "NeverTakenFromTheLiving"),
     _lease_twin("nobody rescues", "rescue", "LostWorkerEventuallyRescued"),
     _overlap_twin("slots not counted", "slot", "OverlapRespected"),
-    _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", Policies="Queues", Requests='{"queue"}'),
-    _overlap_twin(
-        "no bound, whatever waits",
-        "bound",
-        "BufferBounded",
-        Ids="{1, 2, 3, 4}",
-        Policies="Queues",
-        Requests='{"queue"}',
-    ),
-    _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", Policies="Queues", Requests='{"queue"}'),
+    _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", **WAITING),
+    _overlap_twin("no bound, whatever waits", "bound", "BufferBounded", Ids="{1, 2, 3, 4}", **WAITING),
+    _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", **WAITING),
     _overlap_twin("a slot that frees nothing", "release", "BufferedEventuallyDecided"),
     _overlap_twin("a resume that wakes nobody", "woken", "BufferedEventuallyDecided"),
     _pause("a storm of pauses", CAUGHT_UP, expected=CAUGHT_UP, Storm="TRUE"),
@@ -212,6 +233,11 @@ TWINS = (
 )
 _MANY = {"Ticks": "{1, 2, 3, 4, 5, 6, 7}", "Start": "4", "Last": "7", "End": "6", "Slots": "2"}
 LONG = (
+    _lease("as its twins"),
+    Configuration("Lease", "as its twins, live", "FairSpec", LEASE | {"Slow": "{}", "MaxNumber": "2"}, (), RESCUED),
+    _overlap("as its twins"),
+    _overlap("as its twins, four", long=False, Ids="{1, 2, 3, 4}", **WAITING),
+    _overlap("as its twins, two wait", long=False, MaxBuffer="2", **WAITING),
     _fire("long", MaxEdits="2", long=True),
     _fire("long, jitter", FireAt="Jittered", Policies="OtherPolicies", MaxEdits="2", long=True),
     _lease("long", MaxAttempt="3", Slow="{p1, p2}", long=True),

@@ -18,17 +18,18 @@ from bench.engine.measures import (
     floor_section,
     steady_sections,
 )
+from bench.engine.neighbours import neighbour_sections
 from bench.engine.peers.contest import PEERS
 from bench.engine.peers.progress import Progress, to_stderr
 from bench.engine.report import Report, Section, as_json, as_text, environment
 from bench.engine.resting import rest_sections
 from bench.engine.stores import Stores
 
-PARTS = ("burst", "floor", "steady", "idle", "memory")
+PARTS = ("burst", "floor", "steady", "neighbours", "idle", "memory")
 ALL_PEERS = tuple(peer.name for peer in PEERS)
 
-FULL = Scale(10_000, 3, 120, 1_000, 20, 500, 1_000_000, 1_000, 300, 20, 100_000, ALL_PEERS)
-QUICK = Scale(300, 1, 20, 100, 2, 20, 20_000, 1_000, 30, 1, 2_000, ())
+FULL = Scale(10_000, 3, 120, 1_000, 20, 500, 1_000_000, 1_000, 300, 20, 100_000, ALL_PEERS, (10, 100), 10)
+QUICK = Scale(300, 1, 20, 100, 2, 20, 20_000, 1_000, 30, 1, 2_000, (), (2,), 2)
 """Enough to prove that the benchmark works; its figures say little.  The peers have a ``--quick`` of their own."""
 
 
@@ -65,6 +66,8 @@ def measure(scale: Scale, parts: frozenset[str], progress: Progress) -> Report:
             sections += [floor_section(bench, bursts)] if "floor" in parts else []
         if "steady" in parts:
             sections += steady_sections(bench)
+        if "neighbours" in parts:
+            sections += neighbour_sections(bench)
         if parts & {"idle", "memory"}:
             sections += rest_sections(bench, idle="idle" in parts, memory="memory" in parts)
     facts["load after"] = _load()

@@ -42,12 +42,13 @@ def in_child(call: str, **given: Any) -> Any:
 
 def main(text: str) -> None:
     """Do what the assignment says and print the outcome."""
-    from bench.engine import floor, idle, race
+    from bench.engine import floor, idle, neighbours, race
 
     calls: dict[str, Callable[..., Any]] = {
         "race": lambda **given: race.race(**given)._asdict(),
         "create_singly": race.create_singly,
         "floor": floor.run,
+        "share": lambda **given: neighbours.share(**given)._asdict(),
         "rest": lambda **given: idle.rest(**given)._asdict(),
     }
     assignment = json.loads(text)

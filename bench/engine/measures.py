@@ -37,6 +37,8 @@ class Scale(NamedTuple):
     rest_s: float
     remembered: int
     peers: tuple[str, ...]
+    quiet: tuple[int, ...]
+    share_s: float
 
 
 class Turn(NamedTuple):

@@ -64,6 +64,9 @@ OPTIONS: dict[str, Option] = {
     "read_only": Option(bool, False, "whether every change is refused"),
     "max_body_bytes": Option(int, 1024 * 1024, "the largest body of a request"),
     "requests_per_s": Option(int, 0, "how many requests a caller may send per second; 0 is no bound"),
+    "namespace_requests_per_s": Option(
+        int, 0, "how many requests per second a namespace takes, whoever sends them; 0 is no bound"
+    ),
     "tls_cert": Option(str, "", "the service's certificate, a PEM file"),
     "tls_key": Option(str, "", "its private key"),
     "tls_client_ca": Option(str, "", "who signs the certificates of clients, a PEM file"),

@@ -75,7 +75,14 @@ def server_config(app: FastAPI, told: Configuration) -> uvicorn.Config:
         demanded = ssl.CERT_REQUIRED if told.get("tls_client") == REQUIRED else ssl.CERT_OPTIONAL
         tls |= {"http": PeerProtocol, "ssl_ca_certs": told.get("tls_client_ca"), "ssl_cert_reqs": demanded}
     log_config = uvicorn.config.LOGGING_CONFIG if told.get("log_format") == "text" else None
-    return uvicorn.Config(app, log_level="warning", log_config=log_config, timeout_graceful_shutdown=GRACE_S, **tls)
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        log_config=log_config,
+        timeout_graceful_shutdown=GRACE_S,
+        server_header=False,  # nobody is told which server this is
+        **tls,
+    )
 
 
 def refuse_open_doors(told: Configuration) -> None:

@@ -83,6 +83,8 @@ class Settings:
     """The longest schedule id, namespace, workflow id, queue or label."""
     max_page: int = 1_000
     """The longest page of a list."""
+    max_schedules_per_namespace: int = 0
+    """The most schedules of one namespace that are not deleted; 0 is no bound."""
     max_schedules_per_calendar: int = 10_000
     """The most schedules that a change of one named calendar re-plans at once."""
     retention_ms: int = 90 * DAY_MS
@@ -140,6 +142,7 @@ _MAY_BE_ZERO = frozenset(
     {
         "audit_retention_ms",
         "default_jitter_ms",
+        "max_schedules_per_namespace",
         "min_interval_ms",
         "misfire_grace_ms",
         "settle_gather_ms",

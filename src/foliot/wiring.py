@@ -373,11 +373,19 @@ async def serve_temporal(
         from foliot.api.temporal.system import METHODS
     except ImportError:
         raise InvalidField("temporal_address", "it needs gRPC: install foliot[temporal]") from None
+    from foliot.api.rates import Neighbours
     from foliot.securing import gate_of
 
     desk, namespaces = find_desk(), read_namespaces(told.get("temporal_namespaces"))
-    gate = gate_of(desk, told, clock)
-    house = House(desk, version("foliot"), namespaces, gate, told.get("read_only"), mistakes)
+    house = House(
+        desk,
+        version("foliot"),
+        namespaces,
+        gate_of(desk, told, clock),
+        told.get("read_only"),
+        mistakes,
+        Neighbours(told.get("namespace_requests_per_s")),
+    )
     demanded = told.get("tls_client_ca") if told.get("tls_client") == REQUIRED else ""
     tls = Tls(told.get("tls_cert"), told.get("tls_key"), demanded) if told.get("tls_cert") else None
     server = TemporalServer(Door(house, METHODS), address, tls)
@@ -415,6 +423,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
 
     ``requests`` is who may be told of each; ``problems`` are those of the engine beside it.
     """
+    from foliot.api.rates import Neighbours
     from foliot.api.rest.app import Service, create_app
     from foliot.securing import cookies_of, gate_of, hosts_of
     from foliot.web.app import mount_page
@@ -431,6 +440,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
         read_only=told.get("read_only"),
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
+        neighbours=Neighbours(told.get("namespace_requests_per_s")),
         configuration=shown_configuration(told),
         metrics=build_metrics(desk),
         listener=_access_log(requests) if requests is not None and told.get("access_log") else None,

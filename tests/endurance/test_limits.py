@@ -91,6 +91,12 @@ def users(foliot: SyncFoliot, count: int) -> Any:
     return foliot.put_calendar({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
 
 
+def crowd(foliot: SyncFoliot, count: int) -> None:
+    with SyncFoliot("sqlite://", engine=False, settings=Settings(max_schedules_per_namespace=2)) as crowded:
+        for number in range(count):
+            crowded.upsert(f"one-{number}", **FIELDS)
+
+
 LIMITS: dict[str, tuple[int, Callable[[SyncFoliot, int], Any]]] = {
     "payload": (SMALL.max_payload_bytes, lambda foliot, size: put(foliot, payload=payload(size))),
     "payload of a trigger": (
@@ -118,6 +124,7 @@ LIMITS: dict[str, tuple[int, Callable[[SyncFoliot, int], Any]]] = {
         icalendar.MAX_EVENTS,
         lambda foliot, size: foliot.put_calendar({"name": "c", **days(size)}),
     ),
+    "schedules of a namespace": (SMALL.max_schedules_per_calendar, crowd),
     "schedules of a calendar": (SMALL.max_schedules_per_calendar, users),
     "ticks of a backfill": (SMALL.max_backfill_ticks, backfilled),
     "backfills": (SMALL.max_backfills, ranges),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.load.many import DOOMED, QUICK_RUNS, Report, load
 
-RUNS = 500
+RUNS = 1_000
 MOST_BYTES = 64 * 1024
 """For each run that waits for its answer: its task, its connection and what is known about it."""
 pytestmark = pytest.mark.server

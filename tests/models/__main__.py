@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
@@ -29,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     except Missing as error:
         print(f"python -m tests.models: {error}", file=sys.stderr)
         return 2
-    wrong = commits = 0
+    wrong = 0
+    held: Counter[str] = Counter()
+    of: Counter[str] = Counter()
     ends_s = time.monotonic() + given.seconds if given.seconds else float("inf")
     seeds = given.seeds or (None if given.seconds else 40)
     for recordings in _batches(given.first, None if seeds is None else given.first + seeds):
@@ -37,16 +40,25 @@ def main(arguments: list[str] | None = None) -> int:
             replayed = replay(recordings)
             is_right = replayed.answer.verdict == HOLDS
             wrong += not is_right
-            commits += replayed.steps
+            held[name] += replayed.steps
+            of[name] += replayed.of
             print(
                 f"{name:8} seeds {recordings[0].seed}–{recordings[-1].seed}: {replayed.stories:,} stories, "
-                f"{replayed.steps:,} commits, {'each a step of the model' if is_right else replayed.answer.output}",
+                f"{_share(replayed.steps, replayed.of)}, "
+                f"{'each a step of the model' if is_right else replayed.answer.output}",
                 flush=True,
             )
         if time.monotonic() >= ends_s:
             break
-    print(f"{commits:,} commits held against the models")
+    for name in REPLAYS:
+        print(f"{name:8} {_share(held[name], of[name])}")
+    print(f"{sum(held.values()):,} commits held against the models")
     return 1 if wrong else 0
+
+
+def _share(held: int, of: int) -> str:
+    """How many of the commits that a model is about were held against it."""
+    return f"{held:,} of {of:,} commits ({100 * held / max(of, 1):.0f} %)"
 
 
 def _batches(first: int, end: int | None) -> Iterator[list[Recording]]:

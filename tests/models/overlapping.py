@@ -8,31 +8,31 @@ from typing import NamedTuple
 from foliot.model.dial import Dial
 from foliot.model.policy import Policy
 from foliot.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
-from foliot.plan.definition import stored_policy
+from foliot.plan.definition import stored_action, stored_policy
+from foliot.plan.edit import skips_of
 from tests.models.recording import Commit, Key, Recording
-from tests.models.writing import Module, Told, module
+from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
 
 
 class Change(NamedTuple):
-    """One commit that did something to the runs of a schedule."""
+    """One commit that did something to the runs of a schedule, and what it found."""
 
+    now_ms: int
+    found: Dial
     dial: Dial
     policy: Policy
-    was_closed: bool
     before: dict[Key, RunRow]
     after: dict[Key, RunRow]
+    stalled: set[Key]
 
 
 def overlap_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all schedules, each until something happens that the model leaves out.
-
-    That is a limit, a minimal interval, a tick that somebody asked to skip, a shadow, or a paused target.
-    """
+    """Return the stories of all schedules, each until the schedule is purged."""
     stories = []
     for recording in recordings:
         for key in sorted({key for commit in recording.commits for key in commit.dials}):
             changes = _changes(recording, key)
-            if len(changes) > 1:
+            if changes:
                 stories.append(_told(changes))
     return module(stories)
 
@@ -42,27 +42,30 @@ def _changes(recording: Recording, key: int) -> list[Change]:
     runs: dict[Key, RunRow] = {}
     changes: list[Change] = []
     for commit in recording.commits:
-        was_closed = dial is not None and dial.closed
-        if key in commit.dials:
-            dial = commit.dials[key]
-        if dial is None:
-            if runs:
-                break
+        found, dial = dial, commit.dials.get(key, dial)
+        if dial is None or found is None:
             continue
         policy = stored_policy(recording.versions[key, dial.version].policy)
-        if not _is_modelled(commit, dial, policy):
-            break
         ours = {each: row for each, row in commit.runs.items() if each[0] == key}
         after = runs | {each: row for each, row in ours.items() if not _never_came(row, runs.get(each))}
-        if any(place(after[each]) != place(runs.get(each)) for each in after):
-            changes.append(Change(dial, policy, was_closed, runs, after))
+        if any(place(after[each]) != place(runs.get(each)) for each in ours if each in after):
+            stalled = _stalled(recording, commit, dial, runs, after) if commit.paused_queues else set()
+            changes.append(Change(commit.now_ms, found, dial, policy, runs, after, stalled))
         runs = after
     return changes
 
 
-def _is_modelled(commit: Commit, dial: Dial, policy: Policy) -> bool:
-    limited = dial.remaining is not None or dial.skips is not None or policy.min_interval_ms
-    return not limited and not policy.shadow and not commit.target_paused
+def _stalled(
+    recording: Recording, commit: Commit, dial: Dial, before: dict[Key, RunRow], after: dict[Key, RunRow]
+) -> set[Key]:
+    """The runs whose target is paused: what waits keeps the target it was decided with, as backfills keep theirs."""
+    stalled = set()
+    for key, row in after.items():
+        keeps = row.source == Source.BACKFILL or place(before.get(key)) == "wait"
+        version = row.version if keeps else dial.version
+        if stored_action(recording.versions[row.schedule_key, version].action).queue in commit.paused_queues:
+            stalled.add(key)
+    return stalled
 
 
 def place(row: RunRow | None) -> str:
@@ -107,15 +110,32 @@ def _step(change: Change, numbers: dict[Key, int]) -> str:
 
 
 def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], came: list[Key], ended: set[Key]) -> str:
-    policy, dial = change.policy, change.dial
-    adrift = [numbers[key] for key, row in change.before.items() if _is_adrift(row)]
+    found = change.found
+    skips = skips_of(found)
+    adrift = {key for key, row in change.before.items() if _is_adrift(row)}
+    unwanted = {key for key in change.after if key[1] in skips and key[2] == 0}
     states = ", ".join(f'"{place(runs.get(key))}"' for key in numbers)
+    return (
+        f"[now |-> {moment(change.now_ms)}, policy |-> {policy_text(change.policy)}, "
+        f"left |-> {-1 if found.remaining is None else found.remaining}, "
+        f"last |-> {NONE if found.last_start_ms is None else moment(found.last_start_ms)}, "
+        f"paused |-> {boolean(change.dial.paused)}, closed |-> {boolean(change.dial.closed and not found.closed)}, "
+        f"adrift |-> {_numbers(numbers, adrift)}, stalled |-> {_numbers(numbers, change.stalled)}, "
+        f"unwanted |-> {_numbers(numbers, unwanted)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
+        f"ended |-> {_numbers(numbers, ended)}, state |-> <<{states}>>]"
+    )
+
+
+def _numbers(numbers: dict[Key, int], keys: set[Key]) -> str:
+    return members(str(number) for number in sorted(numbers[key] for key in keys))
+
+
+def policy_text(policy: Policy) -> str:
+    """Return a policy as admission reads it."""
     keep = "first" if policy.buffer_keep == "first" else "latest"
     return (
-        f'[policy |-> [overlap |-> "{policy.overlap_policy}", slots |-> {policy.max_concurrent}, keep |-> "{keep}"], '
-        f"paused |-> {_boolean(dial.paused)}, closed |-> {_boolean(dial.closed and not change.was_closed)}, "
-        f"adrift |-> {{{', '.join(map(str, adrift))}}}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
-        f"ended |-> {{{', '.join(str(numbers[key]) for key in ended)}}}, state |-> <<{states}>>]"
+        f'[overlap |-> "{policy.overlap_policy}", slots |-> {policy.max_concurrent}, keep |-> "{keep}", '
+        f"shortest |-> {policy.min_interval_ms or 0}, shadow |-> {boolean(policy.shadow)}]"
     )
 
 
@@ -124,7 +144,3 @@ def _is_adrift(row: RunRow) -> bool:
     if row.state not in IN_FLIGHT:
         return False
     return (row.owner is None and row.state == RunState.ENQUEUED) or (row.owner is not None and row.due_ms is not None)
-
-
-def _boolean(value: bool) -> str:
-    return "TRUE" if value else "FALSE"

@@ -1,4 +1,4 @@
-"""What each commit of a story has changed: dials, runs, spans and leases, as the database has them.
+"""What each commit of a story has changed: dials, runs, spans, backfills and leases, as the database has them.
 
 A recorder looks after every commit, as the observer of the simulation does.
 """
@@ -9,14 +9,17 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from foliot.model.backfill import BackfillRow
 from foliot.model.dial import Dial, Span
 from foliot.model.run import FINAL, RunRow
+from foliot.store.queries import COLUMNS
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.loop import VirtualLoop
 from tests.simulation.story import Story
 
 _RUN = ", ".join(RunRow._fields)
 _SPAN = ", ".join(Span._fields)
+_BACKFILL = ", ".join(COLUMNS["backfill"])
 Key = tuple[int, int, int]
 
 
@@ -27,9 +30,10 @@ class Commit(NamedTuple):
     dials: dict[int, Dial | None]
     runs: dict[Key, RunRow]
     spans: list[Span]
+    backfills: dict[int, BackfillRow | None]
     leases_before: dict[int, int]
     leases: dict[int, int]
-    target_paused: bool
+    paused_queues: frozenset[str]
 
 
 class Version(NamedTuple):
@@ -38,6 +42,7 @@ class Version(NamedTuple):
     schedule_id: str
     spec: str
     policy: str
+    action: str
 
 
 class Recording(NamedTuple):
@@ -46,6 +51,7 @@ class Recording(NamedTuple):
     seed: int
     commits: list[Commit]
     versions: dict[tuple[int, int], Version]
+    over_ms: int
 
 
 class Recorder:
@@ -54,12 +60,13 @@ class Recorder:
     def __init__(self, store: SqliteStore, now_ms: Callable[[], int]) -> None:
         """Take the real store, and the story's clock."""
         self._connection = store._writer
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._changes = -1
         self._dials: dict[int, Dial] = {}
         self._open: dict[Key, RunRow] = {}
         self._newest = 0
         self._known_spans: set[Span] = set()
+        self._known_backfills: dict[int, BackfillRow] = {}
         self._leases: dict[int, int] = {}
         self.commits: list[Commit] = []
         self.versions: dict[tuple[int, int], Version] = {}
@@ -76,10 +83,11 @@ class Recorder:
         changed: dict[int, Dial | None] = {key: None for key in self._dials if key not in dials}
         changed |= {key: dial for key, dial in dials.items() if self._dials.get(key) != dial}
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
-        paused = bool(execute("SELECT count(*) FROM paused_targets").fetchone()[0])
-        commit = Commit(self._now_ms(), changed, self._runs(), self._spans(), self._leases, leases, paused)
+        paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
+        backfills = self._backfills()
+        commit = Commit(self.now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
         self._versions()
-        if changed or commit.runs or commit.spans:
+        if changed or commit.runs or commit.spans or backfills:
             self.commits.append(commit)
         self._dials, self._leases = dials, leases
 
@@ -111,9 +119,18 @@ class Recorder:
         self._known_spans = found
         return new
 
+    def _backfills(self) -> dict[int, BackfillRow | None]:
+        """Backfills that are new, have changed, or are gone."""
+        query = f"SELECT {_BACKFILL} FROM backfills"
+        found = {row[0]: BackfillRow._make(row) for row in self._connection.execute(query)}
+        changed: dict[int, BackfillRow | None] = {key: None for key in self._known_backfills if key not in found}
+        changed |= {key: row for key, row in found.items() if self._known_backfills.get(key) != row}
+        self._known_backfills = found
+        return changed
+
     def _versions(self) -> None:
         query = (
-            "SELECT v.schedule_key, v.version, s.schedule_id, v.spec, v.policy "
+            "SELECT v.schedule_key, v.version, s.schedule_id, v.spec, v.policy, v.action "
             "FROM schedule_versions v JOIN schedules s USING (schedule_key)"
         )
         for key, version, *rest in self._connection.execute(query):
@@ -129,6 +146,7 @@ def record(seed: int) -> Recording:
     story.store._committed = _both(story.store._committed, recorder.committed)
     try:
         loop.run_until_complete(story.tell())
+        over_ms = recorder.now_ms()
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
@@ -136,8 +154,7 @@ def record(seed: int) -> Recording:
         story.real.close()
         loop.close()
         asyncio.set_event_loop(None)
-    commits = [] if story.faults["clock_step"] else recorder.commits
-    return Recording(seed, commits, recorder.versions)
+    return Recording(seed, recorder.commits, recorder.versions, over_ms)
 
 
 def _both(first: Callable[[], Any], second: Callable[[], Any]) -> Callable[[], None]:

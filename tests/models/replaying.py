@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from foliot.plan.backfill import RECHECK_MS
 from models.checking import Answer, ask
+from tests.models.filling import backfill_module
 from tests.models.overlapping import overlap_module
 from tests.models.recording import Recording
 from tests.models.writing import Module, fire_module, lease_module
@@ -15,11 +17,12 @@ EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")
 
 
 class Replayed(NamedTuple):
-    """What TLC says of stories, and how many there were."""
+    """What TLC says of stories, how many there were, and how many of the commits that they are about were held."""
 
     answer: Answer
     stories: int
     steps: int
+    of: int
 
 
 def replay_fire(recordings: Iterable[Recording]) -> Replayed:
@@ -29,9 +32,9 @@ def replay_fire(recordings: Iterable[Recording]) -> Replayed:
         "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
         "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_span_ticks}",
         "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
-        "Guards": '= {"pause", "cursor"}',
+        "Guards": '= {"pause", "cursor"}', "Patience": f"= {SETTINGS.misfire_grace_ms}",
     }  # fmt: skip
-    return _replayed("FireTrace", constants, fire_module(recordings))
+    return _replayed("FireTrace", constants, fire_module(recordings), "DecidedInTheEnd")
 
 
 def replay_lease(recordings: Iterable[Recording]) -> Replayed:
@@ -45,15 +48,25 @@ def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
     return _replayed("OverlapTrace", constants, overlap_module(recordings))
 
 
-def _replayed(name: str, constants: dict[str, str], stories: Module) -> Replayed:
+def replay_backfill(recordings: Iterable[Recording]) -> Replayed:
+    """Hold rows of backfills, and the runs that they write, against the model of backfills."""
+    constants = {
+        "MaxBuffer": f"= {SETTINGS.max_buffer}", "Size": f"= {SETTINGS.backfills_per_iteration}",
+        "Recheck": f"= {RECHECK_MS}", "Guards": '= {"slot", "bound", "fifo", "room", "moves"}',
+    }  # fmt: skip
+    return _replayed("BackfillTrace", constants, backfill_module(recordings))
+
+
+def _replayed(name: str, constants: dict[str, str], stories: Module, *more: str) -> Replayed:
     lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
-    lines += [f"INVARIANT {invariant}" for invariant in EVERY_COMMIT]
+    lines += [f"INVARIANT {invariant}" for invariant in (*EVERY_COMMIT, *more)]
     answer = ask(name, "\n".join(lines) + "\n", {"Stories": stories.text})
-    return Replayed(answer, stories.stories, stories.steps)
+    return Replayed(answer, stories.stories, stories.steps, stories.of)
 
 
 REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {
     "Fire": replay_fire,
     "Lease": replay_lease,
     "Overlap": replay_overlap,
+    "Backfill": replay_backfill,
 }

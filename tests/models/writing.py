@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from foliot.model.dial import Dial, Span
 from foliot.model.policy import CatchUp, Policy
-from foliot.model.run import IN_FLIGHT, OPEN, RunRow, Source
+from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
 from foliot.plan.definition import stored_policy, stored_spec
+from foliot.plan.edit import skips_of
 from foliot.spec.compiled import compile_spec
 from foliot.spec.jitter import fire_time_ms
 from tests.models.recording import Commit, Key, Recording
@@ -22,11 +23,12 @@ AHEAD_S = 310
 
 
 class Module(NamedTuple):
-    """A module with stories, and how many stories and steps it has."""
+    """A module with stories, how many stories and steps it has, and how many commits the model is about."""
 
     text: str
     stories: int
     steps: int
+    of: int
 
 
 class Told(NamedTuple):
@@ -34,17 +36,25 @@ class Told(NamedTuple):
 
     steps: list[str]
     common: str = ""
+    begins: bool = False
+    """Whether the first step is a commit, too, and held against what the model says of a beginning."""
+
+    @property
+    def held(self) -> int:
+        """How many commits are held against the model."""
+        return len(self.steps) - (not self.begins)
 
     def __str__(self) -> str:
         steps = "<<\n    " + ",\n    ".join(self.steps) + "\n  >>"
         return f"[{self.common}, steps |-> {steps}]" if self.common else steps
 
 
-def module(stories: list[Told], definitions: Iterable[str] = ()) -> Module:
-    """Return the module that holds stories."""
+def module(stories: list[Told], definitions: Iterable[str] = (), *, of: int | None = None) -> Module:
+    """Return the module that holds stories; ``of`` is how many steps there would be if nothing were left out."""
     told = ",\n  ".join(map(str, stories))
     lines = ["---- MODULE Stories ----", "EXTENDS Integers, TLC", *definitions, f"Stories == <<\n  {told}\n>>", "===="]
-    return Module("\n".join(lines) + "\n", len(stories), sum(len(story.steps) - 1 for story in stories))
+    held = sum(story.held for story in stories)
+    return Module("\n".join(lines) + "\n", len(stories), held, held if of is None else of)
 
 
 # --- the fire transaction -------------------------------------------------------------------------------------------
@@ -74,7 +84,7 @@ class Versions:
         stored = recording.versions[key, version]
         spec, policy = stored_spec(stored.spec), stored_policy(stored.policy)
         ticks = compile_spec(spec, schedule_id=stored.schedule_id)
-        last_s = recording.commits[-1].now_ms // 1000 + AHEAD_S
+        last_s = max(commit.now_ms for commit in recording.commits) // 1000 + AHEAD_S
         fires = {
             tick: fire_time_ms(
                 ticks, tick, schedule_id=stored.schedule_id, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode
@@ -83,7 +93,9 @@ class Versions:
         }
         self._specs.append(str(self._texts.setdefault((recording.seed, key, stored.spec), len(self._texts))))
         self._ticks.append("{" + ", ".join(str(seconds(tick)) for tick in fires) + "}")
-        self._fires.append(" @@ ".join(f"{seconds(tick)} :> {moment(fire)}" for tick, fire in fires.items()))
+        moved = [f"{seconds(tick)} :> {moment(fire)}" for tick, fire in fires.items() if fire != tick * 1000]
+        punctual = f"[t \\in ToldTicks[{len(self._ticks)}] |-> t]"
+        self._fires.append(" @@ ".join([*moved, punctual]))
         self._policies.append(_policy(policy))
 
     def definitions(self) -> list[str]:
@@ -97,57 +109,87 @@ class Versions:
 
 
 def fire_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all dials, each until something happens that the planner's model leaves out.
+    """Return the stories of all dials, but for the time in which they are what the planner's model leaves out.
 
-    That is a fixed delay, an adaptive schedule, a limit, or a tick that somebody asked to skip.
+    That is a fixed delay, or an adaptive schedule; and a purge.
     """
     versions = Versions()
     stories = []
+    of = 0
     for recording in recordings:
         for key in sorted({key for commit in recording.commits for key in commit.dials}):
             steps = list(_dial_steps(recording, key, versions))
-            if len(steps) > 1:
-                stories.append(Told(steps))
-    return module(stories, versions.definitions())
+            of += len(steps)
+            for piece in _pieces(steps):
+                born = piece[0] is steps[0]
+                over = moment(recording.over_ms) if piece[-1] is steps[-1] else NONE
+                stories.append(Told(piece, f"born |-> {boolean(born)}, over |-> {over}", begins=born))
+    return module(stories, versions.definitions(), of=of)
 
 
-def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str]:
-    """Yield a dial after each commit that was about it, until something happens that the model leaves out."""
+def _pieces(steps: list[str | None]) -> list[list[str]]:
+    """Return what is between the commits that are left out; a piece of one step says nothing but how it was born."""
+    pieces: list[list[str]] = [[]]
+    for step in steps:
+        if step:
+            pieces[-1].append(step)
+        elif pieces[-1]:
+            pieces.append([])
+    return [piece for piece in pieces if piece]
+
+
+def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str | None]:
+    """Yield a dial after each commit that was about it, None where it is what the model leaves out."""
     before: str | None = None
     known: set[int] = set()
     for commit in recording.commits:
         dial = commit.dials.get(key)
         ticks = [row for row in commit.runs.values() if row.schedule_key == key and row.source == Source.SCHEDULE]
-        decided = {row.nominal_s for row in ticks} - known
-        known |= decided
+        decided = [row for row in ticks if row.nominal_s not in known]
+        known |= {row.nominal_s for row in decided}
         spans = [span for span in commit.spans if span.schedule_key == key]
         if key not in commit.dials:
             continue
-        if dial is None or not _is_modelled(recording, dial):
-            return
-        told = _dial(dial, versions.number(recording, key, dial.version))
+        if dial is None:
+            yield None
+            continue
+        modelled = _is_modelled(recording, dial)
+        told = _dial(dial, versions.number(recording, key, dial.version) if modelled else -dial.version)
         if told == before and not spans:
             continue
         before = told
-        decided_at = _set(str(seconds(tick)) for tick in sorted(decided))
-        dropped = _set(_span(span, versions.number(recording, key, span.version)) for span in spans)
-        yield f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}]"
+        if not modelled:
+            yield None
+            continue
+        decided_at = members(str(seconds(row.nominal_s)) for row in sorted(decided, key=lambda row: row.nominal_s))
+        dropped = members(_span(span, versions.number(recording, key, span.version)) for span in spans)
+        yield (
+            f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}, "
+            f"full |-> {boolean(_is_full(decided))}]"
+        )
+
+
+def _is_full(decided: list[RunRow]) -> bool:
+    """Whether the last tick that a commit has decided found every slot taken."""
+    last = max(decided, key=lambda row: row.nominal_s, default=None)
+    return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
 
 def _is_modelled(recording: Recording, dial: Dial) -> bool:
     stored = recording.versions[dial.schedule_key, dial.version]
     follows = any(interval.anchor == "completion" for interval in stored_spec(stored.spec).intervals)
-    adaptive = stored_policy(stored.policy).adaptive
-    return not follows and not adaptive and dial.remaining is None and dial.skips is None
+    return not follows and not stored_policy(stored.policy).adaptive
 
 
 def _dial(dial: Dial, version: int) -> str:
     look, until = (NONE if time is None else moment(time) for time in (dial.next_fire_ms, dial.pause_until_ms))
     following, carried = (NONE if time is None else seconds(time) for time in (dial.next_nominal_s, dial.carry_until_s))
+    skips = members(str(seconds(tick)) for tick in sorted(skips_of(dial)))
     return (
         f"[version |-> {version}, cursor |-> {seconds(dial.cursor_s)}, next |-> {following}, look |-> {look}, "
-        f"paused |-> {_boolean(dial.paused)}, until |-> {until}, closed |-> {_boolean(dial.closed)}, "
-        f'carry |-> "{dial.carry or "no"}", carryUntil |-> {carried}]'
+        f"paused |-> {boolean(dial.paused)}, until |-> {until}, closed |-> {boolean(dial.closed)}, "
+        f'carry |-> "{dial.carry or "no"}", carryUntil |-> {carried}, '
+        f"left |-> {NONE if dial.remaining is None else dial.remaining}, skips |-> {skips}]"
     )
 
 
@@ -174,12 +216,14 @@ def moment(epoch_ms: int) -> int:
     return epoch_ms - BEGIN_S * 1000
 
 
-def _boolean(value: bool) -> str:
+def boolean(value: bool) -> str:
+    """Return a truth value."""
     return "TRUE" if value else "FALSE"
 
 
-def _set(members: Iterable[str]) -> str:
-    return "{" + ", ".join(members) + "}"
+def members(texts: Iterable[str]) -> str:
+    """Return a set of what is written already."""
+    return "{" + ", ".join(texts) + "}"
 
 
 # --- leases ---------------------------------------------------------------------------------------------------------
@@ -194,7 +238,7 @@ class Held(NamedTuple):
     held: bool
 
     def __str__(self) -> str:
-        held = _boolean(self.held)
+        held = boolean(self.held)
         return f'[state |-> "{self.state}", attempt |-> {self.attempt}, owner |-> {self.owner}, held |-> {held}]'
 
 
@@ -210,8 +254,8 @@ def held(row: RunRow) -> Held:
 
 
 def lease_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all runs that somebody held for longer than a tick."""
-    stories = []
+    """Return the stories of all runs."""
+    stories: list[Told] = []
     for recording in recordings:
         known: dict[Key, Held] = {}
         steps: dict[Key, list[str]] = {}
@@ -221,7 +265,7 @@ def lease_module(recordings: Iterable[Recording]) -> Module:
                 if before != after:
                     steps.setdefault(key, [_held_step(UNBORN, False, False)]).append(_transition(commit, before, after))
                     known[key] = after
-        stories += [Told(each) for each in steps.values() if len(each) > 2]
+        stories += map(Told, steps.values())
     return module(stories)
 
 
@@ -232,4 +276,4 @@ def _transition(commit: Commit, before: Held, after: Held) -> str:
 
 
 def _held_step(run: Held, over: bool, leads: bool) -> str:
-    return f"[run |-> {run}, over |-> {_boolean(over)}, leads |-> {_boolean(leads)}]"
+    return f"[run |-> {run}, over |-> {boolean(over)}, leads |-> {boolean(leads)}]"

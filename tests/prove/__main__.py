@@ -29,12 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help="add the figures to those of docs/guarantees.md")
     parser.add_argument("--read", type=Path, nargs="+", metavar="FILE", help="record what one search has said before")
     parser.add_argument("--seconds", type=float, default=0, help="how long each run took that is read (default: 0)")
+    parser.add_argument("--commit", default="HEAD", help="of which code the figures are (default: HEAD)")
     given = parser.parse_args(arguments)
     chosen = [each for each in RING if given.only is None or each.name in given.only]
     if given.read is not None:
         if given.only is None or len(chosen) != 1:
             parser.error("--read: name the one search that has said it, with --only")
-        return _kept([read(chosen[0], given.seconds, 0, file.read_text(encoding="utf-8")) for file in given.read])
+        said = [file.read_text(encoding="utf-8") for file in given.read]
+        return _kept([read(chosen[0], given.seconds, 0, each) for each in said], given.commit)
     whole = sum(each.share for each in chosen)
     found = [run(each, given.minutes * 60 * each.share / whole) for each in chosen]
     for each in found:
@@ -42,13 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"\n{each.search.name} has found something, or could not search:\n{each.said[-4_000:]}")
     print(f"\n{table(found)}")
     if given.record:
-        return _kept(found)
+        return _kept(found, given.commit)
     return 0 if all(each.is_clean for each in found) else 1
 
 
-def _kept(found: list[Found]) -> int:
+def _kept(found: list[Found], of: str) -> int:
     """Add to the record; what could not be counted is not kept, but what was found is."""
-    commit = subprocess.run(["git", "rev-parse", "--short=9", "HEAD"], check=True, capture_output=True, text=True)
+    commit = subprocess.run(["git", "rev-parse", "--short=9", of], check=True, capture_output=True, text=True)
     counted = [each for each in found if each.tried]
     date = datetime.now(tz=UTC).date().isoformat()
     record.save([*record.load(), *(record.entry_of(each, date, commit.stdout.strip()) for each in counted)])

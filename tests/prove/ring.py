@@ -69,7 +69,7 @@ RING = (
         also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"},
     ),
     Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states", False),
-    Search("replay", "G1, G4–G6", 4, _replay, r"^([\d,]+) commits held", "commits"),
+    Search("replay", "G1, G3–G6, G8, G10", 4, _replay, r"^([\d,]+) commits held", "commits"),
     Search(
         "interleavings", "G1, G3–G5, G18", 10, _interleavings, r"pairs, (\d+) orders", "orders",
         also={"with a wait for a lock": r"(\d+) with a wait", "deadlocks tried again": r"(\d+) deadlocks"},

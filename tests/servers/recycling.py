@@ -7,7 +7,7 @@ its tables themselves were changed: an event trigger notes that, and such a data
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -46,9 +46,12 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 class Recycling:
     """Databases of one server, made from one template."""
 
-    def __init__(self, server: PostgresServer, template: str) -> None:
-        """Make the template's databases ones that know when they are spoilt."""
-        self._server, self._template = server, template
+    def __init__(self, server: PostgresServer, template: str, more: Callable[[str], str]) -> None:
+        """Make the template's databases ones that know when they are spoilt.
+
+        Each gets what more returns for its URL: a copy has no rights of roles that belong to a database.
+        """
+        self._server, self._template, self._more = server, template, more
         self._clean: list[str] = []
         with psycopg.connect(server.url_of(template)) as connection:
             connection.execute(KEEPER)
@@ -65,7 +68,10 @@ class Recycling:
 
     def _made(self) -> str:
         name = f"test_{uuid.uuid4().hex}"
-        self._server.create_database(name, self._template)
+        url = self._server.create_database(name, self._template)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(self._more(url).encode())
+            connection.execute("TRUNCATE keeper.spoilt")
         return name
 
     def _cleaned(self, name: str) -> bool:

@@ -35,7 +35,16 @@ from foliot.testing.faults import Fault, FaultyStore, Mishap
 from foliot.testing.loop import Stuck, VirtualLoop
 from tests.simulation.checkers import Told, check, read_ledger
 from tests.simulation.observer import Observer
-from tests.simulation.workload import SERVED_BY_ALL, SERVED_BY_ONE, Request, fields_of, perform, refused, requests_of
+from tests.simulation.workload import (
+    SERVED_BY_ALL,
+    SERVED_BY_ONE,
+    Request,
+    cancellations_of,
+    fields_of,
+    perform,
+    refused,
+    requests_of,
+)
 
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
@@ -304,7 +313,9 @@ class Story:
         instances = [
             asyncio.ensure_future(self.instance(number)) for number in range(self.random.randint(1 + self.deserted, 3))
         ]
-        people = [asyncio.ensure_future(self.person(each)) for each in requests_of(self.random, self.names, RAGE_S)]
+        asked = requests_of(self.random, self.names, RAGE_S)
+        asked += cancellations_of(self.seed, asked)
+        people = [asyncio.ensure_future(self.person(each)) for each in asked]
         setter = asyncio.ensure_future(self.clock_setter())
         await pause(RAGE_S)
         self.raging = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 TELLING = {
     "a_delete_leaves_retries_waiting": 24,
     "a_late_tick_counts_as_missed": 7,
-    "a_retry_is_never_due": 7,
+    "a_retry_is_never_due": 13,
     "a_run_that_was_given_up_is_launched_all_the_same": 3,
     "backfill_leaves_out_its_end": 7,
     "buffer_has_no_bound": 40,
@@ -18,7 +18,7 @@ TELLING = {
     "delete_does_not_silence": 25,
     "launch_before_commit": 52,
     "nobody_starts_what_waits": 3,
-    "notices_are_written_after_the_commit": 29,
+    "notices_are_written_after_the_commit": 21,
     "notices_have_no_lease_that_ends": 7,
     "planned_runs_ignore_overlap": 9,
     "remaining_actions_not_counted": 3,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any, NamedTuple
 
-from foliot.errors import FoliotError
+from foliot.errors import FoliotError, NotFound
+from foliot.model.backfill import RUNNING
 from foliot.operations import adaptive, control, schedules, targets
 from foliot.operations.session import Session
 
@@ -88,6 +89,16 @@ def requests_of(random: Random, names: list[str], seconds: float) -> list[Reques
     return sorted(asked)
 
 
+def cancellations_of(seed: int, asked: list[Request]) -> list[Request]:
+    """Return who cancels what was asked to be run again: drawn apart, so that all other stories stay as they are."""
+    random = Random(f"{seed}/cancellations")
+    return [
+        Request(each.at + random.uniform(1, 60), "cancel_backfill", each.schedule_id, {}, f"{each.request_id}-not")
+        for each in asked
+        if each.operation == "backfill" and random.random() < 0.4
+    ]
+
+
 def perform(session: Session, request: Request, now_s: float) -> Any:
     """Do what was asked for; what does not fit the moment is refused, and that is fine."""
     given = dict(request.arguments)
@@ -113,6 +124,14 @@ def refused(error: BaseException) -> bool:
     return isinstance(error, FoliotError) and not error.retryable
 
 
+def _cancel_newest(session: Session, schedule_id: str, *, request_id: str) -> Any:
+    """Cancel the backfill of a schedule that was asked for last, unless it is over."""
+    for found in control.backfills(session, schedule_id, limit=1):
+        if found.state == RUNNING:
+            return control.cancel_backfill(session, found.backfill_id, request_id=request_id)
+    raise NotFound(f"{schedule_id} has no backfill that goes on")
+
+
 async def nothing() -> None:
     """What the schedules would run."""
 
@@ -122,6 +141,7 @@ _OPERATIONS: dict[str, Any] = {
     "resume": control.resume,
     "trigger": control.trigger,
     "backfill": control.backfill,
+    "cancel_backfill": _cancel_newest,
     "skip": control.skip,
     "patch": schedules.patch,
     "hint": adaptive.hint,

@@ -19,6 +19,15 @@ REFUSED = {
     "/keys": "You cannot see the keys",
 }
 """What addresses say to a reader."""
+ATTEMPTS = {
+    "html": "require-trusted-types-for",
+    "script": "require-trusted-types-for",
+    "image": "img-src",
+    "frame": "frame-src",
+    "style": "style-src-elem",
+    "ask": "connect-src",
+}
+"""What somebody tries who can change the page, and what stands against it."""
 
 
 def is_known(service: Service) -> bool:
@@ -45,25 +54,38 @@ def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Servi
 
 
 def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Service, wrong: list[str]) -> None:
-    """The policy is what is left when everything else has failed."""
+    """The policy is what is left when everything else has failed: of text no script and no element is made."""
     page.goto(f"{service.url}/schedules")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    with page.expect_console_message() as said:
-        blocked = page.evaluate(
-            """() => new Promise(resolve => {
-                document.addEventListener('securitypolicyviolation', event => {
-                    event.stopImmediatePropagation()
-                    resolve(event.effectiveDirective)
-                }, { once: true })
-                const script = document.createElement('script')
-                script.src = 'https://evil.example/x.js'
-                document.body.append(script)
-            })"""
-        )
-    assert blocked == "script-src-elem"
-    assert "evil.example" in said.value.text
-    assert wrong == [said.value.text]
-    wrong.clear()
+    for attempt, directive in ATTEMPTS.items():
+        with page.expect_console_message() as said:
+            blocked = page.evaluate(
+                """attempt => new Promise(resolve => {
+                    document.addEventListener('securitypolicyviolation', event => {
+                        event.stopImmediatePropagation()
+                        resolve(event.effectiveDirective)
+                    }, { once: true })
+                    const box = document.body.appendChild(document.createElement('div'))
+                    try {
+                        if (attempt === 'html') box.innerHTML = '<img src=x onerror=alert(1)>'
+                        if (attempt === 'script') document.createElement('script').src = 'https://evil.example/x.js'
+                        if (attempt === 'image') document.createElement('img').src = 'https://evil.example/x.png'
+                        if (attempt === 'frame') {
+                            box.appendChild(document.createElement('iframe')).src = 'https://evil.example/'
+                        }
+                        if (attempt === 'style') box.appendChild(document.createElement('style')).append('* {}')
+                        if (attempt === 'ask') void fetch('https://evil.example/').catch(() => undefined)
+                    } catch (error) {
+                        if (!(error instanceof TypeError)) throw error
+                    }
+                })""",
+                attempt,
+            )
+        assert blocked == directive, attempt
+        assert said.value.type == "error"
+        assert wrong, attempt
+        wrong.clear()
+    assert page.locator("img[src=x]").count() == 0
 
 
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:

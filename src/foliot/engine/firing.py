@@ -118,6 +118,9 @@ class Firing:
         recorded = transaction.record(record)
         notes.decided(decisions, recorded, rules)
         instance.notices.missed(transaction, record.spans, rules, now_ms)
+        if recorded.to_end:  # what was just released may have been terminated by a tick of the same moment
+            over = {row.id for row in recorded.to_end if row.state == RunState.TERMINATED}
+            launches = [each for each in launches if each[0].id not in over]
         launches += begun.without(recorded.duplicates)
         launches += launches_of(decisions, instance.number, recorded.duplicates)
         runs = len(begun.starts) + sum(len(decision.runs) for decision in decisions)

@@ -352,8 +352,6 @@ class Engine:
 
     def _begin(self, fired: Fired) -> int:
         """Launch what a committed step has decided; return how much it found to do."""
-        if fired.to_end:
-            self.launching.end(fired.to_end)
         self.launching.forsake(fired.forsaken, fired.now_ms)
         self._accounts.carried(fired.carried)
         if fired.notes is not None:
@@ -361,6 +359,8 @@ class Engine:
         if fired.launches:
             self.launching.start(fired.launches, fired.now_ms)
             self._accounts.launched(fired.launches)
+        if fired.to_end:  # after the launches: the same step may have started what it then asks to end
+            self.launching.end(fired.to_end)
         return fired.claimed
 
     def _begin_settled(self, settled: Settled, to_end: list[RunRow] | None = None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound, StoreError, shown
+from foliot.errors import AlreadyExists, FoliotError, InvalidField, LimitExceeded, NotFound, StoreError, shown
 from foliot.model.dial import Dial, Span
 from foliot.model.page import Page
 from foliot.model.plain import to_plain
@@ -297,6 +297,7 @@ def insert_draft(
 ) -> Schedule:
     """Write a schedule that is not there yet."""
     transaction, now_ms = session.transaction, session.now_ms
+    _check_room(session)
     paused = drafted.paused is True
     row = ScheduleRow(
         0, session.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
@@ -322,6 +323,16 @@ def insert_draft(
     return view_of(session, Opened(row, dial, version, rule))
 
 
+def _check_room(session: Session) -> None:
+    """Raise if a namespace has as many schedules as it may; who makes another at the same time waits for the answer."""
+    most = session.settings.max_schedules_per_namespace
+    if not most:
+        return
+    session.transaction.lock_name("room", session.namespace, "schedules")
+    if session.transaction.count_kept(session.namespace, most) >= most:
+        raise LimitExceeded(f"the namespace has max_schedules_per_namespace ({most}) schedules; delete some first")
+
+
 def replace_draft(
     session: Session, opened: Opened, drafted: Draft, note: Note, *, may_be_silent: bool = False
 ) -> Schedule:
@@ -333,6 +344,8 @@ def replace_draft(
         while transaction.purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
             pass
         return insert_draft(session, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
+    if was_closed:
+        _check_room(session)
     before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
     row = described(opened.row, drafted.definition)._replace(purge=False)
     version, rule, dial = opened.version, opened.rule, opened.dial

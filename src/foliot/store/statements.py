@@ -99,6 +99,10 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         """Return how many schedules of a namespace are active, but no more than so many."""
         return int(self.rows("count_in_state", {"namespace": namespace, "state": state, "most": most})[0][0])
 
+    def count_kept(self, namespace: str, most: int) -> int:
+        """Return how many schedules of a namespace are active or paused, but no more than so many."""
+        return int(self.rows("count_kept", {"namespace": namespace, "most": most})[0][0])
+
     def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
         """Return the schedules that fail, wait, run or rest for longer than they should."""
         params = {"namespace": namespace, **edges, "most": most, "limit": limit}

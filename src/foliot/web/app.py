@@ -39,6 +39,8 @@ POLICY = "; ".join([
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types default",
 ])  # fmt: skip
 FOR_EVER, FOR_A_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
 SHORTEST_COMPRESSED = 1_000
@@ -96,7 +98,7 @@ def _file(folder: Traversable, name: str, *, zipped: bool, kept: str) -> Respons
     if not found.is_file():
         return PlainTextResponse("there is no such file", 404)
     body, kind = found.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Vary": "Accept-Encoding", "Content-Security-Policy": "default-src 'none'", "Cache-Control": kept}
+    headers = {"Vary": "Accept-Encoding", "Cache-Control": kept}
     if zipped and len(body) >= SHORTEST_COMPRESSED:
         return Response(_zipped(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
     return Response(body, headers=headers, media_type=kind)

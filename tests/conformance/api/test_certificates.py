@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -127,6 +128,33 @@ def test_where_none_is_demanded_a_key_or_a_certificate_will_do(lenient: World) -
         assert http("GET", LIST, Authorization=f"Bearer {key}").status == 200
     with lenient.http(lenient.issue(**ROBOT)) as http:
         assert http("GET", LIST).status == 200
+
+
+def test_nobody_is_heard_in_the_clear(world: World, lenient: World) -> None:
+    """Not even a request that shows a key which is good: there is no answer that somebody in between could read."""
+    for place in (world, lenient):
+        host, port = place.url.removeprefix("https://").split(":")
+        shown = f"Authorization: Bearer {key_of(place, 'admin')}\r\n"
+        with socket.create_connection((host, int(port)), SECONDS) as connection:
+            connection.sendall(f"GET {LIST} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n".encode())
+            try:
+                assert not connection.recv(1_000).startswith(b"HTTP/")
+            except ConnectionError:
+                continue
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+def test_an_old_version_of_tls_is_refused(world: World, version: ssl.TLSVersion) -> None:
+    context = world.issue(**ROBOT)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = version
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with world.http(context) as http:
+        assert http("GET", LIST).status == 200, "the same with a newer one"
+    context.maximum_version = version
+    with world.http(context) as http, pytest.raises((ssl.SSLError, ConnectionError)):
+        http("GET", LIST)
 
 
 def test_what_a_request_shows_counts_before_the_certificate(world: World) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from foliot.api.rest import gate
 from foliot.api.rest.cookies import LASTS_S
+from foliot.api.routes import EXTRAS, ROUTES
 from foliot.configuration import load
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
@@ -134,13 +137,36 @@ HOSTILE = [
 ]
 
 
+CHANGES = [
+    (each.method, re.sub(r"{\w+}", "1", each.address))
+    for each in (*ROUTES, *EXTRAS)
+    if each.method not in ("GET", "HEAD")
+]
+"""Every address that is not only read."""
+
+
 @pytest.mark.parametrize("headers", HOSTILE, ids=str)
 def test_a_page_of_others_changes_nothing_with_a_cookie(world: World, headers: dict[str, str]) -> None:
     cookie = cookie_of(sign_in(world, world.key("admin").secret))
-    for method, path in (("PUT", ONE), ("POST", f"{ONE}/pause"), ("DELETE", ONE), ("POST", "/schedules/upsert")):
+    assert len(CHANGES) > 40
+    for method, path in CHANGES:
         answer = world.http(method, path, DAILY, Cookie=cookie, **headers)
         assert (answer.status, answer.said["code"]) == (403, "forbidden"), (method, path)
+        assert "another site" in answer.said["detail"], "for this, and not for want of a role"
     assert world.http("GET", ONE, Cookie=cookie).status == 404, "nothing was made"
+
+
+def test_a_form_of_others_is_not_taken_for_json(world: World) -> None:
+    """A page may send a form, or text, to any address without being asked: none is read as JSON, whatever the route."""
+    key = world.key("admin").secret
+    body = json.dumps({**DAILY, "credential": key}).encode()
+    for method, path in CHANGES:
+        if method == "DELETE":
+            continue  # it has no body, and no form sends it
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+            answer = world.http(method, path, body, Content_Type=kind, Authorization=f"Bearer {key}")
+            assert (answer.status, answer.said.get("field")) == (400, "Content-Type"), (method, path, answer.body)
+    assert world.ask("GET", ONE, world.key("admin").secret).status == 404, "nothing was made"
 
 
 def test_a_change_with_a_cookie_says_where_it_comes_from(world: World) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from foliot.store.postgres.driver import PostgresStore
 from foliot.testing.clock import ManualClock
+from tests.conformance.conftest import owner_url
 from tests.conformance.engine.kit import BEGIN
 from tests.conformance.engine.users import Scene
 
@@ -19,11 +20,12 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
-    made = PostgresStore(migrated_url, clock=clock)
+    """For whoever owns the database: what is called in a transaction writes to tables of its own, made by the tests."""
+    made = PostgresStore(owner_url(migrated_url), clock=clock)
     yield made
     made.close()
 
 
 @pytest.fixture
 def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Scene:
-    return Scene(migrated_url, postgres, clock)
+    return Scene(owner_url(migrated_url), postgres, clock)

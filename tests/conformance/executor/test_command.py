@@ -192,6 +192,24 @@ def test_nothing_that_a_user_writes_is_read_by_a_shell() -> None:
     assert json.loads(ended.result) == [[nasty], nasty]
 
 
+def test_what_anybody_sends_never_becomes_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arguments are the operator's, whatever the payload; nor does the kernel show what surrounds us."""
+    monkeypatch.setenv("SECRET_OF_THE_SERVICE", CANARY)
+    code = (
+        "import json, sys; read = lambda name: open('/proc/self/' + name, 'rb').read().decode(errors='replace');"
+        "print(json.dumps([sys.argv[1:], read('environ'), len(read('cmdline').split(chr(0)))]))"
+    )
+    executor = CommandExecutor({"commands": {"it": {"argv": [*python(code), "fixed"]}}}, Site(max_result_bytes=10_000))
+    lengths = set()
+    for payload in ["", "-c", "--help", "a b\x00c", ["x"] * 100, {"argv": ["sh"]}, "\n\n", "\ud7ff\U0010ffff"]:
+        ended = asyncio.run(executor.run(payload, launch_of({"command": "it"}, payload=payload)))
+        arguments, environment, length = json.loads(str(ended.result))
+        assert arguments == ["fixed"]
+        assert CANARY not in environment
+        lengths.add(length)
+    assert len(lengths) == 1
+
+
 def test_a_program_that_is_not_there() -> None:
     executor = CommandExecutor({"commands": {"it": {"argv": ["/nowhere/at-all"]}}}, SITE)
     with pytest.raises(LaunchError, match="cannot start /nowhere/at-all: No such file"):

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, closing, suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -22,7 +23,7 @@ from foliot.launch.base import Accepted, Ended
 from foliot.launch.http import HttpExecutor
 from foliot.launch.site import Site
 from foliot.model.run import RunState
-from tests.conformance.executor.kit import CANARY, Server, launch_of, serving
+from tests.conformance.executor.kit import CANARY, Seen, Server, launch_of, serving
 
 SITE = Site(max_result_bytes=200, public_url="https://foliot.example/")
 OLD, NEW = bytes(range(32)), bytes(range(1, 33))
@@ -118,16 +119,62 @@ def test_what_an_answer_means(
     assert caught.value.retryable is (expected is LaunchError)
 
 
-def test_a_redirect_is_not_followed(server: Server) -> None:
-    server.answer = lambda seen: (302, {"Location": f"{server.url}/other"}, b"")
-    with pytest.raises(LaunchRefused, match="redirects are not followed"):
-        called(server, {})
-    assert [seen.path for seen in server.seen] == ["/"]
+def redirected(status: int, place: str, canary: str, _seen: Seen) -> tuple[int, dict[str, str], bytes]:
+    return status, {"Location": place, "Refresh": f"0; url={canary}"}, b""
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(server: Server, status: int) -> None:
+    """Neither to the same target nor to another, whichever way it is said; a canary hears nothing."""
+    with serving() as canary:
+        port = canary.url.rpartition(":")[2]
+        places = [f"{server.url}/other", canary.url, f"//127.0.0.1:{port}/", f"http://127.1:{port}/", "/other"]
+        places += [
+            "https://127.0.0.1/",
+            "file:///etc/passwd",
+            "gopher://127.0.0.1/",
+            f"HTTP://[::1]:{port}/",
+            "",
+            "\\x",
+        ]
+        for place in places:
+            server.answer = partial(redirected, status, place, canary.url)
+            with pytest.raises(LaunchRefused, match=r"redirects are not followed|answered 300"):
+                called(server, {})
+        assert [seen.path for seen in server.seen] == ["/"] * len(places)
+        assert canary.seen == []
 
 
 def test_the_target_says_where_it_keeps_the_run(server: Server) -> None:
     server.answer = lambda _: (202, {"Location": "/jobs/17"}, b"")
     assert called(server, {}) == Accepted("/jobs/17")
+
+
+def test_an_answer_that_does_not_end_is_cut_off_where_enough_is_known() -> None:
+    """It says that ten gigabytes follow, and sends as fast as anybody reads: a fraction is ever sent."""
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        with closing(writer), suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b"x" * 65_536)
+                await writer.drain()
+                sent += 65_536
+
+    async def story() -> Ended | Accepted:
+        flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
+        port = flooding.sockets[0].getsockname()[1]
+        async with flooding, aclosing(HttpExecutor({"allow": ["127.0.0.1"]}, SITE)) as executor:
+            return await executor.run(None, launch_of({"url": f"http://127.0.0.1:{port}/"}))
+
+    ended = asyncio.run(story())
+    assert isinstance(ended, Ended)
+    assert ended.state == RunState.SUCCESS
+    assert len(str(ended.result)) <= SITE.max_result_bytes
+    assert sent < 100_000_000
 
 
 def test_no_more_of_an_answer_is_kept_than_a_limit(server: Server) -> None:
@@ -217,6 +264,16 @@ BAD = [
     ({"headers": {"Webhook-Id": "x"}}, "must not set the header"),
     ({"headers": {"X-A": "b\r\nX-B: c"}}, "cannot be sent"),
     ({"headers": {"X A": "b"}}, "cannot be sent"),
+    ({"headers": {"X-A": "b\nX-B: c"}}, "cannot be sent"),
+    ({"headers": {"X-A": "b\rX-B: c"}}, "cannot be sent"),
+    ({"headers": {"X-A": "b\x00c"}}, "cannot be sent"),
+    ({"headers": {"X-A\r\nX-B": "c"}}, "cannot be sent"),
+    ({"headers": {"X-A:": "c"}}, "cannot be sent"),
+    ({"headers": {"": "c"}}, "cannot be sent"),
+    ({"headers": {"X-A": "b\u2028\u560d\u560aX-B: c"}}, "cannot be sent"),
+    ({"headers": {"Content-Length": "0"}}, "must not set the header"),
+    ({"headers": {"Transfer-Encoding": "chunked"}}, "must not set the header"),
+    ({"headers": {"Connection": "upgrade"}}, "must not set the header"),
     ({"secret": "unknown"}, "not one that the operator has configured"),
     ({"timeout_ms": 0}, "timeout_ms"),
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ import pytest
 from foliot.engine import sealing
 from foliot.errors import FoliotError, InvalidField, StoreError
 from foliot.model.chain import AuditProof, sealed
-from foliot.operations import control, schedules, workflows
+from foliot.operations import adaptive, control, keys, schedules, targets, workflows
 from foliot.operations.proof import Proof
 from foliot.operations.session import Session
 from foliot.operations.trail import MOST, verify_audit
 from foliot.settings import DAY_MS, Settings
 from foliot.store.base import Transaction
+from foliot.store.postgres.driver import PostgresStore
 from foliot.store.sqlite.driver import SqliteStore
 from foliot.testing.clock import ManualClock
+from tests.conformance.conftest import owner_url
 from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
 
 TABLES = ("audit", "audit_heads")
@@ -61,9 +64,19 @@ def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) 
         found.append(verify_audit(bench.session(transaction, namespace), **given))
         raise Undone
 
-    with pytest.raises(Undone):
-        bench.write(work)
+    with owned(bench) as owner, pytest.raises(Undone):
+        owner.write(work)
     return found[0]
+
+
+@contextmanager
+def owned(bench: Bench) -> Iterator[Bench]:
+    """The same store for whoever owns its tables, which is more than any process needs to be."""
+    if not isinstance(bench.store, PostgresStore):
+        yield bench
+        return
+    with closing(PostgresStore(owner_url(bench.store._url), clock=bench.clock)) as store:
+        yield Bench(store, bench.clock)
 
 
 def problem(bench: Bench, *damage: str) -> str:
@@ -185,9 +198,12 @@ def test_the_database_refuses(told: Bench) -> None:
     ]
     if not isinstance(told.store, SqliteStore):
         refused += ["TRUNCATE audit", "TRUNCATE audit_heads"]
-    for statement in refused:
-        with pytest.raises(StoreError, match="append-only"):
-            told.execute(statement)
+    with owned(told) as owner:
+        for statement in refused:
+            with pytest.raises(StoreError, match="append-only"):
+                owner.execute(statement)
+            with pytest.raises(StoreError, match=r"append-only|permission denied"):
+                told.execute(statement)
     with pytest.raises(StoreError):  # a place is taken once
         told.execute(f"INSERT INTO audit ({COPY}, position) SELECT {COPY}, position FROM audit WHERE position = 3")
     assert (proof(told).ok, proof(told).checked, proof(told).unsealed) == (True, 10, 1)
@@ -256,6 +272,13 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         lambda session: control.trigger(session, "s0"),
         lambda session: schedules.patch(session, "s0", description=str(draw.random())),
         lambda session: workflows.put_workflow(session, "flow", {"function": f"tasks:f{draw.randrange(10**6)}"}),
+        lambda session: schedules.upsert(session, "s1", cron="@daily", function=f"tasks:f{draw.randrange(10**6)}"),
+        lambda session: control.skip(session, "s0", note=str(draw.random())),
+        lambda session: adaptive.hint(session, "a0", interval_ms=draw.randrange(60_000, 600_000), ttl_ms=3_600_000),
+        lambda session: targets.put_calendar(session, {"name": "c", "dates": [f"20{draw.randrange(30, 99)}-01-01"]}),
+        lambda session: targets.pause_target(session, queue="q", note=str(draw.random())),
+        lambda session: targets.resume_target(session, queue="q"),
+        lambda session: keys.create_key(session, "ci"),
         lambda session: schedules.patch(session, "s0", cron="never"),
         lambda session: control.pause(session, "nobody"),
     ]
@@ -265,7 +288,8 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         change(bench.session(transaction))
         return len(transaction.audit_since(before, 10))
 
-    accepted, refused = 1, 0
+    bench.create("a0", intervals="60s", adaptive=True, max_interval_ms=600_000)
+    accepted, refused = 2, 0
     while accepted < 1_000:
         change = draw.choice(asked)
         try:

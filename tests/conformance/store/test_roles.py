@@ -29,9 +29,9 @@ def execute(transaction: Transaction, statement: str) -> list[tuple[object, ...]
 
 
 @pytest.fixture
-def walled(walled_url: str) -> Iterator[Bench]:
+def walled(migrated_url: str) -> Iterator[Bench]:
     """Two namespaces, each with something in every table that a tenant can fill."""
-    store = PostgresStore(walled_url, clock=ManualClock(BEGIN))
+    store = PostgresStore(migrated_url, clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
     for name in NAMESPACES:
         bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
@@ -72,14 +72,16 @@ def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> 
         assert seen(walled, "nobody", query) == [(0, 0)], table
 
 
-def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(walled: Bench, walled_url: str) -> None:
+def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(
+    walled: Bench, migrated_url: str
+) -> None:
     """Statement by statement, as psql sends them, a worker found no runs between one wall and the next, and let go."""
-    script = PostgresMigrator(owner_url(walled_url)).roles(WORKER, TENANT)
+    script = PostgresMigrator(owner_url(migrated_url)).roles(WORKER, TENANT)
     begun, commit = script.rstrip().removesuffix("COMMIT;"), b"COMMIT"
     assert len(begun) < len(script.rstrip())
     with (
-        psycopg.connect(owner_url(walled_url), autocommit=True) as administrator,
-        psycopg.connect(walled_url, autocommit=True) as worker,
+        psycopg.connect(owner_url(migrated_url), autocommit=True) as administrator,
+        psycopg.connect(migrated_url, autocommit=True) as worker,
     ):
         administrator.execute(begun.encode())
         worker.execute("SET lock_timeout = '10ms'")
@@ -161,8 +163,8 @@ FORBIDDEN = (
 )
 
 
-def test_the_role_of_a_process_can_change_no_table(walled_url: str) -> None:
-    with psycopg.connect(walled_url, autocommit=True) as connection:
+def test_the_role_of_a_process_can_change_no_table(migrated_url: str) -> None:
+    with psycopg.connect(migrated_url, autocommit=True) as connection:
         for statement in FORBIDDEN:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement.encode())
@@ -175,8 +177,8 @@ def test_a_tenant_cannot_touch_what_is_written_of_it(walled: Bench) -> None:
     assert seen(walled, "a", "SELECT count(*) FROM secrets WHERE name <> 'callbacks'") == [(0,)]
 
 
-def test_names_are_looked_up_in_the_schema_alone(walled_url: str) -> None:
-    with psycopg.connect(walled_url) as connection:
+def test_names_are_looked_up_in_the_schema_alone(migrated_url: str) -> None:
+    with psycopg.connect(migrated_url) as connection:
         assert connection.execute("SHOW search_path").fetchone() == ("public, pg_temp",)
 
 

@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 
+from foliot.api.rates import Neighbours
 from foliot.api.rest.gate import Gate, OpenGate
 from foliot.api.temporal.door import Door, House, read_namespaces
 from foliot.api.temporal.status import Refused
@@ -84,13 +85,14 @@ class Written(Executor):
         return Ended(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
 
 
-def door_to(desk: Desk, *namespaces: str, gate: Gate | None = None, read_only: bool = False) -> Door:
+def door_to(desk: Desk, *namespaces: str, gate: Gate | None = None, read_only: bool = False, per_s: int = 0) -> Door:
     """A door that raises what should never happen."""
 
     def raised(error: BaseException) -> None:
         raise AssertionError("the door has made a mistake") from error
 
-    house = House(desk, "test", read_namespaces(namespaces or ("default",)), gate or OpenGate(), read_only, raised)
+    named = read_namespaces(namespaces or ("default",))
+    house = House(desk, "test", named, gate or OpenGate(), read_only, raised, Neighbours(per_s))
     return Door(house, METHODS)
 
 

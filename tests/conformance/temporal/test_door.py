@@ -47,7 +47,7 @@ KEYWORD, INT = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD, IndexedValueType.IND
 Story = Callable[[Door, Direct], Awaitable[Any]]
 
 
-def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = False) -> Any:
+def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = False, per_s: int = 0) -> Any:
     """A story in front of a door on an empty store."""
 
     async def tell() -> Any:
@@ -55,7 +55,8 @@ def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = F
         try:
             desk = desk_of(store)
             gate = CredentialGate(Keys(desk)) if keys else None
-            return await story(door_to(desk, *namespaces, gate=gate, read_only=read_only), Direct(desk))
+            door = door_to(desk, *namespaces, gate=gate, read_only=read_only, per_s=per_s)
+            return await story(door, Direct(desk))
         finally:
             store.close()
 
@@ -271,6 +272,19 @@ def test_a_read_only_service_changes_nothing() -> None:
         return (await refused(door, create())).code
 
     assert told(story, read_only=True) is Code.PERMISSION_DENIED
+
+
+def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
+    async def story(door: Door, direct: Direct) -> tuple[Refused, bytes]:
+        for _ in range(3):
+            await ask(door, CountSchedulesRequest(namespace="a"))
+        return await refused(door, CountSchedulesRequest(namespace="a")), await ask(
+            door, CountSchedulesRequest(namespace="b")
+        )
+
+    over, _ = told(story, "a", "b", per_s=3)
+    assert over.code is Code.RESOURCE_EXHAUSTED
+    assert "namespace_requests_per_s" in over.message
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.engine import floor, idle, race, resting
+from bench.engine import floor, idle, neighbours, race, resting
 from bench.engine.__main__ import FULL, QUICK, main
 from bench.engine.child import ChildFailed, in_child
 from bench.engine.fill import Due, fill
@@ -83,6 +84,28 @@ def test_steady_runs_count_what_was_due_and_ran_in_time(
     assert turn.ticks == 10
     assert turn.rate == 5
     assert turn.p50 <= turn.p99
+
+
+def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "HEAD_START_S", 1.0)
+    monkeypatch.setattr(race, "READY_S", 0.5)
+    monkeypatch.setattr(neighbours, "KINDS", (SQLITE,))
+    turns: list[neighbours.Shared] = []
+
+    def in_child(_call: str, **given: Any) -> dict[str, Any]:
+        turns.append(neighbours.share(**given))
+        return turns[-1]._asdict()
+
+    monkeypatch.setattr(neighbours, "in_child", in_child)
+    (section,) = neighbours.neighbour_sections(Bench(stores, TINY, silent))
+    assert [len(turn.late) for turn in turns] == [4, 4]
+    assert [turn.others for turn in turns] == [0, 2 * 2 * neighbours.TIMES]
+    assert all(late >= 0 for turn in turns for late in turn.late)
+    alone, beside = section.rows
+    assert alone.figures["times"] is None
+    assert beside.figures["times"] == pytest.approx(max(turns[1].late) / max(turns[0].late))
 
 
 def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from foliot.clock import pause
 from foliot.launch.base import Ended, Executor, Launch
-from foliot.operations import control
-from tests.unit.engine.kit import World
+from foliot.operations import control, targets
+from tests.unit.engine.kit import World, die
 
 
 class Rude(BaseException):
@@ -176,3 +176,37 @@ def test_whoever_is_to_end_hears_of_it_at_once(world: World, overlap: str) -> No
         assert len(engine.launching.active) == 1
 
     world.run(story)
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected"),
+    [
+        ("terminate_other", ["08:01 TERMINATED superseded", "08:02 SUCCESS"]),
+        ("cancel_other", ["08:01 CANCELLED cancel_requested", "08:02 SUCCESS"]),
+    ],
+)
+def test_what_is_released_and_ended_by_one_transaction_is_not_executed(
+    world: World, overlap: str, expected: list[str]
+) -> None:
+    """What waited left the queue, the tick of the same moment ended it, and it was launched all the same.
+
+    It was ended before it was active, so nobody stopped it: a run that was terminated went on beside the next one.
+    """
+    world.create(overlap_policy=overlap, cron=["1 8 * * *", "2 8 * * *"])
+    world.plan = lambda _: (20.0, Ended())
+    world.ask(targets.pause_target, queue="default")
+
+    async def story() -> None:
+        first = world.engine()
+        await first.start()
+        await pause(35)
+        assert world.states() == ["08:01 BUFFERED target_paused"]
+        await die(first)
+        world.ask(targets.resume_target, queue="default")
+        world.loop.pass_time(60)
+        await world.engine().start()
+        await pause(60)
+
+    world.run(story)
+    assert [each.launch.scheduled_for.minute for each in world.executor.executions] == [2]
+    assert world.states() == expected

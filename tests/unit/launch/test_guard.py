@@ -18,6 +18,8 @@ REFUSED_URLS = [
     "http://[::7f00:1]/",
     # translated and tunnelled
     "http://[64:ff9b::127.0.0.1]/", "http://[64:ff9b::7f00:1]/", "http://[64:ff9b:1::1]/", "http://[2002:7f00:1::]/",
+    "http://[64:ff9b::a9fe:a9fe]/", "http://[64:ff9b:1:fffe::]/", "http://[2002:a9fe:a9fe::]/", "http://[2002:c0a8:1::1]/",
+    "http://[2001:0:7f00:1::]/", "http://[::ffff:0:7f00:1]/",
     "http://[2002:a00:1::1]/", "http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
     # private, shared, link-local
     "http://10.0.0.1/", "http://10.255.255.255/", "http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.0.1/",
@@ -27,9 +29,10 @@ REFUSED_URLS = [
     "http://[::ffff:192.168.0.1]/",
     # metadata of clouds
     "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/", "http://[fd00:ec2::254]/",
-    "http://100.100.100.200/", "http://192.0.0.192/", "http://168.63.129.16/", "http://[::ffff:169.254.169.254]/",
+    "http://100.100.100.200/", "http://192.0.0.192/", "http://192.0.0.9/", "http://168.63.129.16/", "http://[::ffff:169.254.169.254]/",
     # multicast, broadcast, reserved, documentation, not assigned
-    "http://224.0.0.1/", "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/", "http://240.0.0.1/",
+    "http://224.0.0.1/", "http://232.1.2.3/",
+    "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/", "http://240.0.0.1/",
     "http://192.0.2.1/", "http://198.18.0.1/", "http://198.51.100.7/", "http://203.0.113.9/", "http://192.88.99.1/",
     "http://[2001:db8::1]/", "http://[100::1]/", "http://[4000::1]/", "http://[3fff::1]/", "http://[5f00::1]/",
     # not a way to speak HTTP, or not a host

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from foliot.api.metrics import Metrics
+from foliot.api.rates import Neighbours
 from foliot.api.rest import problems
 from foliot.api.rest.arguments import arguments_of
 from foliot.api.rest.cookies import Cookies
@@ -58,6 +59,8 @@ class Service:
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
+    neighbours: Neighbours = field(default_factory=lambda: Neighbours(0))
+    """How often a namespace may be asked about."""
     configuration: Mapping[str, Any] = field(default_factory=dict)
     problems: Callable[[], Sequence[str]] = tuple
     metrics: Metrics | None = None
@@ -118,7 +121,7 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, extra.role)
         namespace = ANY_NAMESPACE if extra.everywhere else namespace_for(service, request, caller)
-        authorise(caller, namespace, extra.role)
+        _admit(service, caller, namespace, extra.role)
         return await reply(service, request, caller, namespace)
 
     return answer
@@ -130,7 +133,7 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, route.role)
         namespace = namespace_for(service, request, caller)
-        authorise(caller, namespace, route.role)
+        _admit(service, caller, namespace, route.role)
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
             raise Forbidden("this service is read-only: nothing can be changed through it")
         given = await arguments_of(route, request)
@@ -168,6 +171,13 @@ async def _believed(service: Service, request: Request, role: Role) -> Caller:
     caller = await service.gate.caller(request)
     request.scope[WHO].append(caller.actor)
     return caller
+
+
+def _admit(service: Service, caller: Caller, namespace: str, role: Role) -> None:
+    """Raise unless a caller may do what needs a role, and it is the namespace's turn."""
+    authorise(caller, namespace, role)
+    if role is not Role.PUBLIC:
+        service.neighbours.admit(namespace)
 
 
 async def _in_time(answer: asyncio.Future[Any]) -> Any:

@@ -77,7 +77,7 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
         given |= _from_query(request, known, given)
     else:
         _refuse_query(request)
-        given |= _from_body(await _body_of(request), route, request, known, given)
+        given |= _from_body(await body_of(request), route, request, known, given)
     for name, parameter in known.parameters.items():
         if parameter.required and name not in given:
             raise InvalidField(name, "it must be given")
@@ -170,7 +170,8 @@ def _kinds(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
-async def _body_of(request: Request) -> Any:
+async def body_of(request: Request) -> Any:
+    """Return the JSON of a request; raises for what is not called JSON, which a page of another site could send."""
     text = await request.body()
     if not text:
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,8 @@ from foliot.api.rest.problems import problem
 from foliot.errors import shown
 
 ANY_HOST = "*"
+HOST = re.compile(r"(\[[^]]*\]|[^:\[\]]*)(?::[0-9]*)?")
+"""A name, or an address in brackets, and perhaps a port: nothing stands behind a bracket, or for a port, but that."""
 
 
 class Hosts:
@@ -35,6 +38,7 @@ class Hosts:
 
 
 def _host_of(scope: Any) -> str:
-    """Return the host that a request names, in small letters and without its port."""
+    """Return the host that a request names, in small letters and without its port; all of it if it is no host."""
     text = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
-    return text[: text.index("]") + 1] if text.startswith("[") and "]" in text else text.partition(":")[0]
+    found = HOST.fullmatch(text)
+    return text if found is None else found[1]

@@ -5,20 +5,19 @@ It stands before everything else, so that nobody pays for what is refused.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from hashlib import sha256
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
+from foliot.api.rates import REMEMBERED, Rates
 from foliot.api.rest.cookies import cookie_of
 from foliot.api.rest.credentials import PEER
 from foliot.api.rest.problems import HEADERS, problem
 
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 """Tells browsers to come back with TLS only."""
-REMEMBERED = 10_000
 WHO = "foliot.who"
 """Where the application says who it has believed to ask."""
 
@@ -30,8 +29,7 @@ class Limits:
         """Take the application and its limits; 0 is none."""
         self._app = app
         self._max_body_bytes = max_body_bytes
-        self._rate = requests_per_s
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._rates = Rates(requests_per_s)
         self._actors: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -40,17 +38,16 @@ class Limits:
             await self._app(scope, receive, send)
             return
         send = _with_headers(send, over_tls=scope.get("scheme") == "https")
-        if self._rate and not self._has_turn(scope):
-            answer = problem(429, "too_many_requests", f"more than {self._rate} requests per second", retryable=True)
-            answer.headers["Retry-After"] = "1"
-            await answer(scope, receive, send)
+        if not self._rates.has_turn(self._who(scope)):
+            detail = f"more than {self._rates.per_s} requests per second (requests_per_s)"
+            await problem(429, "too_many_requests", detail, retryable=True)(scope, receive, send)
             return
         if not await self._fits(scope, receive, send):
             return
         believed: list[str] = []
         scope[WHO] = believed
         await self._app(scope, _bounded(receive, self._max_body_bytes), send)
-        if self._rate and believed:
+        if self._rates.per_s and believed:
             self._remember(_credential(scope), believed[0])
 
     def _remember(self, shown: str, actor: str) -> None:
@@ -64,19 +61,14 @@ class Limits:
         if len(self._actors) > REMEMBERED:
             self._actors.popitem(last=False)
 
-    def _has_turn(self, scope: Any) -> bool:
-        """Take one from the caller's bucket, which fills up as time passes; a second's worth fits into it.
+    def _who(self, scope: Any) -> str:
+        """Return whose bucket a request takes from.
 
         Whoever shows what nobody has believed yet shares the bucket of their address: made up, it is worth nothing.
         """
-        who = self._actors.get(_credential(scope)) or str((scope.get("client") or ("",))[0])
-        now = asyncio.get_running_loop().time()
-        left, since = self._buckets.pop(who, (float(self._rate), now))
-        left = min(float(self._rate), left + (now - since) * self._rate)
-        self._buckets[who] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > REMEMBERED:
-            self._buckets.popitem(last=False)
-        return left >= 1
+        if not self._rates.per_s:
+            return ""
+        return self._actors.get(_credential(scope)) or str((scope.get("client") or ("",))[0])
 
     async def _fits(self, scope: Any, receive: Any, send: Any) -> bool:
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")

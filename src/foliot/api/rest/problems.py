@@ -21,8 +21,11 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
 )
-"""What keeps browsers careful, with every answer."""
+"""What keeps browsers careful, with every answer; the page has a policy of its own."""
+TOLD = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
+"""What some problems say in a header as well."""
 REFUSED = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type"}
 
 
@@ -47,8 +50,7 @@ class ProblemResponse(JSONResponse):
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return an answer that says what is wrong."""
     body = {**wire.problem_document(status, code, detail), **more}
-    headers = {"Retry-After": "1"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
+    return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=TOLD.get(status))
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from foliot.api.rest.arguments import body_of
 from foliot.api.rest.gate import NOBODY, Caller
-from foliot.errors import InvalidField, Unauthenticated
+from foliot.errors import InvalidField, InvalidInput, Unauthenticated
 from foliot.model.visit import Visit
 from foliot.wire import encode
 
@@ -48,8 +48,10 @@ async def end_visit(service: Service, _request: Request, _caller: Caller, _names
 
 async def _credential(request: Request) -> str:
     try:
-        body = json.loads(await request.body())
-    except ValueError:
+        body = await body_of(request)
+    except InvalidField:
+        raise
+    except InvalidInput:
         body = None
     found = body.get("credential") if isinstance(body, dict) else None
     if not isinstance(found, str) or not found.isascii() or not found.strip():

@@ -16,6 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from google.protobuf.message import DecodeError, Message
 from starlette.requests import Request
 
+from foliot.api.rates import Neighbours
 from foliot.api.rest.credentials import PEER
 from foliot.api.rest.gate import NOBODY, Caller, Gate, OpenGate, authorise
 from foliot.api.roles import Role
@@ -33,7 +34,7 @@ MISTAKE = "the service has made a mistake; its log says more"
 class House:
     """What a door opens on: where operations are sent, who is let in, and which namespaces there are, with their ids.
 
-    ``mistakes`` is told of what should never happen.
+    ``mistakes`` is told of what should never happen; ``neighbours`` says how often a namespace may be asked about.
     """
 
     desk: Desk
@@ -42,6 +43,7 @@ class House:
     gate: Gate = field(default_factory=OpenGate)
     read_only: bool = False
     mistakes: Callable[[BaseException], None] = lambda _: None
+    neighbours: Neighbours = field(default_factory=lambda: Neighbours(0))
 
 
 class Asked(NamedTuple):
@@ -135,6 +137,7 @@ class Door:
             authorise(caller, name, method.role)
         except NotFound:
             raise unknown_namespace(name) from None
+        self._house.neighbours.admit(name)
         if method.writes and self._house.read_only:
             raise Forbidden("this service is read-only: nothing can be changed through it")
         return str(name)

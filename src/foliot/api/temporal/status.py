@@ -24,6 +24,7 @@ from foliot.errors import (
     ScheduleClosed,
     StaleToken,
     StoreUnavailable,
+    TooManyRequests,
     Unauthenticated,
 )
 from foliot.model.kept import cut
@@ -36,6 +37,7 @@ class Code(IntEnum):
     NOT_FOUND = 5
     ALREADY_EXISTS = 6
     PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
     FAILED_PRECONDITION = 9
     UNIMPLEMENTED = 12
     INTERNAL = 13
@@ -46,6 +48,7 @@ class Code(IntEnum):
 CODES: dict[type[FoliotError], Code] = {
     InvalidInput: Code.INVALID_ARGUMENT,
     LimitExceeded: Code.INVALID_ARGUMENT,
+    TooManyRequests: Code.RESOURCE_EXHAUSTED,
     Unauthenticated: Code.UNAUTHENTICATED,
     Forbidden: Code.PERMISSION_DENIED,
     NotFound: Code.NOT_FOUND,

@@ -79,6 +79,12 @@ SELECT count(*) FROM (
     SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = %(state)s LIMIT %(most)s
 ) found;
 
+-- name: count_kept
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
+) found;
+
 -- name: troubled
 -- Index schedules_state, no further than the bound, then primary keys.
 SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,

@@ -77,6 +77,12 @@ WHERE substr(zones, -5) = ':gone' AND namespace = :namespace AND state <> 'close
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = :state LIMIT :most) found;
 
+-- name: count_kept
+-- Index schedules_state, no further than the bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM schedules WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
+) found;
+
 -- name: troubled
 -- Index schedules_state, no further than the bound, then primary keys, one after the other.
 SELECT s.schedule_id, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,

@@ -21,6 +21,13 @@ setNonce(nonce)
 // What was answered is shown at once, and not after whatever else the browser has to do.
 notifyManager.setScheduler(queueMicrotask)
 
+// The browser lets nobody make elements or scripts of text. Styles are text too, and hold no elements: those pass.
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createHTML: (text: string) => string | null }): unknown
+}
+const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
+trustedTypes?.createPolicy('default', { createHTML: (text) => (text.includes('<') ? null : text) })
+
 const onError = (error: Error) => {
   if (error instanceof Problem && error.status === 401) checkVisit(queries)
 }

@@ -1,0 +1,93 @@
+"""The page that says which action of a model is which code: what it names is there, and no step is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from foliot.store.queries import load_queries
+from models.table import TWINS
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs/explanation/models.md").read_text(encoding="utf-8")
+DIALECTS = ("foliot.store.sqlite", "foliot.store.postgres")
+NO_CODE = {
+    "Fire": {"Advance", "Crash", "Insert", "Edit"},
+    "Lease": {"Die", "Lapse", "Joins", "Answered", "Write"},
+    "Overlap": set[str](),
+    "Pause": set[str](),
+    "Backfill": {"Advance", "Crash"},
+}
+"""Steps that stand for no code of ours, and parts of steps."""
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    module: str
+    actions: list[str]
+    code: str
+
+
+def _rows() -> list[Row]:
+    table = PAGE.split("| action | code |\n|---|---|\n")[1].split("\n\n")[0]
+    rows: list[Row] = []
+    for line in table.splitlines():
+        left, right = (cell.strip() for cell in line.strip("|").split("|"))
+        named = re.fullmatch(r"(?:\*\*(\w+)\*\*: )?(.+)", left)
+        assert named is not None, line
+        rows.append(Row(named[1] or rows[-1].module, named[2].split(", "), right))
+    return rows
+
+
+ROWS = _rows()
+
+
+def _operators(module: str) -> dict[str, str]:
+    """The definitions of a module: names, and what they say."""
+    text = re.sub(r"\\\*.*", "", (ROOT / f"models/{module}.tla").read_text(encoding="utf-8"))
+    parts = re.split(r"^(\w+)(?:\([^)=]*\))? ==", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.module}: {row.actions[0]}")
+def test_every_action_on_the_page_is_in_its_model(row: Row) -> None:
+    assert [name for name in row.actions if name not in _operators(row.module)] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.module}: {row.actions[0]}")
+def test_the_code_on_the_page_exists(row: Row) -> None:
+    for part in row.code.split("; "):
+        names = re.findall(r"`([^`]+)`", part)
+        assert names, f"{part!r} names nothing"
+        if part.startswith("statement"):
+            for dialect in DIALECTS:
+                assert [name for name in names if name not in load_queries(dialect)] == [], dialect
+        else:
+            assert len(names) > 1, f"{part!r} names a file and nothing in it"
+            _check_functions(ROOT / "src/foliot" / names[0], names[1:])
+
+
+def _check_functions(path: Path, names: list[str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    for name in names:
+        *owner, last = name.split(".")
+        assert re.search(rf"^ *(?:async )?(?:def|class) {last}\b", text, re.MULTILINE), f"{path.name} has no {name}"
+        assert not owner or re.search(rf"^class {owner[0]}\b", text, re.MULTILINE), f"{path.name} has no {owner[0]}"
+
+
+@pytest.mark.parametrize("module", NO_CODE)
+def test_every_step_of_a_model_is_on_the_page(module: str) -> None:
+    steps = {name for name, body in _operators(module).items() if re.search(r"\w'|UNCHANGED", body)}
+    promised = {name for name, body in _operators(module).items() if "[][" in body}
+    named = {name for row in ROWS if row.module == module for name in row.actions}
+    assert steps - promised - named - NO_CODE[module] - {"NewStarts", "IsFree", "Starts"} == set()
+    assert NO_CODE[module] <= steps
+
+
+def test_every_promise_that_a_twin_breaks_is_on_the_page() -> None:
+    promises = PAGE.split("## What is promised")[1].split("\n## ")[0]
+    assert {twin.expected for twin in TWINS if twin.expected not in promises} == set()
