@@ -200,7 +200,7 @@ def _open(page: Page, wanted: str) -> Interaction:
     return timed(page, "click", link.click, ONE_SHOWN)
 
 
-SEARCH = "search (after 120 ms of rest)"
+SEARCH = "search"
 ACTS: dict[str, Callable[[Page, str], Interaction]] = {
     "scroll on by 50 rows": _scroll,
     "pause a row": _pause,

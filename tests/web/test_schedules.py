@@ -370,3 +370,34 @@ def test_the_time_zone_switch_is_kept(page: Page, service: Service) -> None:
     expect(shown).to_have_text("Tue 1 Jan 2030 00:00")
     page.reload()
     expect(shown).to_have_text("Tue 1 Jan 2030 00:00")
+
+
+def test_a_search_follows_the_typing_and_loses_no_letter(page: Page, service: Service) -> None:
+    """An answer to the first letters came back into the field, over those that had been typed meanwhile."""
+    for name in ("billing", "bills", "other"):
+        service.other.create(name, cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    expect(row(page, "other")).to_be_visible()
+    search = page.get_by_role("textbox", name="Search")
+    search.press_sequentially("billing", delay=5)
+    expect(row(page, "bills")).to_have_count(0)
+    expect(row(page, "billing")).to_be_visible()
+    expect(search).to_have_value("billing")
+    expect(page).to_have_url(re.compile(r"text=billing$"))
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(search).to_have_value("")
+    expect(row(page, "other")).to_be_visible()
+
+
+def test_a_schedule_is_shown_as_it_is_now_when_it_is_opened_again(page: Page, service: Service) -> None:
+    """A view begins with what the list has read; what has happened since must not stay hidden behind it."""
+    service.other.create("report", cron=FAR, function="tasks:work")
+    page.goto(f"{service.url}/schedules")
+    page.get_by_role("link", name="report", exact=True).click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.go_back()
+    expect(row(page, "report")).to_be_visible()
+    service.other.pause("report", note="a move")
+    page.get_by_role("link", name="report", exact=True).click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    expect(page.get_by_text("a move")).to_be_visible()

@@ -53,7 +53,7 @@ def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> 
     until_ms = since_ms + stretches * length_ms
     fires: Counter[int] = Counter()
     scheduled = 0
-    active = session.transaction.count_active(session.namespace, MOST_SCHEDULES + 1)
+    active = session.transaction.count_in_state(session.namespace, "active", MOST_SCHEDULES + 1)
     for number, count in session.transaction.next_fires(
         session.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
     ):

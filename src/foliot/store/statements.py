@@ -32,6 +32,8 @@ from foliot.store.trail import TrailStatements
 
 FAR_S = 1 << 40
 """Later than any nominal time: where a list that is read backwards begins."""
+RARE_STATES, FEW = ("paused", "closed"), 2_000
+"""States that few schedules are in, usually: so few are read and put in order, and not sought among the others."""
 _SCHEDULE = len(ScheduleRow._fields)
 _DIAL = _SCHEDULE + len(Dial._fields)
 _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
@@ -85,7 +87,9 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
     def schedules_page(self, namespace: str, after_id: str, limit: int, wanted: ScheduleFilter) -> list[ScheduleRow]:
         """Return schedules of a namespace in the order of their ids."""
         params = {"namespace": namespace, "after_id": after_id, "limit": limit, **_sought(wanted)}
-        return [ScheduleRow._make(row) for row in self.rows("schedules_page", params)]
+        rare = wanted.state in RARE_STATES and self.count_in_state(namespace, str(wanted.state), FEW + 1) <= FEW
+        name = "schedules_page_of_few" if rare else "schedules_page"
+        return [ScheduleRow._make(row) for row in self.rows(name, params)]
 
     def count_matching(self, namespace: str, wanted: ScheduleFilter, most: int) -> int:
         """Return how many schedules pages of the same filter show; no more than so many are looked at."""
@@ -110,9 +114,9 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         """Return how many schedules of a namespace have a zone that is not known any more."""
         return int(self.rows("count_degraded", {"namespace": namespace})[0][0])
 
-    def count_active(self, namespace: str, most: int) -> int:
+    def count_in_state(self, namespace: str, state: str, most: int) -> int:
         """Return how many schedules of a namespace are active, but no more than so many."""
-        return int(self.rows("count_active", {"namespace": namespace, "most": most})[0][0])
+        return int(self.rows("count_in_state", {"namespace": namespace, "state": state, "most": most})[0][0])
 
     def count_kept(self, namespace: str, most: int) -> int:
         """Return how many schedules of a namespace are active or paused, but no more than so many."""

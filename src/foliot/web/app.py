@@ -42,7 +42,7 @@ POLICY = "; ".join([
     "require-trusted-types-for 'script'",
     "trusted-types default",
 ])  # fmt: skip
-FOR_EVER = "public, max-age=31536000, immutable"
+FOR_EVER, FOR_A_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
 SHORTEST_COMPRESSED = 1_000
 
 
@@ -72,7 +72,7 @@ class Pages:
         if path.startswith(ASSETS):
             return _asset(self._built, path.removeprefix(ASSETS), zipped="gzip" in headers.get("accept-encoding", ""))
         if path == "/favicon.svg":
-            return _file(self._built, "favicon.svg", zipped=False)
+            return _file(self._built, "favicon.svg", zipped=False, kept=FOR_A_DAY)
         wanted = path == "/" or "text/html" in headers.get("accept", "")
         return _page(self._built) if wanted else None
 
@@ -90,18 +90,15 @@ def _asset(built: Traversable, name: str, *, zipped: bool) -> Response:
     """Return a file whose name says what is in it, which can be kept for ever."""
     if "/" in name or name.startswith("."):
         return PlainTextResponse("there is no such file", 404)
-    answer = _file(built.joinpath("assets"), name, zipped=zipped)
-    if answer.status_code == 200:
-        answer.headers["Cache-Control"] = FOR_EVER
-    return answer
+    return _file(built.joinpath("assets"), name, zipped=zipped, kept=FOR_EVER)
 
 
-def _file(folder: Traversable, name: str, *, zipped: bool) -> Response:
+def _file(folder: Traversable, name: str, *, zipped: bool, kept: str) -> Response:
     found = folder.joinpath(name)
     if not found.is_file():
         return PlainTextResponse("there is no such file", 404)
     body, kind = found.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Vary": "Accept-Encoding"}
+    headers = {"Vary": "Accept-Encoding", "Cache-Control": kept}
     if zipped and len(body) >= SHORTEST_COMPRESSED:
         return Response(_zipped(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
     return Response(body, headers=headers, media_type=kind)

@@ -13,6 +13,7 @@ from foliot.model.run import RunState
 from foliot.operations import control, runs, schedules, targets, workflows
 from foliot.operations.dossier import dossier
 from foliot.operations.verify import verify
+from foliot.store import statements
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
 
 
@@ -45,6 +46,9 @@ def many(bench: Bench) -> Bench:
         ({"label": "tier=1"}, "a"),
         ({"label": "team="}, ""),
         ({"label": "team=x", "state": "closed"}, "d"),
+        ({"label": "team=x", "state": "paused"}, ""),
+        ({"text": "PAUS", "state": "paused", "user_id": "u2"}, "b"),
+        ({"text": "daily", "state": "paused"}, ""),
         ({"text": "daily"}, "a"),
         ({"text": "REPORT"}, "a"),
         ({"text": "%"}, ""),
@@ -52,7 +56,12 @@ def many(bench: Bench) -> Bench:
         ({"user_id": "u1", "text": "daily"}, "a"),
     ],
 )
-def test_every_filter(many: Bench, wanted: dict[str, Any], found: str) -> None:
+@pytest.mark.parametrize("few", [statements.FEW, 0])
+def test_every_filter(
+    many: Bench, wanted: dict[str, Any], found: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rare state is read, a frequent one is sought in the order of the ids: the answer is the same."""
+    monkeypatch.setattr(statements, "FEW", few)
     page = many.ask(schedules.list_schedules, **wanted)
     assert "".join(each.schedule_id[0] for each in page.items) == found
     assert page.next_page is None

@@ -107,7 +107,7 @@ def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: 
 
 
 @pytest.mark.parametrize(
-    "name", ["tally_schedules", "count_active", "count_kept", "troubled", "next_fires", "kinds_of_fires"]
+    "name", ["tally_schedules", "count_in_state", "count_kept", "troubled", "next_fires", "kinds_of_fires"]
 )
 def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_connection: sqlite3.Connection) -> None:
     """Each was read in the order of the ids, in which nothing lies: three times as slow with 100,000 schedules."""
@@ -116,6 +116,14 @@ def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_conn
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
     assert any("COVERING INDEX schedules_state (namespace=?" in step for step in steps)
     assert not [step for step in steps if re.match(r"SCAN (schedules|dials|d|s|v)\b", step)], steps
+
+
+def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlite3.Connection) -> None:
+    """A list of what is paused read all 100,000 schedules in the order of their ids, to find 200."""
+    text = load_queries(SQLITE)["schedules_page_of_few"]
+    named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
+    steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
+    assert steps[0] == "SEARCH s USING INDEX schedules_state (namespace=? AND state=?)", steps
 
 
 @pytest.mark.parametrize(

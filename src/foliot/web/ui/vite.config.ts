@@ -16,10 +16,25 @@ function stylesOfWhatIsUsed(): Plugin {
   }
 }
 
+/** Let the first questions be asked before the page itself is read: see src/early.ts. */
+function askedEarly(): Plugin {
+  return {
+    name: 'asked-early',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, { bundle }) => {
+        const early = Object.values(bundle ?? {}).find((each) => each.type === 'chunk' && each.name === 'early')
+        return early && [{ tag: 'script', attrs: { type: 'module', async: true, crossorigin: true, src: `/${early.fileName}` }, injectTo: 'head-prepend' }]
+      },
+    },
+  }
+}
+
 export default defineConfig({
-  plugins: [react(), stylesOfWhatIsUsed()],
+  plugins: [react(), stylesOfWhatIsUsed(), askedEarly()],
   html: { cspNonce: '__FOLIOT_NONCE__' },
   build: {
+    rolldownOptions: { input: { index: 'index.html', early: 'src/early.ts' } },
     outDir: '../static',
     emptyOutDir: true,
     target: 'es2022',

@@ -49,6 +49,17 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
+-- name: schedules_page_of_few
+-- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
+SELECT {s.schedule} FROM schedules s
+WHERE s.namespace = %(namespace)s AND s.state = %(state)s AND s.schedule_id > %(after_id)s
+  AND (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
+  AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
+  AND (%(label)s::text IS NULL OR (s.labels <> '{}' AND s.labels::json ->> %(label)s::text = %(label_value)s))
+  AND (%(pattern)s::text IS NULL OR lower(s.schedule_id COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\'
+    OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
+ORDER BY s.schedule_id LIMIT %(limit)s;
+
 -- name: count_matching
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
@@ -95,10 +106,10 @@ GROUP BY state;
 SELECT count(*) FROM schedules
 WHERE right(zones, 5) = ':gone' AND namespace = %(namespace)s AND state <> 'closed';
 
--- name: count_active
+-- name: count_in_state
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
-    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = %(state)s LIMIT %(most)s
 ) found;
 
 -- name: count_kept

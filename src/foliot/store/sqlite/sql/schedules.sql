@@ -49,6 +49,17 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
 ORDER BY s.schedule_id LIMIT :limit;
 
+-- name: schedules_page_of_few
+-- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
+SELECT {s.schedule} FROM schedules s INDEXED BY schedules_state
+WHERE s.namespace = :namespace AND s.state = :state AND s.schedule_id > :after_id
+  AND (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
+  AND (:user_id IS NULL OR s.user_id = :user_id)
+  AND (:label IS NULL OR (s.labels <> '{}'
+    AND EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value)))
+  AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\')
+ORDER BY s.schedule_id LIMIT :limit;
+
 -- name: count_matching
 -- Index schedules_state, no further than the bound; then primary keys in their order, which is far quicker than a page's.
 SELECT count(*) FROM (
@@ -95,9 +106,9 @@ GROUP BY state;
 SELECT count(*) FROM schedules INDEXED BY schedules_degraded
 WHERE substr(zones, -5) = ':gone' AND namespace = :namespace AND state <> 'closed';
 
--- name: count_active
+-- name: count_in_state
 -- Index schedules_state, no further than the bound.
-SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = 'active' LIMIT :most) found;
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = :state LIMIT :most) found;
 
 -- name: count_kept
 -- Index schedules_state, no further than the bound.

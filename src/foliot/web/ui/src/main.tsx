@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { MutationCache, notifyManager, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { MantineProvider } from '@mantine/core'
 import { setNonce } from 'get-nonce'
@@ -17,6 +17,9 @@ import { theme } from './theme'
 // Styles that are made while the page runs carry the number that the policy of this very answer allows.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 setNonce(nonce)
+
+// What was answered is shown at once, and not after whatever else the browser has to do.
+notifyManager.setScheduler(queueMicrotask)
 
 // The browser lets nobody make elements or scripts of text. Styles are text too, and hold no elements: those pass.
 interface TrustedTypes {

@@ -25,6 +25,8 @@ import { Failed, NotThere } from './shell/Failed'
 import { Shell } from './shell/Shell'
 import { Overview } from './views/overview/Overview'
 import { COMING, SPANS } from './views/overview/spans'
+import { Schedule } from './views/schedule/Schedule'
+import { Ticks } from './views/schedule/Ticks'
 import { WINDOWS, type Window } from './views/schedule/windows'
 import { Schedules } from './views/schedules/Schedules'
 
@@ -101,7 +103,7 @@ const schedule = createRoute({
       void queries.prefetchQuery(glancesQuery([id]))
     })
   },
-  component: lazyRouteComponent(() => import('./views/schedule/Schedule'), 'Schedule'),
+  component: Schedule,
 })
 
 const ticks = createRoute({
@@ -118,7 +120,7 @@ const ticks = createRoute({
       void queries.prefetchQuery(spansQuery(id))
     })
   },
-  component: lazyRouteComponent(() => import('./views/schedule/Ticks'), 'Ticks'),
+  component: Ticks,
 })
 
 const scheduleRuns = createRoute({

@@ -2,6 +2,7 @@ import createClient, { type Middleware } from 'openapi-fetch'
 
 import { asProblem } from './problem'
 import type { paths } from './schema'
+import { fetchOnce } from '../early'
 import { hearServerTime } from '../parts/clock'
 
 let namespace = ''
@@ -29,7 +30,7 @@ const about: Middleware = {
   },
 }
 
-export const api = createClient<paths>({ baseUrl: window.location.origin })
+export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: fetchOnce })
 api.use(about)
 
 interface Answered<T> {

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { answer, api, currentNamespace } from './client'
+import { FORECAST, LIST_PAGE } from './sizes'
 import type { ScheduleFilter } from './types'
 
 /** The name under which an answer is kept: its namespace first, then what it is about (see live.ts). */
@@ -8,14 +9,13 @@ export function key(...parts: unknown[]): unknown[] {
   return [currentNamespace(), ...parts]
 }
 
-const PAGE = 100
 export const RUNS_OF_A_CALENDAR = 500
 
 export const schedulesQuery = (filter: ScheduleFilter) =>
   infiniteQueryOptions({
     queryKey: key('schedules', filter),
     queryFn: ({ pageParam }) =>
-      answer(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: PAGE, after: pageParam } } })),
+      answer(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: LIST_PAGE, after: pageParam } } })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_page ?? undefined,
     placeholderData: keepPreviousData,
@@ -128,11 +128,10 @@ export const statsQuery = (seconds: number, stretches: number) =>
     placeholderData: keepPreviousData,
   })
 
-/** The next day by the minute: the hour is the first of its stretches, so it is asked for once. */
 export const forecastQuery = () =>
   queryOptions({
     queryKey: key('forecast'),
-    queryFn: () => answer(api.GET('/api/v1/forecast', { params: { query: { seconds: 86_400, stretches: 1_440 } } })),
+    queryFn: () => answer(api.GET('/api/v1/forecast', { params: { query: FORECAST } })),
     staleTime: 60_000,
     refetchInterval: 60_000,
     placeholderData: keepPreviousData,

@@ -1,9 +1,8 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Run } from '../api/types'
 import { durationText, firstLine } from './format'
 import { Moment } from './Moment'
 import { movedText, reasonText, StateMark } from './outcomes'
+import { QuickLink } from './QuickLink'
 
 /** Runs, one a row; of all schedules, or of the one that everything here is about. */
 export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zone?: string; withSchedule?: boolean }) {
@@ -29,15 +28,15 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               </td>
               {withSchedule && (
                 <td className="nowrap">
-                  <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
+                  <QuickLink to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
                     {run.schedule_id}
-                  </Link>
+                  </QuickLink>
                 </td>
               )}
               <td>
-                <Link to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
+                <QuickLink to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
                   <Moment at={run.scheduled_for} zone={zone} near />
-                </Link>
+                </QuickLink>
               </td>
               <td className="nowrap">{lateness(run)}</td>
               <td className="nowrap">{took(run)}</td>

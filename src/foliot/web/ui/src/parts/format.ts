@@ -10,11 +10,29 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
   return made
 }
 
+const ALL_PARTS: Intl.DateTimeFormatOptions = {
+  year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', weekday: 'short',
+}
+const MOST_KEPT = 200
+const inZones = new Map<string, { formatter: Intl.DateTimeFormat; kept: Map<number, Record<string, string>> }>()
+
+/** The parts of an instant, to the second. A list asks for the same ones again and again, and they are dear: so they are kept. */
 function parts(instant: number, zone: string): Record<string, string> {
-  const found = format(zone, {
-    year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', weekday: 'short',
-  }).formatToParts(instant)
-  return Object.fromEntries(found.map(({ type, value }) => [type, value]))
+  let here = inZones.get(zone)
+  if (!here) inZones.set(zone, (here = { formatter: format(zone, ALL_PARTS), kept: new Map() }))
+  const second = Math.floor(instant / 1_000)
+  let found = here.kept.get(second)
+  if (!found) {
+    if (here.kept.size >= MOST_KEPT) here.kept.clear()
+    found = Object.fromEntries(here.formatter.formatToParts(instant).map(({ type, value }) => [type, value]))
+    here.kept.set(second, found)
+  }
+  return found
+}
+
+/** A day, "2026-11-16", in words. */
+export function dateText(day: string, options: Intl.DateTimeFormatOptions): string {
+  return format('UTC', options).format(Date.parse(`${day}T12:00:00Z`))
 }
 
 export type Precision = 'minute' | 'second' | 'millisecond'

@@ -1,7 +1,6 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Glance } from '../api/types'
 import { instantText } from './format'
+import { QuickLink } from './QuickLink'
 import { useZoneChoice, zoneFor } from './zones'
 import classes from './outcomes.module.css'
 
@@ -95,9 +94,9 @@ export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: 
         const why = reasonText(each.reason)
         return (
           <li key={each.run_id}>
-            <Link to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name} title={why ? `${name}: ${why}` : name}>
+            <QuickLink to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name} title={why ? `${name}: ${why}` : name}>
               <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
-            </Link>
+            </QuickLink>
           </li>
         )
       })}

@@ -1,4 +1,4 @@
-import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, SegmentedControl, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useSearch } from '@tanstack/react-router'
@@ -10,6 +10,7 @@ import { messageOf } from '../api/problem'
 import type { Visit } from '../api/types'
 import { holds, visitQuery, welcome } from '../api/visit'
 import { Icon, type IconName } from '../parts/Icon'
+import { Segments } from '../parts/Segments'
 import { complain, Toasts } from '../parts/toasts'
 import { chooseZone, MY_ZONE, useZoneChoice, type ZoneChoice } from '../parts/zones'
 import { Login } from './Login'
@@ -114,9 +115,8 @@ function ZoneSwitch({ wide = false }: { wide?: boolean }) {
   const choice = useZoneChoice()
   return (
     <Tooltip label={`Times are shown in ${choice === 'mine' ? `your zone, ${MY_ZONE}` : choice === 'utc' ? 'UTC' : "each schedule's own zone"}`}>
-      <SegmentedControl
+      <Segments
         className={wide ? classes.zoneWide : classes.zone}
-        size="xs"
         value={choice}
         onChange={(value) => chooseZone(value as ZoneChoice)}
         aria-label="Time zone"

@@ -1,10 +1,11 @@
-import { Accordion, Button, SegmentedControl, Textarea, TextInput } from '@mantine/core'
+import { Accordion, Button, Textarea, TextInput } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import { Problem } from '../../api/problem'
 import { Ask } from '../../parts/Ask'
 import { Wrong } from '../../parts/notes'
+import { Segments } from '../../parts/Segments'
 import type { Draft, WrongAt } from './document'
 import { Outlook, useEffectOf, usePreview } from './Outlook'
 import { Policies } from './Policies'
@@ -53,8 +54,7 @@ export function Editor({ draft, onChange, id, onName, token, changed, error, bus
       <Leaving asks={changed || broken !== undefined} />
       <div>
         <div className={classes.bar}>
-          <SegmentedControl
-            size="xs"
+          <Segments
             aria-label="Edit as"
             value={view}
             onChange={setView}

@@ -1,6 +1,7 @@
-import { NumberInput, SegmentedControl, TextInput } from '@mantine/core'
+import { NumberInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
+import { Segments } from '../../parts/Segments'
 import { labelsText, readLabels, withField, type Draft, type WrongAt } from './document'
 import classes from './Editor.module.css'
 import { Typed } from './Typed'
@@ -24,8 +25,7 @@ export function What({ draft, onChange, onBroken, wrong }: Props) {
   }
   return (
     <>
-      <SegmentedControl
-        size="xs"
+      <Segments
         aria-label="What it starts"
         value={kind}
         onChange={choose}

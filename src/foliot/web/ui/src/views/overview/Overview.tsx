@@ -1,4 +1,3 @@
-import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -6,6 +5,7 @@ import { useMemo } from 'react'
 import { allComingQuery, forecastQuery, statsQuery } from '../../api/queries'
 import { Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
+import { Segments } from '../../parts/Segments'
 import { Attention } from './Attention'
 import { Figures } from './Figures'
 import { cut } from './cut'
@@ -33,8 +33,7 @@ export function Overview() {
   return (
     <>
       <PageHead title="Overview">
-        <SegmentedControl
-          size="xs"
+        <Segments
           aria-label="How far"
           value={span}
           onChange={(value) => void navigate({ search: (all) => ({ ...all, span: value === 'day' ? 'day' : undefined }), replace: true })}

@@ -1,11 +1,11 @@
 import { Title } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
 import { useMay } from '../../api/visit'
 import { useDeeds } from '../../parts/deeds'
-import { relativeText, timeText } from '../../parts/format'
+import { dateText, relativeText, timeText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
+import { QuickLink } from '../../parts/QuickLink'
 import type { Day, Mark } from './marks'
 import classes from './Agenda.module.css'
 
@@ -40,7 +40,7 @@ export function Agenda({ id, day, of: { marks, unread }, shown, now, today }: Pr
   return (
     <section className={`panel ${classes.agenda}`} aria-label={`Ticks of ${day}`}>
       <Title order={2} className={classes.title}>
-        {new Date(`${day}T12:00:00Z`).toLocaleDateString('en-GB', { weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' })}
+        {dateText(day, { weekday: 'long', day: 'numeric', month: 'long' })}
       </Title>
       {marks.length === 0 && unread === 'no' && <p className={classes.none}>No tick falls on this day.</p>}
       {unread !== 'no' && <p className={classes.none}>{UNREAD[unread]}</p>}
@@ -50,9 +50,9 @@ export function Agenda({ id, day, of: { marks, unread }, shown, now, today }: Pr
             <i data-kind={mark.kind} className={classes.dot} />
             <span className={classes.time}>
               {mark.runId ? (
-                <Link to="/runs/$runId" params={{ runId: mark.runId }} className="text-link">
+                <QuickLink to="/runs/$runId" params={{ runId: mark.runId }} className="text-link">
                   {timeText(mark.at, shown)}
-                </Link>
+                </QuickLink>
               ) : (
                 timeText(mark.from ?? mark.at, shown)
               )}

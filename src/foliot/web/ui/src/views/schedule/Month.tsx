@@ -1,3 +1,4 @@
+import { dateText } from '../../parts/format'
 import type { OutcomeKind } from '../../parts/outcomes'
 import { ORDER, WORDS } from './Legend'
 import type { Day, Mark } from './marks'
@@ -89,5 +90,5 @@ function summary(day: Day | undefined): string {
 
 /** "1 January 2027" */
 function longDay(day: string): string {
-  return new Date(`${day}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+  return dateText(day, { day: 'numeric', month: 'long', year: 'numeric' })
 }

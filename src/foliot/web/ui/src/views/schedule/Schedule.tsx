@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { describeQuery, glancesQuery } from '../../api/queries'
+import { describeQuery } from '../../api/queries'
+import { useGlance, useListed } from '../../api/seen'
 import type { Description, Glance, Schedule as ScheduleRecord } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { useScheduleActions } from '../../parts/actions'
@@ -39,8 +40,8 @@ export function Schedule() {
   const { id } = route.useParams()
   useTitle(id)
   const found = useQuery(describeQuery(id))
-  const glance = useQuery(glancesQuery([id])).data?.[0]
-  if (found.isPending) return <Waiting lines={8} />
+  const listed = useListed(id)
+  const glance = useGlance(id)
   if (found.isError && !found.data) {
     if (found.error instanceof Problem && found.error.status === 404)
       return (
@@ -53,11 +54,13 @@ export function Schedule() {
       )
     return <Wrong error={found.error} onRetry={() => void found.refetch()} />
   }
+  const schedule = found.data?.schedule ?? listed
+  if (!schedule) return <Waiting lines={8} />
   return (
     <>
-      <Head found={found.data} glance={glance} />
+      <Head schedule={schedule} found={found.data} glance={glance} />
       <nav className={classes.tabs} aria-label="About this schedule">
-        {TABS.filter((tab) => tab.name !== 'Adaptive' || found.data.outlook).map((tab) => (
+        {TABS.filter((tab) => tab.name !== 'Adaptive' || found.data?.outlook).map((tab) => (
           <Link
             key={tab.to}
             to={tab.to}
@@ -75,8 +78,13 @@ export function Schedule() {
   )
 }
 
-function Head({ found, glance }: { found: Description; glance: Glance | undefined }) {
-  const { schedule } = found
+interface Shown {
+  schedule: ScheduleRecord
+  /** What is known beyond what a list shows. */
+  found: Description | undefined
+}
+
+function Head({ schedule, found, glance }: Shown & { glance: Glance | undefined }) {
   const { definition, counters } = schedule
   const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
   const labels = Object.entries((definition.labels ?? {}) as Record<string, string>)
@@ -103,7 +111,7 @@ function Head({ found, glance }: { found: Description; glance: Glance | undefine
             </Group>
           )}
         </div>
-        <Actions found={found} zone={zone} />
+        <Actions schedule={schedule} found={found} zone={zone} />
       </div>
       <Facts
         facts={[
@@ -160,8 +168,7 @@ function PausedText({ schedule, zone }: { schedule: ScheduleRecord; zone: string
   )
 }
 
-function Actions({ found, zone }: { found: Description; zone: string }) {
-  const { schedule } = found
+function Actions({ schedule, found, zone }: Shown & { zone: string }) {
   const { pause, resume, trigger, remove } = useScheduleActions(schedule.schedule_id)
   const deeds = useDeeds()
   const [asking, setAsking] = useState<'pause' | 'resume' | 'delete' | null>(null)
@@ -242,7 +249,7 @@ function Actions({ found, zone }: { found: Description; zone: string }) {
           <p>Its runs, versions and audit stay, and can be looked at, until their retention ends.</p>
         </Ask>
       )}
-      {asking === 'resume' && (
+      {asking === 'resume' && found && (
         <ResumeDialog
           found={found}
           zone={zone}

@@ -7,7 +7,7 @@ import { describeQuery } from '../../api/queries'
 import { useMay } from '../../api/visit'
 import { useDeeds } from '../../parts/deeds'
 import { useNow } from '../../parts/clock'
-import { countText, dayText } from '../../parts/format'
+import { countText, dateText, dayText } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
 import { Moment } from '../../parts/Moment'
 import { Waiting, Wrong } from '../../parts/notes'
@@ -83,7 +83,7 @@ export function Ticks() {
 const NOT_READ = { marks: [], unread: 'all' } satisfies Day
 
 function monthName(month: string): string {
-  return new Date(`${month}-15T12:00:00Z`).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+  return dateText(`${month}-15`, { month: 'long', year: 'numeric' })
 }
 
 /** While it is paused: what a resume would start. */

@@ -1,4 +1,4 @@
-import { SegmentedControl, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -11,6 +11,7 @@ import { durationText, instantText, timeText } from '../../parts/format'
 import { Empty, Waiting } from '../../parts/notes'
 import { kindOf, stateName } from '../../parts/outcomes'
 import { useZoneChoice, zoneFor } from '../../parts/zones'
+import { Segments } from '../../parts/Segments'
 import classes from './Timeline.module.css'
 import { Legend, ORDER } from './Legend'
 import bar from './Schedule.module.css'
@@ -53,7 +54,7 @@ export function Timeline() {
   return (
     <>
       <div className={bar.bar}>
-        <SegmentedControl size="xs" value={size} onChange={(value) => void navigate({ search: (all) => ({ ...all, window: value as Window }), replace: true })} data={Object.keys(WINDOWS)} aria-label="How far back" />
+        <Segments value={size} onChange={(value) => void navigate({ search: (all) => ({ ...all, window: value as Window }), replace: true })} data={Object.keys(WINDOWS)} aria-label="How far back" />
         <Text size="xs" className="dim">
           A bar is a run, from its start to its end; a thin line is a tick that started nothing.
         </Text>

@@ -12,6 +12,8 @@ export interface Counted {
   since: number
   bounds: number[]
   preview: Preview
+  /** When each of its ticks is, in milliseconds. */
+  times: number[]
 }
 
 const ONE_BY_ONE = 500
@@ -29,7 +31,9 @@ export function countQuery(id: string, found: Description | undefined, since: nu
     queryKey: key('ahead', id, version, since, count, bounds),
     queryFn: async (): Promise<Counted> => {
       const about = { schedule_id: id, after: since / SECOND, count, bounds: bounds.map((each) => each / SECOND) }
-      return { since, bounds, preview: await answer(api.POST('/api/v1/preview', { body: { ...definition?.spec, ...zone, ...about } })) }
+      const body = { ...definition?.spec, ...zone, ...about }
+      const preview = await answer(api.POST('/api/v1/preview', { body }))
+      return { since, bounds, preview, times: preview.ticks.map((tick) => Date.parse(tick.at)) }
     },
     staleTime: STEP,
     placeholderData: keepPreviousData,
@@ -85,7 +89,7 @@ function counted(found: Description, month: Counted | undefined, begin: number, 
   if (!month) return UNKNOWN
   const from = Math.max(begin, month.since + SECOND)
   const count = between(month, from, end)
-  const read = month.preview.ticks.filter((tick) => Date.parse(tick.at) >= from && Date.parse(tick.at) < end).length
+  const read = month.times.filter((at) => at >= from && at < end).length
   const marks = singles(found, month, from, end, now)
   if (count === undefined) return { marks, unread: marks.length > 0 ? 'part' : 'all' }
   if (count === read) return { marks, unread: 'no' }
@@ -95,11 +99,11 @@ function counted(found: Description, month: Counted | undefined, begin: number, 
   return { marks: [...skipped.map((at) => single(found, at, '', true)), sum], unread: 'no' }
 }
 
-function singles(found: Description, { preview }: Counted, begin: number, end: number, now: number): Mark[] {
+function singles(found: Description, { preview, times }: Counted, begin: number, end: number, now: number): Mark[] {
   const decided = found.schedule.state === 'paused' ? now : Date.parse(found.schedule.cursor)
   const skipped = new Set(found.skipped_ticks.map((at) => Date.parse(at)))
-  return preview.ticks.flatMap((tick) => {
-    const at = Date.parse(tick.at)
+  return preview.ticks.flatMap((tick, number) => {
+    const at = times[number]!
     if (at < begin || at >= end || at <= decided) return []
     return [single(found, at, tick.reason || movedText(tick.moved), skipped.has(at))]
   })

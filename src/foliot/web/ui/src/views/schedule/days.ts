@@ -16,7 +16,17 @@ export function daysOf(month: string): string[] {
 /** When each of some days begins in a zone, and when the last one ends, in milliseconds. */
 export function edgesOf(days: string[], zone: string): number[] {
   const after = new Date(Date.parse(days.at(-1)!) + DAY).toISOString().slice(0, 10)
-  return [...days, after].map((day) => beginOf(day, zone))
+  const found: number[] = []
+  for (const day of [...days, after]) {
+    const likely = (found.at(-1) ?? Number.NaN) + DAY
+    found.push(begins(likely, day, zone) ? likely : beginOf(day, zone))
+  }
+  return found
+}
+
+/** Whether a day begins with an instant. */
+function begins(instant: number, day: string, zone: string): boolean {
+  return instant > 0 && dayText(instant, zone) >= day && dayText(instant - 1_000, zone) < day
 }
 
 /** The first second of a day: clocks may skip midnight, so it is searched for. */

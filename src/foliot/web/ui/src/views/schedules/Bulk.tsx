@@ -1,6 +1,6 @@
 import { Button, Group, List, Loader, Menu, Select, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { memo, useState } from 'react'
 
 import { answer, api } from '../../api/client'
 import { key } from '../../api/queries'
@@ -37,7 +37,7 @@ const NAMES: Record<Deed, string> = { pause: 'Pause', resume: 'Resume', trigger:
 const DONE: Record<Deed, string> = { pause: 'paused', resume: 'resumed', trigger: 'triggered' }
 
 /** Do something to many schedules: to those that are chosen, or to all that match; looked at first. */
-export function Bulk({ filter, filtered, chosen, onDone }: Props) {
+export const Bulk = memo(function Bulk({ filter, filtered, chosen, onDone }: Props) {
   const [deed, setDeed] = useState<Deed | null>(null)
   const which: Which = chosen.size > 0 ? { schedule_ids: [...chosen] } : filtered ? filter : { everything: true }
   const about = chosen.size > 0 ? `${countText(chosen.size, 'chosen schedule')}` : filtered ? 'all that match' : 'all schedules'
@@ -61,7 +61,7 @@ export function Bulk({ filter, filtered, chosen, onDone }: Props) {
       {deed && <Preview deed={deed} which={which} about={about} onClose={() => setDeed(null)} onDone={onDone} />}
     </>
   )
-}
+})
 
 function ask(deed: Deed, body: Which & Record<string, unknown>): Promise<Touched> {
   if (deed === 'pause') return answer(api.POST('/api/v1/bulk/pause', { body }))

@@ -1,16 +1,15 @@
 import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { memo, useState } from 'react'
 
-import { workflowsQuery } from '../../api/queries'
+import { schedulesQuery, workflowsQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
 import { Icon } from '../../parts/Icon'
 import classes from './Filters.module.css'
+import { useTyped } from './typed'
 
 const route = getRouteApi('/schedules')
-const RESTS_MS = 120
 const STATES = [
   { value: 'active', label: 'Active' },
   { value: 'paused', label: 'Paused' },
@@ -19,10 +18,15 @@ const STATES = [
 ]
 
 /** What narrows the list down; it stands in the address, so that it can be sent to somebody. */
-export function Filters({ filter }: { filter: ScheduleFilter }) {
+export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilter }) {
   const navigate = route.useNavigate()
-  const change = (changed: ScheduleFilter) =>
+  const queries = useQueryClient()
+  /** Ask first, so that the answer is under way while the address changes. */
+  const change = (changed: ScheduleFilter): Promise<void> => {
+    const answered = queries.prefetchInfiniteQuery(schedulesQuery({ ...filter, ...changed }))
     void navigate({ search: (all) => ({ ...all, ...changed }), replace: true })
+    return answered
+  }
   const some = Object.values(filter).some(Boolean)
   return (
     <div className={classes.filters} role="search">
@@ -32,9 +36,11 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
         placeholder="Any state"
         data={STATES}
         value={filter.state ?? null}
-        onChange={(state) => change({ state: state ?? undefined })}
+        onChange={(state) => void change({ state: state ?? undefined })}
         clearable
         w={130}
+        withScrollArea={false}
+        comboboxProps={{ transitionProps: { duration: 0 } }}
       />
       <Workflow value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
       <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} form={{ fits: /^[^=]+=./, says: 'As name=value' }} />
@@ -46,17 +52,15 @@ export function Filters({ filter }: { filter: ScheduleFilter }) {
       )}
     </div>
   )
-}
+})
 
 /** A workflow by its whole name, which is suggested. */
-function Workflow({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => void }) {
-  const [typed, setTyped] = useState(value ?? '')
+function Workflow({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => Promise<void> }) {
+  const { typed, type, tell, withhold } = useTyped(value, onChange)
   const [wanted, setWanted] = useState(false)
   const found = useInfiniteQuery({ ...workflowsQuery(), enabled: wanted })
-  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), RESTS_MS)
   const names = found.data?.pages.flatMap((page) => page.items.map((each) => each.workflow_id)) ?? []
   const like = (text: string) => names.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()))
-  useEffect(() => setTyped(value ?? ''), [value])
   return (
     <Autocomplete
       name="workflow_id"
@@ -71,9 +75,9 @@ function Workflow({ value, onChange }: { value: string | undefined; onChange: (v
       value={typed}
       onFocus={() => setWanted(true)}
       onChange={(text) => {
-        setTyped(text)
+        type(text)
         if (text.trim() === '' || names.includes(text.trim()) || like(text).length === 0) tell(text)
-        else tell.cancel()
+        else withhold()
       }}
     />
   )
@@ -84,18 +88,16 @@ interface TypedProps {
   label: string
   placeholder: string
   value: string | undefined
-  onChange: (value: string | undefined) => void
+  onChange: (value: string | undefined) => Promise<void>
   search?: boolean
   /** What it has to be like before it is asked for, and how to say so. */
   form?: { fits: RegExp; says: string }
 }
 
-/** A filter that is typed: the list follows when the typing rests. */
+/** A filter that is typed: the list follows. */
 function Typed({ name, label, placeholder, value, onChange, search, form }: TypedProps) {
-  const [typed, setTyped] = useState(value ?? '')
+  const { typed, type, tell, withhold } = useTyped(value, onChange)
   const unfit = form && typed.trim() !== '' && !form.fits.test(typed.trim())
-  const tell = useDebouncedCallback((text: string) => onChange(text.trim() || undefined), RESTS_MS)
-  useEffect(() => setTyped(value ?? ''), [value])
   return (
     <TextInput
       name={name}
@@ -108,9 +110,9 @@ function Typed({ name, label, placeholder, value, onChange, search, form }: Type
       error={unfit && form.says}
       onChange={(event) => {
         const text = event.currentTarget.value
-        setTyped(text)
+        type(text)
         if (text.trim() === '' || !form || form.fits.test(text.trim())) tell(text)
-        else tell.cancel()
+        else withhold()
       }}
     />
   )

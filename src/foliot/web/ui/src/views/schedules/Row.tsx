@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
 import type { Glance, Schedule } from '../../api/types'
@@ -9,6 +8,7 @@ import { nearText } from '../../parts/format'
 import { Icon, type IconName } from '../../parts/Icon'
 import { Moment, Relative } from '../../parts/Moment'
 import { Sparkline } from '../../parts/outcomes'
+import { QuickLink } from '../../parts/QuickLink'
 import { MY_ZONE, useZoneChoice, zoneFor } from '../../parts/zones'
 import classes from './Table.module.css'
 
@@ -34,9 +34,9 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
         </div>
       )}
       <div role="cell">
-        <Link to="/schedules/$id" params={{ id }} className={classes.id}>
+        <QuickLink to="/schedules/$id" params={{ id }} className={classes.id}>
           {id}
-        </Link>
+        </QuickLink>
         <div className={classes.second}>
           <span>{definition.workflow_id ?? definition.function}</span>
           <Badges schedule={schedule} zone={zone} targetPaused={glance?.target_paused} />

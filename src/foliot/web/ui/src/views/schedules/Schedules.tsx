@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 
 import { countQuery, schedulesQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
@@ -26,6 +26,7 @@ export function Schedules() {
   const mayOperate = useMay('operator')
   const mayEdit = useMay('editor')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const chooseNone = useCallback(() => setChosen(new Set()), [])
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data])
   const filtered = Object.values(wanted).some(Boolean)
   return (
@@ -36,7 +37,7 @@ export function Schedules() {
             New schedule
           </Button>
         )}
-        {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={() => setChosen(new Set())} />}
+        {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={chooseNone} />}
       </PageHead>
       <Filters filter={wanted} />
       <div className="panel">

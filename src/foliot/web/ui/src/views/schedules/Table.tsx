@@ -1,9 +1,10 @@
 import { VisuallyHidden } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
 
 import { glancesQuery } from '../../api/queries'
+import { AT_A_GLANCE } from '../../api/sizes'
 import type { Glance, Schedule } from '../../api/types'
 import { useDeeds, type Deed } from '../../parts/deeds'
 import { PauseDialog } from '../../parts/PauseDialog'
@@ -11,7 +12,6 @@ import { Row } from './Row'
 import classes from './Table.module.css'
 
 const ROW_PX = 58
-const CHUNK = 50
 
 interface Props {
   items: Schedule[]
@@ -25,11 +25,12 @@ interface Props {
 /** The list itself: only the rows that can be seen are there, and only these are looked at more closely. */
 export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Props) {
   const body = useRef<HTMLDivElement>(null)
+  const top = useTop(body)
   const rows = useWindowVirtualizer({
     count: items.length,
     estimateSize: () => ROW_PX,
-    overscan: 12,
-    scrollMargin: body.current?.offsetTop ?? 0,
+    overscan: 8,
+    scrollMargin: top,
     measureElement: (element) => element.getBoundingClientRect().height,
   })
   const visible = rows.getVirtualItems()
@@ -122,12 +123,24 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
   )
 }
 
+/** How far down the page the list begins: asked for when that may have changed, because the answer costs a layout. */
+function useTop(body: RefObject<HTMLDivElement | null>): number {
+  const [top, setTop] = useState(0)
+  useLayoutEffect(() => {
+    const look = () => setTop(body.current?.offsetTop ?? 0)
+    look()
+    window.addEventListener('resize', look)
+    return () => window.removeEventListener('resize', look)
+  }, [body])
+  return top
+}
+
 /** Look at the schedules that can be seen, a chunk at a time: a chunk that was looked at is kept. */
 function useGlances(items: Schedule[], first: number, last: number): Map<string, Glance> {
   const chunks = useMemo(() => {
     const found: string[][] = []
-    for (let at = Math.floor(first / CHUNK) * CHUNK; at <= last && at < items.length; at += CHUNK)
-      found.push(items.slice(at, at + CHUNK).map((each) => each.schedule_id))
+    for (let at = Math.floor(first / AT_A_GLANCE) * AT_A_GLANCE; at <= last && at < items.length; at += AT_A_GLANCE)
+      found.push(items.slice(at, at + AT_A_GLANCE).map((each) => each.schedule_id))
     return found
   }, [items, first, last])
   const answers = useQueries({ queries: chunks.map(glancesQuery) })
