@@ -31,7 +31,7 @@ export function Schedules() {
   const filtered = Object.values(wanted).some(Boolean)
   return (
     <>
-      <PageHead title="Schedules" note={<Total filter={wanted} filtered={filtered} />}>
+      <PageHead title="Schedules" note={<Total filter={wanted} filtered={filtered} listed={query.isSuccess && !query.isPlaceholderData} />}>
         {mayEdit && (
           <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
             New schedule
@@ -64,9 +64,9 @@ export function Schedules() {
   )
 }
 
-/** How many match, and of how many: "1,234 of 100,000". */
-function Total({ filter, filtered }: { filter: ScheduleFilter; filtered: boolean }) {
-  const counted = useQuery(countQuery(filter)).data
+/** How many match, and of how many: "1,234 of 100,000"; they are counted once those to be seen are there. */
+function Total({ filter, filtered, listed }: { filter: ScheduleFilter; filtered: boolean; listed: boolean }) {
+  const counted = useQuery({ ...countQuery(filter), enabled: listed }).data
   if (!counted) return null
   const [matching, total] = [counted.matching, counted.total].map((each) => each.toLocaleString('en-GB'))
   const least = counted.capped ? 'more than ' : ''
