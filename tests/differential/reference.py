@@ -91,9 +91,8 @@ class Reference:
             return "InvalidField"
         self.numbers += 1
         left = _ticks(one, first - 1, last)
-        total = len(left)
-        one["backfills"].append({"number": self.numbers, "left": left, "overlap": overlap, "next": self.now})
-        return [total]
+        one["backfills"].append({"number": self.numbers, "left": [*left], "overlap": overlap, "next": self.now})
+        return [len(left)]
 
     def delete(self, one: Row) -> None:
         self._pass_over(one, "deleted")
@@ -110,8 +109,7 @@ class Reference:
     def _gist(self, name: str) -> list[Any]:
         one = self.all[name]
         state = "closed" if one["closed"] else "paused" if one["paused"] else "active"
-        after = max(one["cursor"], self.now // 1000) if one["paused"] else one["cursor"]
-        coming = None if one["closed"] else self._unskipped(one, after)
+        coming = None if one["closed"] else self._unskipped(one, max(one["cursor"], one["paused"] * self.now // 1000))
         return [state, len(_in(one, IN_FLIGHT)), len(_in(one, "BUFFERED")), coming]
 
     # --- engines ------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_a_long_list_asks_for_what_can_be_seen(view: Page, crowded: Service, ask
     view.goto(f"{crowded.url}/schedules")
     expect(view.locator(ROWS).nth(5)).to_be_visible()
     shown(view)
-    assert asked == {"session": 1, "events": 1, "schedules": 1, "glances": 1}
+    assert asked == {"session": 1, "events": 1, "schedules": 1, "glances": 1, "counts": 1}
     first = view.locator(ROWS).count()
     assert 10 < first < 60, "only what can be seen, and a little more, is there"
     asked.clear()

@@ -15,7 +15,7 @@ from foliot.api.rest import gate
 from foliot.api.rest.hosts import Hosts
 from foliot.api.routes import EXTRAS, ROUTES
 from foliot.operations.desk import Desk
-from foliot.web.app import FOR_EVER
+from foliot.web.app import FOR_A_DAY, FOR_EVER
 from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
 
@@ -46,7 +46,8 @@ def check(answer: Answer, *about: object) -> None:
     kind = headers.get("content-type", "")
     if not kind.startswith("text/html"):
         assert policy == CLOSED, about
-        assert headers["cache-control"] == (FOR_EVER if "/assets/" in str(about[:1]) else "no-store"), about
+        kept = FOR_EVER if "/assets/" in str(about[:1]) else FOR_A_DAY if about[:1] == ("/favicon.svg",) else "no-store"
+        assert headers["cache-control"] == kept, about
     assert not {"server", "x-powered-by"} & headers.keys(), about
 
 

@@ -210,7 +210,7 @@ def test_every_change_takes_a_request_id() -> None:
     """
     members = [member for member in vars(AsyncMethods).values() if isinstance(member, _Async)]
     changes = [member.operation for member in members if member.writes]
-    assert len(changes) == 29
+    assert len(changes) == 30
     assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == [
         "start_run",
         "report",

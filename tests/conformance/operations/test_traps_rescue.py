@@ -17,7 +17,8 @@ def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
     dead.tick()
     bench.go("08:04:30")
     other.rescue()
-    assert [other.launch(index).payload for index in (0, 1)] == [{"version": 1}, {"version": 2}]
+    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda each: each.scheduled_for)
+    assert [each.payload for each in launched] == [{"version": 1}, {"version": 2}]
 
 
 def test_a_run_that_waited_runs_what_was_decided(bench: Bench) -> None:

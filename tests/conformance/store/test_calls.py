@@ -14,6 +14,7 @@ from foliot.model.call import Argument, Call, Called, Form
 from foliot.store.base import Store, Transaction
 from foliot.store.postgres import calls
 from foliot.store.postgres.driver import PostgresStore
+from tests.conformance.conftest import WORKER, owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import workflow
 
@@ -67,11 +68,20 @@ END $$;
 """
 
 
+GRANTED = f"""
+GRANT USAGE ON SCHEMA app TO {WORKER};
+GRANT ALL ON ALL TABLES IN SCHEMA app TO {WORKER};
+GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
+"""
+"""What the role of a process needs to call what is not Foliot's; functions are for everybody, unless somebody says no."""
+
+
 @pytest.fixture
 def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connection[Any]]:
     """The user's own connection, and what is there of his."""
-    with psycopg.connect(migrated_url, autocommit=True) as connection:
+    with psycopg.connect(owner_url(migrated_url), autocommit=True) as connection:
         connection.execute(USERS_SIDE.encode())
+        connection.execute(GRANTED.encode())
         yield connection
 
 
