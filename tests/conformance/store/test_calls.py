@@ -73,7 +73,7 @@ GRANT USAGE ON SCHEMA app TO {WORKER};
 GRANT ALL ON ALL TABLES IN SCHEMA app TO {WORKER};
 GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
 """
-"""What the role of a process needs to call what is not Foliot's; functions are for everybody, unless somebody says no."""
+"""What the role of a process needs to call what is not Foliot's; functions are everybody's, unless somebody says no."""
 
 
 @pytest.fixture
