@@ -12,6 +12,11 @@ from playwright.sync_api import Page, Route, expect
 from tests.web.kit import Service
 from tests.web.test_schedules import FAR, fact, row
 
+HIDE = """hidden => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })
+  document.dispatchEvent(new Event('visibilitychange'))
+}"""
+
 
 def change(service: Service, statement: str, *values: object) -> None:
     """Change the store behind everybody's back, as only time could."""
@@ -80,7 +85,8 @@ def test_every_kind_of_trouble_is_named(page: Page, service: Service) -> None:
     panel = page.get_by_label("What needs attention")
     for text in (
         "3 runs failed in a row", "paused by ann for 9 days, without an end", "1 run in flight, and none has started",
-        "12 runs waiting for the one before", "4 ticks missed within a day", "its time zone is not in the installed",
+        "12 runs waiting for the one before, or for a target that is paused",
+        "4 ticks missed within a day", "its time zone is not in the installed",
     ):  # fmt: skip
         expect(panel).to_contain_text(text)
 
@@ -130,6 +136,29 @@ def test_a_backfill_is_watched_and_stopped(page: Page, service: Service) -> None
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
     service.other.resume_target(queue="default")
+
+
+def test_there_is_no_thirtieth_of_february(page: Page, service: Service) -> None:
+    """It was taken for the second of March, and that was run again."""
+    service.other.create("report", cron="* * * * *", function="tasks:work", timezone="UTC")
+    page.goto(f"{service.url}/schedules/report/backfills")
+    page.get_by_label("From").fill("2026-02-30 00:00")
+    page.get_by_label("To, included").fill("2026-03-02 00:03")
+    expect(page.get_by_text(re.compile("The range has"))).to_have_count(0)
+    page.get_by_label("From").fill("2026-03-02 00:00")
+    expect(page.get_by_text("The range has 4 ticks")).to_be_visible()
+
+
+def test_a_tab_that_nobody_looks_at_leaves_its_connection_to_others(page: Page, service: Service) -> None:
+    """Six tabs took the six connections that a browser has for a host, and every tab stood still."""
+    page.goto(f"{service.url}/schedules")
+    expect(page.get_by_role("img", name=re.compile("^Live"))).to_be_visible()
+    page.evaluate(HIDE, True)
+    expect(page.get_by_role("img", name=re.compile("^Not live"))).to_be_visible()
+    service.other.create("made-meanwhile", cron=FAR, function="tasks:work")
+    page.evaluate(HIDE, False)
+    expect(page.get_by_role("img", name=re.compile("^Live"))).to_be_visible()
+    expect(page.get_by_role("link", name="made-meanwhile")).to_be_visible()
 
 
 def test_what_a_resume_would_start_is_said_before(page: Page, service: Service) -> None:

@@ -21,7 +21,7 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
     expect(page.get_by_label("In words")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
     expect(page.get_by_label("The next ticks").get_by_role("listitem")).to_have_count(20)
-    expect(page.get_by_label("Clock changes")).to_contain_text("no tick is near")
+    expect(page.get_by_label("Clock changes")).to_contain_text("no tick fires near it")
     page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="How: overlap").click()
     page.get_by_label("Attempts of a run").fill("3")
@@ -221,3 +221,32 @@ def test_everything_is_within_reach_as_json(page: Page, service: Service) -> Non
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("shadow", exact=True)).to_be_visible()
     assert service.other.get("report").definition.policy.shadow
+
+
+def test_a_document_may_be_written_as_the_api_takes_it(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/new")
+    page.get_by_text("JSON", exact=True).click()
+    written = page.get_by_label("The definition as JSON")
+    written.fill('{"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:work"}')
+    expect(page.get_by_label("In words")).to_contain_text("At 09:00, Monday to Friday")
+    page.get_by_text("Form", exact=True).click()
+    expect(page.get_by_label("Cron", exact=True)).to_have_value("0 9 * * MON-FRI")
+
+
+def test_what_is_no_cron_string_at_all_breaks_nothing(page: Page, service: Service) -> None:
+    """A number where a text was expected took the whole page away, and the draft with it."""
+    page.goto(f"{service.url}/new")
+    page.get_by_text("JSON", exact=True).click()
+    page.get_by_label("The definition as JSON").fill('{"spec": {"cron": [5]}, "function": "tasks:work"}')
+    page.get_by_text("Form", exact=True).click()
+    expect(page.get_by_label("Cron", exact=True)).to_have_value("5")
+
+
+def test_a_schedule_that_is_deleted_meanwhile_is_said_to_be(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work")
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_label("Cron", exact=True).fill("0 10 * * *")
+    service.other.delete("report")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("report was deleted meanwhile")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)

@@ -104,7 +104,7 @@ def _troubles(row: TroubleRow, now_ms: int) -> Iterator[Concern]:
         text = f"{_many(row.in_flight, 'run')} in flight, and none has started within the last hour"
         yield Concern("stuck", "medium", name, name, text, row.in_flight, at_ms(row.last_start_ms))
     if row.waiting >= GROWING:
-        text = f"{_many(row.waiting, 'run')} waiting for the one before"
+        text = f"{_many(row.waiting, 'run')} waiting for the one before, or for a target that is paused"
         yield Concern("buffer", "medium", name, name, text, row.waiting, None)
     if row.paused_ms is not None and row.paused_ms < now_ms - FORGOTTEN_MS and row.pause_until_ms is None:
         days = (now_ms - row.paused_ms) // LATELY_MS

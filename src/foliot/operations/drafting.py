@@ -121,6 +121,8 @@ def check_name(field: str, value: object, settings: Settings) -> str:
         raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
     if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
         raise InvalidField(field, f"{shown(value)}: no control characters, no space at either end")
+    if value in (".", ".."):
+        raise InvalidField(field, f"{shown(value)} means another place in an address; choose another name")
     if not value.isascii() and not _DECEIVING.isdisjoint(value):
         raise InvalidField(
             field, f"{shown(value)}: nothing that turns the direction of text, and no bytes that are none"

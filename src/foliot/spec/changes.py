@@ -43,7 +43,7 @@ def _text(before: datetime, after: datetime, ticks: tuple[Tick, ...], *, forward
     turned = f"clocks go {'forward' if forward else 'back'} from {clock_text(before)} to {clock_text(after)}"
     moved = [tick for tick in ticks if tick.moved]
     if not ticks:
-        return f"{turned}; no tick is near"
+        return f"{turned}; no tick fires near it"
     if not moved and forward:
         return f"{turned}; the ticks go on in real time, and the times in between are left out"
     if not moved:

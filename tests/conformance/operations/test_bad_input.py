@@ -234,7 +234,7 @@ def test_a_new_schedule_that_would_never_run(shared: Bench, name: str, field: st
 
 
 @pytest.mark.parametrize(
-    "name", ["", " a", "a ", "a\nb", "a\x00b", "a\x7fb", "x" * 201, 5, b"a", "\ud800", ["a"]], ids=repr
+    "name", ["", ".", "..", " a", "a ", "a\nb", "a\x00b", "a\x7fb", "x" * 201, 5, b"a", "\ud800", ["a"]], ids=repr
 )
 def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
     """For every operation that takes the id of a schedule."""

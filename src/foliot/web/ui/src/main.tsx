@@ -11,7 +11,7 @@ import '@mantine/core/styles/global.layer.css'
 import './app.css'
 import { isWorthAnotherTry, Problem } from './api/problem'
 import { checkVisit } from './api/visit'
-import { makeRouter } from './router'
+import { makeRouter, readAhead } from './router'
 import { theme } from './theme'
 
 // Styles that are made while the page runs carry the number that the policy of this very answer allows.
@@ -43,6 +43,9 @@ const queries: QueryClient = new QueryClient({
   },
 })
 const router = makeRouter(queries)
+const READ_AHEAD_MS = 5_000
+
+window.setTimeout(() => void readAhead(), READ_AHEAD_MS)
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-router'
 
 import { setNamespace } from './api/client'
+import { UNREACHABLE } from './api/problem'
 import {
   allComingQuery,
   attentionQuery,
@@ -38,6 +39,22 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
 const like = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const parts: (() => Promise<unknown>)[] = []
+
+/** A view whose code comes when it is needed, or when there is time; without it, the page says so and stays as it is. */
+function later<T extends Record<string, unknown>, Name extends keyof T & string>(load: () => Promise<T>, name: Name) {
+  parts.push(load)
+  return lazyRouteComponent(() => load().catch(() => Promise.reject(new Error(UNREACHABLE))), name)
+}
+
+/** Read the code of all views, one after the other, while nothing else is done: then none is missing in an outage. */
+export async function readAhead(): Promise<void> {
+  for (const load of parts) {
+    await new Promise((resolve) => (window.requestIdleCallback ?? window.setTimeout)(resolve))
+    await load().catch(() => undefined)
+  }
+}
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Shell,
@@ -130,7 +147,7 @@ const scheduleRuns = createRoute({
     run_state: text(search.run_state),
     source: text(search.source),
   }),
-  component: lazyRouteComponent(() => import('./views/schedule/Runs'), 'Runs'),
+  component: later(() => import('./views/schedule/Runs'), 'Runs'),
 })
 
 const timeline = createRoute({
@@ -139,69 +156,69 @@ const timeline = createRoute({
   validateSearch: (search: Record<string, unknown>): { window?: Window } => ({
     window: typeof search.window === 'string' && search.window in WINDOWS ? (search.window as Window) : undefined,
   }),
-  component: lazyRouteComponent(() => import('./views/schedule/Timeline'), 'Timeline'),
+  component: later(() => import('./views/schedule/Timeline'), 'Timeline'),
 })
 
 const versions = createRoute({
   getParentRoute: () => schedule,
   path: '/versions',
-  component: lazyRouteComponent(() => import('./views/schedule/Versions'), 'Versions'),
+  component: later(() => import('./views/schedule/Versions'), 'Versions'),
 })
 
 const backfills = createRoute({
   getParentRoute: () => schedule,
   path: '/backfills',
-  component: lazyRouteComponent(() => import('./views/schedule/Backfills'), 'Backfills'),
+  component: later(() => import('./views/schedule/Backfills'), 'Backfills'),
 })
 
 const adaptive = createRoute({
   getParentRoute: () => schedule,
   path: '/adaptive',
-  component: lazyRouteComponent(() => import('./views/schedule/Adaptive'), 'Adaptive'),
+  component: later(() => import('./views/schedule/Adaptive'), 'Adaptive'),
 })
 
 const history = createRoute({
   getParentRoute: () => schedule,
   path: '/audit',
-  component: lazyRouteComponent(() => import('./views/schedule/History'), 'History'),
+  component: later(() => import('./views/schedule/History'), 'History'),
 })
 
 const raw = createRoute({
   getParentRoute: () => schedule,
   path: '/json',
-  component: lazyRouteComponent(() => import('./views/schedule/Raw'), 'Raw'),
+  component: later(() => import('./views/schedule/Raw'), 'Raw'),
 })
 
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
   validateSearch: (search: Record<string, unknown>): { state?: string } => ({ state: text(search.state) }),
-  component: lazyRouteComponent(() => import('./views/runs/RecentRuns'), 'RecentRuns'),
+  component: later(() => import('./views/runs/RecentRuns'), 'RecentRuns'),
 })
 
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
-  component: lazyRouteComponent(() => import('./views/run/Run'), 'Run'),
+  component: later(() => import('./views/run/Run'), 'Run'),
 })
 
 const creating = createRoute({
   getParentRoute: () => root,
   path: '/new',
   validateSearch: (search: Record<string, unknown>): { from?: string } => ({ from: text(search.from) }),
-  component: lazyRouteComponent(() => import('./views/editor/Create'), 'Create'),
+  component: later(() => import('./views/editor/Create'), 'Create'),
 })
 
 const editing = createRoute({
   getParentRoute: () => root,
   path: '/schedules/$id/edit',
-  component: lazyRouteComponent(() => import('./views/editor/Edit'), 'Edit'),
+  component: later(() => import('./views/editor/Edit'), 'Edit'),
 })
 
 const workflows = createRoute({
   getParentRoute: () => root,
   path: '/workflows',
-  component: lazyRouteComponent(() => import('./views/workflows/Workflows'), 'Workflows'),
+  component: later(() => import('./views/workflows/Workflows'), 'Workflows'),
 })
 
 const workflow = createRoute({
@@ -211,26 +228,26 @@ const workflow = createRoute({
     const version = Number(search.version)
     return { version: Number.isSafeInteger(version) && version > 0 ? version : undefined }
   },
-  component: lazyRouteComponent(() => import('./views/workflows/Workflow'), 'Workflow'),
+  component: later(() => import('./views/workflows/Workflow'), 'Workflow'),
 })
 
 const calendars = createRoute({
   getParentRoute: () => root,
   path: '/calendars',
   validateSearch: (search: Record<string, unknown>): { calendar?: string } => ({ calendar: text(search.calendar) }),
-  component: lazyRouteComponent(() => import('./views/calendars/Calendars'), 'Calendars'),
+  component: later(() => import('./views/calendars/Calendars'), 'Calendars'),
 })
 
 const targets = createRoute({
   getParentRoute: () => root,
   path: '/queues',
-  component: lazyRouteComponent(() => import('./views/targets/Targets'), 'Targets'),
+  component: later(() => import('./views/targets/Targets'), 'Targets'),
 })
 
 const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
-  component: lazyRouteComponent(() => import('./views/keys/Keys'), 'Keys'),
+  component: later(() => import('./views/keys/Keys'), 'Keys'),
 })
 
 const audit = createRoute({
@@ -240,19 +257,19 @@ const audit = createRoute({
     operation: text(search.operation),
     actor: text(search.actor),
   }),
-  component: lazyRouteComponent(() => import('./views/audit/Audit'), 'Audit'),
+  component: later(() => import('./views/audit/Audit'), 'Audit'),
 })
 
 const instances = createRoute({
   getParentRoute: () => root,
   path: '/instances',
-  component: lazyRouteComponent(() => import('./views/instances/Instances'), 'Instances'),
+  component: later(() => import('./views/instances/Instances'), 'Instances'),
 })
 
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./views/settings/Settings'), 'Settings'),
+  component: later(() => import('./views/settings/Settings'), 'Settings'),
 })
 
 const tree = root.addChildren([

@@ -117,42 +117,58 @@ class Changes {
   }
 }
 
-/** Listen to what changes in a namespace for as long as the page is open: one stream for everybody. */
+/**
+ * Listen to what changes in a namespace for as long as the page can be seen: one stream for everybody on it.  A browser
+ * has six connections for all its tabs; one that nobody looks at needs none, and reads everything anew when it is seen.
+ */
 export function useLive(namespace: string, wanted: boolean): void {
   const queries = useQueryClient()
   useEffect(() => {
     if (!wanted) return
     const changes = new Changes(queries, namespace)
     let wait = FIRST_WAIT_MS
-    let source: EventSource
+    let source: EventSource | undefined
     let retry: number | undefined
 
     const connect = () => {
       const query = namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
       let heard = false
-      source = new EventSource(`/api/v1/events${query}`)
-      source.addEventListener('hello', () => {
+      const opened = new EventSource(`/api/v1/events${query}`)
+      source = opened
+      opened.addEventListener('hello', () => {
         if (state === 'away') void queries.invalidateQueries()
         heard = true
         wait = FIRST_WAIT_MS
         become('live')
       })
-      source.addEventListener('run', (event) => changes.hear(event.data))
-      source.addEventListener('edit', (event) => changes.hear(event.data))
-      source.addEventListener('reset', () => void queries.invalidateQueries())
-      source.onerror = () => {
-        source.close()
+      opened.addEventListener('run', (event) => changes.hear(event.data))
+      opened.addEventListener('edit', (event) => changes.hear(event.data))
+      opened.addEventListener('reset', () => void queries.invalidateQueries())
+      opened.onerror = () => {
+        opened.close()
         become('away')
         if (!heard) checkVisit(queries)
         retry = window.setTimeout(connect, wait)
         wait = Math.min(wait * 2, LONGEST_WAIT_MS)
       }
     }
-    connect()
-    return () => {
+    const leave = () => {
       window.clearTimeout(retry)
+      source?.close()
+      source = undefined
+    }
+    const look = () => {
+      if (document.hidden) {
+        leave()
+        become('away')
+      } else if (!source) connect()
+    }
+    look()
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
       changes.stop()
-      source.close()
+      leave()
     }
   }, [queries, namespace, wanted])
 }

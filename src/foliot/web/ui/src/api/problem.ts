@@ -30,9 +30,12 @@ export function isWorthAnotherTry(error: unknown): boolean {
   return !(error instanceof Problem) || error.retryable || error.status >= 502
 }
 
+export const UNREACHABLE = 'The service cannot be reached. Is it running?'
+const NO_ANSWER = /fetch|network|load failed/i
+
 export function messageOf(error: unknown): string {
   if (error instanceof Problem) return error.message
-  if (error instanceof TypeError) return 'The service cannot be reached. Is it running?'
+  if (error instanceof TypeError && NO_ANSWER.test(error.message)) return UNREACHABLE
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -94,7 +94,7 @@ export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: 
         const why = reasonText(each.reason)
         return (
           <li key={each.run_id}>
-            <QuickLink to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} aria-label={name} title={why ? `${name}: ${why}` : name}>
+            <QuickLink to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} tabIndex={-1} aria-label={name} title={why ? `${name}: ${why}` : name}>
               <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
             </QuickLink>
           </li>

@@ -1,4 +1,4 @@
-import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, Text, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useSearch } from '@tanstack/react-router'
@@ -105,9 +105,16 @@ const LIVE = {
 function LiveMark() {
   const state = useLiveState()
   return (
-    <Tooltip label={LIVE[state]}>
-      <span className={classes.live} data-state={state} role="img" aria-label={LIVE[state]} />
-    </Tooltip>
+    <>
+      {state === 'away' && (
+        <Text size="xs" fw={600} visibleFrom="xs">
+          Not live
+        </Text>
+      )}
+      <Tooltip label={LIVE[state]}>
+        <span className={classes.live} data-state={state} role="img" aria-label={LIVE[state]} />
+      </Tooltip>
+    </>
   )
 }
 

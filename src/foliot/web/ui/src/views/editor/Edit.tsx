@@ -39,6 +39,8 @@ function Inside({ first }: { first: Schedule }) {
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [edition, setEdition] = useState(0)
   const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })
+  const meet = (found: Schedule) =>
+    found.state === 'closed' ? complain(new Error(`${id} was deleted meanwhile: duplicate it to have it again`)) : setTheirs(found)
   const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
     mutationFn: ({ draft: body, token }) =>
       answer(
@@ -53,7 +55,7 @@ function Inside({ first }: { first: Schedule }) {
       leave(true)
     },
     onError: (error) => {
-      if (error instanceof Problem && error.status === 412) void read(id).then(setTheirs).catch(complain)
+      if (error instanceof Problem && error.status === 412) void read(id).then(meet).catch(complain)
     },
   })
   const isConflict = save.error instanceof Problem && save.error.status === 412

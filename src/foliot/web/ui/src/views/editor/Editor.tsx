@@ -6,7 +6,7 @@ import { Problem } from '../../api/problem'
 import { Ask } from '../../parts/Ask'
 import { Wrong } from '../../parts/notes'
 import { Segments } from '../../parts/Segments'
-import type { Draft, WrongAt } from './document'
+import { gathered, type Draft, type WrongAt } from './document'
 import { Outlook, useEffectOf, usePreview } from './Outlook'
 import { Policies } from './Policies'
 import { What } from './What'
@@ -158,7 +158,7 @@ function Json({ draft, onChange, broken, onBroken }: JsonProps) {
         try {
           const read = JSON.parse(event.currentTarget.value) as Draft
           if (read === null || typeof read !== 'object' || Array.isArray(read)) throw new SyntaxError()
-          onChange({ ...read, spec: read.spec ?? {} })
+          onChange(gathered(read))
           onBroken()
         } catch {
           onBroken('This is not a JSON object yet')

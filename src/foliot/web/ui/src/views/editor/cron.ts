@@ -16,9 +16,9 @@ const START: Built = { shape: 'daily', every: 15, minute: 0, hour: 9, days: ['MO
 
 const whole = (text: string | undefined, most: number) => (text !== undefined && /^\d{1,2}$/.test(text) && Number(text) <= most ? Number(text) : undefined)
 
-/** What the builder shows for a cron string. */
-export function readCron(text: string): Built {
-  const fields = text.trim().split(/\s+/)
+/** What the builder shows for a cron string; what was written as JSON may be anything. */
+export function readCron(text: unknown): Built {
+  const fields = String(text).trim().split(/\s+/)
   const other: Built = { ...START, shape: 'other' }
   if (fields.length !== 5 || fields[3] !== '*') return other
   const [first = '', second, third, , fifth = ''] = fields

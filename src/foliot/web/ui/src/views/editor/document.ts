@@ -40,6 +40,19 @@ export function withExclude(draft: Draft, name: string, value: unknown[]): Draft
   return withSpec(draft, 'exclude', Object.keys(exclude).length > 0 ? exclude : undefined)
 }
 
+const OF_SPEC = [
+  'cron', 'calendars', 'intervals', 'rrules', 'times', 'exclude', 'timezone', 'start_at', 'end_at', 'jitter_ms', 'jitter_mode',
+  'jitter_seed', 'dst_gap', 'dst_overlap', 'dst_profile', 'dialect',
+]
+
+/** A document as it may be sent, with its spec at the top or by itself, as a draft. */
+export function gathered(read: Record<string, unknown>): Draft {
+  const entries = Object.entries(read)
+  if ('spec' in read) return { ...read, spec: (read.spec ?? {}) as Draft['spec'] }
+  const spec = Object.fromEntries(entries.filter(([name]) => OF_SPEC.includes(name)))
+  return { ...Object.fromEntries(entries.filter(([name]) => !OF_SPEC.includes(name))), spec }
+}
+
 function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }

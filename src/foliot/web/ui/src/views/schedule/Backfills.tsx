@@ -26,7 +26,8 @@ const choices = (names: Record<string, string>) => Object.entries(names).map(([v
 /** A time as it is written everywhere on the page, in the zone of whoever looks at it. */
 function read(text: string): Date | undefined {
   const found = new Date(text.trim().replace(' ', 'T'))
-  return TIME.test(text.trim()) && !Number.isNaN(found.getTime()) ? found : undefined
+  const isThere = found.getDate() === Number(text.trim().slice(8, 10))  // there is no 30 February, whatever it becomes
+  return TIME.test(text.trim()) && isThere ? found : undefined
 }
 
 /** Ranges of the past that are run again: asked for, watched, and stopped. */

@@ -45,7 +45,7 @@ export function Schedules() {
           <div style={{ padding: '1rem' }}>
             <Waiting lines={10} />
           </div>
-        ) : query.isError ? (
+        ) : query.isError && !query.data ? (
           <Wrong error={query.error} onRetry={() => void query.refetch()} />
         ) : items.length === 0 ? (
           <Nothing filtered={filtered} />
