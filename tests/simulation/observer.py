@@ -158,7 +158,7 @@ class Observer:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
 
     def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
-        """Whether a run that nobody held has ended for a reason: a delete, or a later run that waits for its slot.
+        """Whether a run that nobody held ended for a reason: a delete, or a later run that waits for its slot, or has it.
 
         One that was picked up for a schedule that is deleted is not begun again.
         """
@@ -171,11 +171,14 @@ class Observer:
         if run.reason == "deleted":
             return dial is None or dial.closed
         return run.reason == "superseded" and any(
-            other.schedule_key == run.schedule_key
-            and other.state == "BUFFERED"
-            and (key not in self.last.runs or self.last.runs[key].state != "BUFFERED")
-            for key, other in look.runs.items()
+            other.schedule_key == run.schedule_key and self._came(key, other) for key, other in look.runs.items()
         )
+
+    def _came(self, key: tuple[int, int, int], run: RunRow) -> bool:
+        """Whether a run waits, or has its slot, and did not at the last look."""
+        before = self.last.runs.get(key)
+        kinds = IN_FLIGHT if run.state in IN_FLIGHT else ("BUFFERED",)
+        return run.state in kinds and (before is None or before.state not in kinds)
 
     def _endings(self, look: Look, started: dict[int, list[RunRow]]) -> None:
         for key, before in self.last.runs.items():
