@@ -158,7 +158,7 @@ class Observer:
                 self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
 
     def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
-        """Whether a run that nobody held ended for a reason: a delete, or a later run that waits for its slot or has it.
+        """Whether a run that nobody held has ended for a reason: a delete, or a later run that wants its slot.
 
         One that was picked up for a schedule that is deleted is not begun again.
         """
