@@ -43,7 +43,7 @@ const queries: QueryClient = new QueryClient({
   },
 })
 const router = makeRouter(queries)
-const READ_AHEAD_MS = 5_000
+const READ_AHEAD_MS = 20_000
 
 window.setTimeout(() => void readAhead(), READ_AHEAD_MS)
 
