@@ -14,9 +14,9 @@ import argparse
 import math
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 
 from foliot.wiring import settle_in
 from tests.simulation.defects import DEFECTS, Defect, planted
@@ -24,7 +24,7 @@ from tests.simulation.story import CRASHED, Verdict, tell
 from tests.simulation.telling import TELLING
 
 REPORT_EVERY = 500
-BATCH = 40
+BATCH = 5
 ENDLESS = 1 << 40
 DEFECT_SEEDS = 120
 
@@ -39,13 +39,22 @@ def caught(chosen: Defect, seeds: int = DEFECT_SEEDS) -> Verdict | None:
     return None
 
 
+def _told(seeds: range) -> list[Verdict]:
+    return [tell(seed) for seed in seeds]
+
+
 def _stories(seeds: range, seconds: float, processes: int) -> Iterator[Verdict]:
     end = time.monotonic() + seconds
+    ahead: deque[Future[list[Verdict]]] = deque()
     with ProcessPoolExecutor(processes, initializer=settle_in) as pool:
         for first in range(0, len(seeds), BATCH):
             if time.monotonic() > end:
-                return
-            yield from pool.map(tell, seeds[first : first + BATCH], chunksize=5)
+                break
+            ahead.append(pool.submit(_told, seeds[first : first + BATCH]))
+            if len(ahead) > 2 * processes:
+                yield from ahead.popleft().result()
+        for batch in ahead:
+            yield from batch.result()
 
 
 def _show(verdict: Verdict) -> None:

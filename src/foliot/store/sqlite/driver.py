@@ -31,6 +31,8 @@ PACKAGE = "foliot.store.sqlite"
 MEMORY = ":memory:"
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
+STATEMENTS = 512
+"""How many a connection keeps prepared: all there are, and the texts that are made for a search."""
 MINIMUM = (3, 37, 0)
 WIDTH = 500
 """How many rows one statement inserts: few enough for the parameters of the widest table."""
@@ -144,7 +146,11 @@ class SqliteStore(Store):
         try:
             with ExitStack() as undo:
                 connection = sqlite3.connect(
-                    self._path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
+                    self._path,
+                    timeout=BUSY_TIMEOUT_MS / 1000,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    cached_statements=STATEMENTS,
                 )
                 undo.callback(connection.close)
                 refuse_foreign(connection, self._path)  # before WAL, which is a change of the file
