@@ -6,6 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Page, Route, expect
 
@@ -147,6 +148,33 @@ def test_there_is_no_thirtieth_of_february(page: Page, service: Service) -> None
     expect(page.get_by_text(re.compile("The range has"))).to_have_count(0)
     page.get_by_label("From").fill("2026-03-02 00:00")
     expect(page.get_by_text("The range has 4 ticks")).to_be_visible()
+
+
+def test_times_are_read_in_the_zone_in_which_they_are_shown(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 * * * *", function="tasks:work", timezone="Asia/Tokyo")
+    page.goto(f"{service.url}/schedules/report/backfills")
+    page.get_by_label("From").fill("2026-03-29 02:30")
+    expect(page.get_by_text("No time in Europe/Berlin")).to_be_visible()
+    page.get_by_label("From").fill("2026-10-25 02:30")
+    page.get_by_label("To, included").fill("2026-10-25 03:30")
+    expect(page.get_by_text("The range has 2 ticks")).to_be_visible()
+    page.get_by_text("Schedule", exact=True).first.click()
+    expect(page.get_by_text("Times are in Asia/Tokyo.")).to_be_visible()
+    page.get_by_label("From").fill("2026-01-01 09:00")
+    page.get_by_label("To, included").fill("2026-01-01 11:30")
+    page.get_by_role("button", name="Run them again").click()
+    expect(page.get_by_text("3 of 3 ticks")).to_be_visible()
+    [made] = service.other.backfills("report")
+    assert made.start.isoformat() == "2026-01-01T00:00:00+00:00", "nine in Tokyo"
+    page.get_by_role("button", name="Pause", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("In Asia/Tokyo; empty")).to_be_visible()
+    dialog.get_by_role("button", name="Tomorrow 9:00").click()
+    dialog.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    until = service.other.get("report").paused_until
+    assert until is not None
+    assert until.astimezone(ZoneInfo("Asia/Tokyo")).hour == 9
 
 
 def test_a_tab_that_nobody_looks_at_leaves_its_connection_to_others(page: Page, service: Service) -> None:

@@ -250,3 +250,12 @@ def test_a_schedule_that_is_deleted_meanwhile_is_said_to_be(page: Page, service:
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("report was deleted meanwhile")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_was_deleted_is_not_opened_for_a_change(page: Page, service: Service) -> None:
+    service.other.create("report", cron="0 9 * * *", function="tasks:work")
+    service.other.delete("report")
+    page.goto(f"{service.url}/schedules/report/edit")
+    expect(page.get_by_role("heading", name="report was deleted")).to_be_visible()
+    page.get_by_role("link", name="Make another like it").click()
+    expect(page.get_by_label("Cron", exact=True)).to_have_value("0 9 * * *")

@@ -67,7 +67,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: whether it is paused, how many serve it, and how many runs wait for somebody who does."""
+    """A queue: whether it is paused, how many serve it, and how many runs wait, for these or for a pause to end."""
 
     queue: str
     paused: bool

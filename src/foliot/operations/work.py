@@ -110,15 +110,12 @@ def list_queues(session: Session) -> tuple[Queue, ...]:
     """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
     since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
     served = session.transaction.served_queues(session.namespace, since_ms)
-    waiting = {
-        name: (count, since)
-        for name, count, since in session.transaction.waiting_in_queues(session.namespace, session.now_ms)
-    }
     paused = {
         target
         for namespace, kind, target in session.transaction.paused_targets()
         if namespace == session.namespace and kind == "queue"
     }
+    waiting = _waiting(session, paused)
     return tuple(
         Queue(
             name,
@@ -129,6 +126,18 @@ def list_queues(session: Session) -> tuple[Queue, ...]:
         )
         for name in sorted({*served, *waiting, *paused})
     )
+
+
+def _waiting(session: Session, paused: set[str]) -> dict[str, tuple[int, int]]:
+    """Return how many runs wait for somebody to take them, or for the end of a pause, by queue, and since when."""
+    found = session.transaction.waiting_in_queues(session.namespace, session.now_ms)
+    if paused:
+        found += [each for each in session.transaction.held_in_queues(session.namespace) if each[0] in paused]
+    waiting: dict[str, tuple[int, int]] = {}
+    for name, count, since_ms in found:
+        before, earliest_ms = waiting.get(name, (0, since_ms))
+        waiting[name] = before + count, min(earliest_ms, since_ms)
+    return waiting
 
 
 def list_instances(session: Session, *, limit: int = 100) -> tuple[Instance, ...]:

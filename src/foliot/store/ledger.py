@@ -209,6 +209,10 @@ class LedgerStatements(Sending):
             for row in self.rows("waiting_in_queues", {"namespace": namespace, "now_ms": now_ms})
         ]
 
+    def held_in_queues(self, namespace: str) -> list[tuple[str, int, int]]:
+        """Return the queues whose runs wait until it, or their workflow, goes on, how many, and since when."""
+        return [(row[0], row[1], row[2]) for row in self.rows("held_in_queues", {"namespace": namespace})]
+
     def adopt_runs(self, owner: int, held: Sequence[HeldRun]) -> list[RunRow]:
         """Begin anew with runs that are ours by the ledger; their attempt counts one more."""
         return self._found("adopt_runs", [(*run, owner) for run in held])

@@ -10,7 +10,7 @@ from foliot.engine.reporting import Reporting
 from foliot.errors import InvalidField, NotFound, StaleReport
 from foliot.model.run import RunState
 from foliot.model.work import Assignment, Beaten
-from foliot.operations import control, reports, runs, schedules, work
+from foliot.operations import control, reports, runs, schedules, targets, work
 from tests.conformance.operations.kit import Bench, Worker
 from tests.conformance.waiting import wait_until
 
@@ -152,6 +152,19 @@ def test_a_queue_that_nobody_serves_is_shown(bench: Bench) -> None:
     assert (queue.served_by, queue.waiting, queue.waiting_since) == (1, 0, None)
     bench.clock.advance(91)
     assert bench.ask(work.list_queues) == ()
+
+
+def test_what_a_pause_of_a_queue_holds_back_waits_in_it(bench: Bench) -> None:
+    """A queue that was paused had nothing waiting in it, however much it had held back."""
+    bench.ask(targets.pause_target, queue="reports")
+    triggered(bench)
+    triggered(bench, "other", overlap_policy="buffer_all")
+    (queue,) = bench.ask(work.list_queues)
+    assert (queue.queue, queue.paused, queue.waiting) == ("reports", True, 2)
+    assert queue.waiting_since is not None
+    bench.ask(targets.resume_target, queue="reports")
+    bench.ask(targets.pause_target, workflow_id="other")
+    assert bench.ask(work.list_queues) == (), "what waits for a workflow waits for no queue"
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlit
         ("missed_lately", "SEARCH t USING INDEX tick_spans_age"),
         ("take_runs", "SEARCH r USING INDEX schedule_runs_due"),
         ("waiting_in_queues", "SEARCH r USING INDEX schedule_runs_due"),
+        ("held_in_queues", "SCAN r USING INDEX schedule_runs_queued"),
         ("held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
         ("standing", "SCAN schedules USING INDEX schedules_paused"),
     ],

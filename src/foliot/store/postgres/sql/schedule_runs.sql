@@ -189,6 +189,15 @@ JOIN schedules s ON s.schedule_key = r.schedule_key
 WHERE r.due_ms <= %(now_ms)s AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = %(namespace)s
 GROUP BY 1;
 
+-- name: held_in_queues
+-- Index schedule_runs_queued.  What waits until a queue, or a workflow, is no longer paused, by queue.
+SELECT v.action::json ->> 'queue' AS queue, count(*) AS waiting, min(r.queued_ms) AS since_ms
+FROM schedule_runs r
+JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND r.reason = 'target_paused' AND s.namespace = %(namespace)s
+GROUP BY 1;
+
 -- name: adopt_runs
 -- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
 UPDATE schedule_runs r SET attempt = r.attempt + 1, state = 'ENQUEUED'

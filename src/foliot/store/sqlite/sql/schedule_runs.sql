@@ -136,6 +136,15 @@ CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
 WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = :namespace
 GROUP BY 1;
 
+-- name: held_in_queues
+-- Index schedule_runs_queued.  What waits until a queue, or a workflow, is no longer paused, by queue.
+SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.queued_ms) AS since_ms
+FROM schedule_runs r
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND r.reason = 'target_paused' AND s.namespace = :namespace
+GROUP BY 1;
+
 -- name: adopt_runs
 -- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
 UPDATE schedule_runs SET attempt = attempt + 1, state = 'ENQUEUED'

@@ -3,44 +3,46 @@ import { useState } from 'react'
 
 import { now } from './clock'
 import { Dialog } from './Dialog'
-import { instantText } from './format'
+import { dayText, instantOf, instantText, timeText } from './format'
 import type { PauseRequest } from './actions'
-import { MY_ZONE } from './zones'
+import { useShownZone, zoneText } from './zones'
 
 interface Props {
   title: string
+  /** That of the schedule, if it is one. */
+  zone?: string | null
   onClose: () => void
   onPause: (request: PauseRequest) => void
   busy?: boolean
 }
 
-const PRESETS: { name: string; until: () => Date }[] = [
-  { name: '1 hour', until: () => new Date(now() + 3_600_000) },
-  { name: '4 hours', until: () => new Date(now() + 4 * 3_600_000) },
-  { name: 'Tomorrow 9:00', until: () => morning(1) },
-  { name: 'Monday 9:00', until: () => morning(((8 - new Date(now()).getDay()) % 7) || 7) },
+const DAY_MS = 86_400_000
+
+/** What an input of this browser wants, "2026-11-16T09:00", in a zone. */
+const PRESETS: { name: string; until: (zone: string) => string }[] = [
+  { name: '1 hour', until: (zone) => written(now() + 3_600_000, zone) },
+  { name: '4 hours', until: (zone) => written(now() + 4 * 3_600_000, zone) },
+  { name: 'Tomorrow 9:00', until: (zone) => `${dayText(now() + DAY_MS, zone)}T09:00` },
+  { name: 'Monday 9:00', until: (zone) => `${dayText(monday(zone), zone)}T09:00` },
 ]
 
-function morning(days: number): Date {
-  const day = new Date(now())
-  day.setDate(day.getDate() + days)
-  day.setHours(9, 0, 0, 0)
-  return day
+function written(instant: number, zone: string): string {
+  return `${dayText(instant, zone)}T${timeText(instant, zone, 'minute')}`
 }
 
-/** "2026-11-16T09:00", as an input of this browser wants it. */
-function asInput(date: Date): string {
-  const two = (number: number) => String(number).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`
+function monday(zone: string): number {
+  const days = [1, 2, 3, 4, 5, 6, 7].map((each) => now() + each * DAY_MS)
+  return days.find((day) => instantText(day, zone).startsWith('Mon')) ?? now()
 }
 
 /** Why, by whom and until when. */
-export function PauseDialog({ title, onClose, onPause, busy }: Props) {
+export function PauseDialog({ title, zone, onClose, onPause, busy }: Props) {
   const [note, setNote] = useState('')
   const [by, setBy] = useState('')
   const [until, setUntil] = useState('')
-  const ends = until ? new Date(until) : undefined
-  const wrong = ends && ends.getTime() <= now() ? 'This is over already' : undefined
+  const shown = useShownZone(zone)
+  const ends = until ? instantOf(until, shown) : undefined
+  const wrong = !until ? undefined : !ends ? `There is no such time in ${shown}` : ends.getTime() <= now() ? 'This is over already' : undefined
   const send = () => onPause({ note: note || undefined, paused_by: by || undefined, until: ends?.toISOString() })
   return (
     <Dialog onClose={onClose} title={title}>
@@ -56,14 +58,14 @@ export function PauseDialog({ title, onClose, onPause, busy }: Props) {
           mt="sm"
           type="datetime-local"
           label="Until"
-          description={`In your time zone, ${MY_ZONE}; empty: until somebody resumes it`}
+          description={`In ${zoneText(shown)}; empty: until somebody resumes it`}
           value={until}
           error={wrong}
           onChange={(event) => setUntil(event.currentTarget.value)}
         />
         <Group gap={6} mt={6}>
           {PRESETS.map((each) => (
-            <Button key={each.name} size="compact-xs" variant="default" onClick={() => setUntil(asInput(each.until()))}>
+            <Button key={each.name} size="compact-xs" variant="default" onClick={() => setUntil(each.until(shown))}>
               {each.name}
             </Button>
           ))}

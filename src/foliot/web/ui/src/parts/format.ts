@@ -57,6 +57,24 @@ export function dayText(at: string | number, zone: string): string {
   return `${year}-${month}-${day}`
 }
 
+const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/
+const DAY_MS = 86_400_000
+
+/** The instant of a time, written as everywhere on the page, on the clocks of a zone: the first, where they show it twice;
+ * none where they never do, on 30 February or in the hour that is left out in spring. */
+export function instantOf(text: string, zone: string): Date | undefined {
+  const wanted = text.trim().replace('T', ' ')
+  const shown = Date.parse(`${wanted.replace(' ', 'T')}Z`)
+  if (!TIME.test(wanted) || Number.isNaN(shown)) return undefined
+  return [shown - DAY_MS, shown + DAY_MS]
+    .map((near) => new Date(shown - offset(near, zone)))
+    .find((found) => `${dayText(found.getTime(), zone)} ${timeText(found.getTime(), zone)}`.startsWith(wanted))
+}
+
+function offset(instant: number, zone: string): number {
+  return Date.parse(`${dayText(instant, zone)}T${timeText(instant, zone)}Z`) - Math.floor(instant / 1_000) * 1_000
+}
+
 /** Leaves out the date of today. */
 export function nearText(at: string | number, zone: string, now: number, precision: Precision = 'second'): string {
   const instant = typeof at === 'number' ? at : Date.parse(at)

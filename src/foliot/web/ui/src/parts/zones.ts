@@ -38,6 +38,15 @@ export function zoneFor(choice: ZoneChoice, scheduleZone?: string | null): strin
   return isKnown(scheduleZone) ? scheduleZone : 'UTC'
 }
 
+export function useShownZone(scheduleZone?: string | null): string {
+  return zoneFor(useZoneChoice(), scheduleZone)
+}
+
+/** How a zone is called where somebody is to write a time in it. */
+export function zoneText(zone: string): string {
+  return zone === MY_ZONE ? `your time zone, ${zone}` : zone
+}
+
 const known = new Map<string, boolean>()
 
 export function isKnown(zone: string): boolean {

@@ -1,5 +1,6 @@
+import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { answer, api } from '../../api/client'
@@ -9,7 +10,7 @@ import type { Schedule } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
 import { differences } from '../../parts/Diff'
-import { Refused, Waiting, Wrong } from '../../parts/notes'
+import { Empty, Refused, Waiting, Wrong } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
 import { Conflict } from './Conflict'
@@ -27,7 +28,22 @@ export function Edit() {
   if (!mayEdit) return <Refused title={`You cannot change ${id}`} role="editor" />
   if (found.isPending || found.isFetching && !found.isFetchedAfterMount) return <Waiting lines={10} />
   if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
-  return <Inside key={id} first={found.data} />
+  return <Open key={id} first={found.data} />
+}
+
+/** What was deleted cannot be changed; what is deleted while it is being changed is not taken from under one's hands. */
+function Open(found: { first: Schedule }) {
+  const [first] = useState(found.first)
+  return first.state === 'closed' ? <Deleted id={first.schedule_id} /> : <Inside first={first} />
+}
+
+function Deleted({ id }: { id: string }) {
+  return (
+    <Empty title={`${id} was deleted`}>
+      <p>It can be looked at until its retention ends, and not be changed any more.</p>
+      <Button renderRoot={(props) => <Link {...props} to="/new" search={{ from: id }} />}>Make another like it</Button>
+    </Empty>
+  )
 }
 
 function Inside({ first }: { first: Schedule }) {

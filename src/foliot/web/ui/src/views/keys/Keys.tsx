@@ -10,6 +10,7 @@ import { useRefresh } from '../../parts/actions'
 import { Ask } from '../../parts/Ask'
 import { now } from '../../parts/clock'
 import { Dialog } from '../../parts/Dialog'
+import { instantOf } from '../../parts/format'
 import { Icon } from '../../parts/Icon'
 import { Listing, type Column } from '../../parts/Listing'
 import { Moment } from '../../parts/Moment'
@@ -17,7 +18,7 @@ import { More } from '../../parts/More'
 import { Empty, Refused } from '../../parts/notes'
 import { PageHead } from '../../parts/Page'
 import { complain, say } from '../../parts/toasts'
-import { MY_ZONE } from '../../parts/zones'
+import { useShownZone, zoneText } from '../../parts/zones'
 
 const ROLES = [
   { value: 'reader', label: 'Reader: looks at everything' },
@@ -94,9 +95,12 @@ function Make({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [role, setRole] = useState('reader')
   const [expires, setExpires] = useState('')
+  const shown = useShownZone()
+  const ends = instantOf(expires, shown)
+  const wrong = expires && !ends ? `There is no such time in ${shown}` : undefined
   const make = useMutation<NewKey, Error>({
     mutationFn: () =>
-      answer(api.POST('/api/v1/keys', { body: { name, role, ...(expires ? { expires_at: new Date(expires).toISOString() } : {}) } })),
+      answer(api.POST('/api/v1/keys', { body: { name, role, ...(ends ? { expires_at: ends.toISOString() } : {}) } })),
     onError: complain,
     onSettled: () => refresh(),
   })
@@ -106,7 +110,7 @@ function Make({ onClose }: { onClose: () => void }) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          make.mutate()
+          if (!wrong) make.mutate()
         }}
       >
         <TextInput data-autofocus label="Name" description="What it is for: it stands in the audit" required value={name} onChange={(event) => setName(event.currentTarget.value)} />
@@ -115,8 +119,9 @@ function Make({ onClose }: { onClose: () => void }) {
           mt="sm"
           type="datetime-local"
           label="Expires"
-          description={`In your time zone, ${MY_ZONE}; empty: never`}
+          description={`In ${zoneText(shown)}; empty: never`}
           value={expires}
+          error={wrong}
           onChange={(event) => setExpires(event.currentTarget.value)}
         />
         <Group justify="flex-end" mt="md">

@@ -8,27 +8,19 @@ import { backfillsQuery, describeQuery, key } from '../../api/queries'
 import type { Backfill } from '../../api/types'
 import { useMay } from '../../api/visit'
 import { useRefresh } from '../../parts/actions'
-import { countText } from '../../parts/format'
+import { countText, instantOf } from '../../parts/format'
 import { Moment } from '../../parts/Moment'
 import { Empty, Waiting, Wrong } from '../../parts/notes'
 import { complain, say } from '../../parts/toasts'
-import { MY_ZONE } from '../../parts/zones'
+import { useShownZone, zoneText } from '../../parts/zones'
 import classes from './Schedule.module.css'
 import { useZone } from './zone'
 
 const route = getRouteApi('/schedules/$id/backfills')
 const MOST_COUNTED = 1_000
-const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/
 const ONLY: Record<string, string> = { all: 'All of them', missing: 'Those that never ran', failed: 'Those that failed' }
 const OVERLAP: Record<string, string> = { queue: 'Wait in line', allow: 'Run side by side', skip: 'Skip' }
 const choices = (names: Record<string, string>) => Object.entries(names).map(([value, label]) => ({ value, label }))
-
-/** A time as it is written everywhere on the page, in the zone of whoever looks at it. */
-function read(text: string): Date | undefined {
-  const found = new Date(text.trim().replace(' ', 'T'))
-  const isThere = found.getDate() === Number(text.trim().slice(8, 10))  // there is no 30 February, whatever it becomes
-  return TIME.test(text.trim()) && isThere ? found : undefined
-}
 
 /** Ranges of the past that are run again: asked for, watched, and stopped. */
 export function Backfills() {
@@ -40,7 +32,7 @@ export function Backfills() {
   if (query.isError) return <Wrong error={query.error} onRetry={() => void query.refetch()} />
   return (
     <>
-      {mayOperate && <Begin id={id} />}
+      {mayOperate && <Begin id={id} zone={zone} />}
       {query.data.length === 0 ? (
         <Empty title="Nothing was backfilled">
           A backfill runs the ticks of a range of the past again, for instance those of an outage. It waits for the ticks of
@@ -117,13 +109,15 @@ function One({ id, backfill, zone, mayOperate }: { id: string; backfill: Backfil
   )
 }
 
-function Begin({ id }: { id: string }) {
+function Begin({ id, zone }: { id: string; zone: string }) {
   const refresh = useRefresh()
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
   const [only, setOnly] = useState('all')
   const [overlap, setOverlap] = useState('queue')
-  const [start, end] = [read(from), read(to)]
+  const shown = useShownZone(zone)
+  const [start, end] = [instantOf(from, shown), instantOf(to, shown)]
+  const wrong = `No time in ${shown}; such as 2026-01-31 09:00`
   const backwards = start && end && start > end
   const begin = useMutation({
     mutationFn: () =>
@@ -150,7 +144,7 @@ function Begin({ id }: { id: string }) {
         placeholder="2026-01-31 09:00"
         required
         value={from}
-        error={from && !start ? 'Such as 2026-01-31 09:00' : undefined}
+        error={from && !start ? wrong : undefined}
         onChange={(event) => setFrom(event.currentTarget.value)}
       />
       <TextInput
@@ -158,7 +152,7 @@ function Begin({ id }: { id: string }) {
         placeholder="2026-01-31 18:00"
         required
         value={to}
-        error={to && !end ? 'Such as 2026-01-31 18:00' : backwards ? 'Before its start' : undefined}
+        error={to && !end ? wrong : backwards ? 'Before its start' : undefined}
         onChange={(event) => setTo(event.currentTarget.value)}
       />
       <Select
@@ -177,7 +171,7 @@ function Begin({ id }: { id: string }) {
         Run them again
       </Button>
       <Text size="xs" className="dim" w="100%">
-        Times are in your zone, {MY_ZONE}. {start && end && !backwards && <Counted id={id} start={start} end={end} />}
+        Times are in {zoneText(shown)}. {start && end && !backwards && <Counted id={id} start={start} end={end} />}
       </Text>
     </form>
   )

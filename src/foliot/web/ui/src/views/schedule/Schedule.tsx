@@ -231,6 +231,7 @@ function Actions({ schedule, found, zone }: Shown & { zone: string }) {
       {asking === 'pause' && (
         <PauseDialog
           title={`Pause ${schedule.schedule_id}`}
+          zone={zone}
           onClose={close}
           busy={pause.isPending}
           onPause={(request) => pause.mutate(request, { onSuccess: close })}

@@ -66,9 +66,10 @@ export function Schedules() {
 
 /** How many match, and of how many: "1,234 of 100,000"; they are counted once those to be seen are there. */
 function Total({ filter, filtered, listed }: { filter: ScheduleFilter; filtered: boolean; listed: boolean }) {
-  const counted = useQuery({ ...countQuery(filter), enabled: listed }).data
+  const { data: counted, isPlaceholderData: isOld } = useQuery({ ...countQuery(filter), enabled: listed })
   if (!counted) return null
-  const [matching, total] = [counted.matching, counted.total].map((each) => each.toLocaleString('en-GB'))
+  const matching = isOld ? '…' : counted.matching.toLocaleString('en-GB')
+  const total = counted.total.toLocaleString('en-GB')
   const least = counted.capped ? 'more than ' : ''
   if (!filtered) return `${least}${total}`
   return filter.state === 'closed' ? `${matching} deleted` : `${matching} of ${least}${total}`

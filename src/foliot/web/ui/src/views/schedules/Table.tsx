@@ -114,6 +114,7 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
       {pausing && (
         <PauseDialog
           title={`Pause ${pausing}`}
+          zone={glances.get(pausing)?.timezone}
           onClose={() => setPausing(null)}
           busy={deeds.isPending}
           onPause={(pause) => mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: () => setPausing(null) })}
