@@ -76,7 +76,7 @@ def preview_for(
         timezone=zone_of(spec).name,
         ticks=tuple(islice(occurrences(spec, ticks, since, name), count)),
         findings=tuple(lint(spec, now=since, schedule_id=name, calendars=calendars)),
-        clock_changes=tuple(islice(clock_changes(spec, ticks, since, name), CHANGES)),
+        clock_changes=tuple(islice(clock_changes(spec, ticks, since, name, calendars), CHANGES)),
         counts=_counted(ticks, edges),
     )
 

@@ -15,8 +15,8 @@ from foliot.spec.document import read_spec
 JANUARY_2027 = int(datetime(2027, 1, 1, tzinfo=UTC).timestamp())
 
 
-def changes_of(cron: str, timezone: str | None) -> list[ClockChange]:
-    spec = read_spec({"cron": cron, "timezone": timezone})
+def changes_of(cron: str, timezone: str | None, **given: str) -> list[ClockChange]:
+    spec = read_spec({"cron": cron, "timezone": timezone, **given})
     return list(islice(clock_changes(spec, compile_spec(spec), JANUARY_2027), 2))
 
 
@@ -48,3 +48,17 @@ def test_other_ticks(cron: str, spring: str, autumn: str) -> None:
 def test_a_zone_whose_clocks_are_never_changed_has_none() -> None:
     assert changes_of("30 2 * * *", None) == []
     assert changes_of("30 2 * * *", "Asia/Tokyo") == []
+
+
+@pytest.mark.parametrize(
+    ("cron", "lost"),
+    [
+        ("30 2 * * *", "02:30 does not exist that day, and nothing fires instead"),
+        ("0,45 2 * * *", "02:00 and 02:45 do not exist that day, and nothing fires instead"),
+        ("30 2 * * MON", "no tick fires near it"),
+    ],
+)
+@pytest.mark.parametrize("given", [{"dst_gap": "skip"}, {"dst_profile": "quartz"}, {"dst_profile": "temporal"}])
+def test_a_time_that_a_change_takes_away_is_named(cron: str, lost: str, given: dict[str, str]) -> None:
+    """It was said that no tick fires near the change: so it was, and one should have."""
+    assert changes_of(cron, "Europe/Berlin", **given)[0].text == f"clocks go forward from 02:00 to 03:00; {lost}"

@@ -175,7 +175,8 @@ function Actions({ schedule, found, zone }: Shown & { zone: string }) {
   const mayOperate = useMay('operator')
   const mayEdit = useMay('editor')
   const close = () => setAsking(null)
-  if (!mayOperate || schedule.state === 'closed' || schedule.state === 'damaged') return null
+  const isOver = schedule.state === 'closed' || schedule.state === 'damaged'
+  if (!mayOperate || (isOver && !asking)) return null  // what somebody is asked is not taken away unanswered
   return (
     <div className={classes.actions}>
       {schedule.state === 'paused' ? (
