@@ -55,15 +55,23 @@ def _replay(seconds: float) -> list[str]:
     return ["tests.models", "--seconds", f"{seconds:.0f}", "--first", str(SystemRandom().randrange(1 << 32))]
 
 
+WORKED = {"s of a processor": r"(\d+) s of a processor"}
+"""A text costs nothing but a processor's time: how long somebody waited for it says little."""
 STEPS = {"steps": r"stories of (\d+) steps"}
 RING = (
     Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
     *(
-        Search(f"{door} texts", proves, 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts")
+        Search(
+            f"{door} texts", proves, 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts",
+            also=WORKED,
+        )
         for proves, doors in (("T8, T9", ("cron", "rrule", "json")), ("T9", ("config", "key", "token")))
         for door in doors
     ),
-    Search("conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests"),
+    Search(
+        "conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests",
+        also=WORKED,
+    ),
     Search(
         "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories from", "stories",
         also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"},
