@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from foliot.launch.base import Ended
 from foliot.model.dial import Dial, Span
 from foliot.model.notice import NoticeRow
 from foliot.model.policy import Policy
@@ -41,6 +42,7 @@ class Told(NamedTuple):
     finals: dict[tuple[int, int, int], RunRow]
     held: set[tuple[int, int, int]]
     notices: list[tuple[str, bytes]]
+    plan: Callable[[str, int], tuple[float, Ended]]
 
 
 class Ledger(NamedTuple):
@@ -168,6 +170,28 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
                     yield f"{span}: dropped although inside the window {window}"
 
 
+SKIPPED_BY: dict[str | None, Callable[[Policy], bool]] = {
+    "overlap": lambda policy: policy.overlap_policy == "skip",
+    "buffer_full": lambda policy: policy.overlap_policy in ("queue", "buffer_one"),
+    "min_interval": lambda policy: policy.min_interval_ms > 0,
+    "shadow": lambda policy: policy.shadow,
+}
+
+
+def skips_are_legal(ledger: Ledger) -> Iterator[str]:
+    """A run is skipped only for what a version of its schedule, or whoever asked for it, has said."""
+    held = any(row["operation"] == "pause_target" for row in ledger.audit)
+    for schedule in ledger.schedules:
+        key = schedule.schedule_key
+        policies = [stored_policy(version.policy) for version in ledger.versions[key]]
+        for run in ledger.runs.get(key, []):
+            lawful = SKIPPED_BY.get(run.reason)
+            if run.state != "SKIPPED" or run.overlap is not None or lawful is None or any(map(lawful, policies)):
+                continue
+            if not (held and run.reason == "buffer_full"):  # whatever waits for its target waits in the same line
+                yield f"{run.id} was skipped as {run.reason}, which no version of its schedule is for"
+
+
 def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
     """The run of a coalesced pass is later than everything that was dropped with it."""
     for key, spans in ledger.spans.items():
@@ -225,13 +249,20 @@ def _was_purged(ledger: Ledger, schedule_id: str) -> bool:
     return any(row["operation"] == "purge" and row["schedule_id"] == schedule_id for row in ledger.audit)
 
 
-def successes_were_launched(ledger: Ledger) -> Iterator[str]:
-    """Nothing ends in success that was not launched."""
-    launched = {execution.launch.run_id for execution in ledger.told.executions}
-    for runs in ledger.runs.values():
-        yield from (
-            f"{run.id} succeeded unlaunched" for run in runs if run.state == "SUCCESS" and str(run.id) not in launched
-        )
+def ends_are_those_of_the_last_attempt(ledger: Ledger) -> Iterator[str]:
+    """A success, or a failure of its own, is what the attempt came to that the ledger names, when it came to it."""
+    launched = {(each.launch.run_id, each.launch.attempt): each.at for each in ledger.told.executions}
+    for run in (run for runs in ledger.runs.values() for run in runs):
+        if run.state != "SUCCESS" and (run.state != "FAILED" or run.error != "planned"):
+            continue
+        at = launched.get((str(run.id), run.attempt))
+        seconds, planned = ledger.told.plan(str(run.id), run.attempt)
+        if at is None:
+            yield f"{run.id} is {run.state} as attempt {run.attempt}, which nobody has launched"
+        elif (run.state, run.result) != (planned.state, planned.result):
+            yield f"{run.id} is {run.state, run.result} as attempt {run.attempt}, which came to {planned}"
+        elif (run.finished_ms or 0) + 1 < (at + seconds) * 1000 and not ledger.told.clock_stepped:
+            yield f"{run.id} ended {(at + seconds) * 1000 - (run.finished_ms or 0):.0f} ms before its attempt did"
 
 
 def endings_are_earned(ledger: Ledger) -> Iterator[str]:
@@ -279,16 +310,25 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
         waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]
         if waiting and dial.in_flight == 0 and not dial.paused:
             yield f"schedule {schedule.schedule_key}: {len(waiting)} wait and nothing runs"
-        if dial.paused or dial.closed or dial.remaining == 0:
-            continue
-        if dial.next_nominal_s is None:
-            if dial.in_flight == 0 and not waiting:
-                yield f"schedule {schedule.schedule_key} has no next tick, and nothing runs that one could follow"
-            continue
-        if dial.next_fire_ms is None:
-            yield f"schedule {schedule.schedule_key} has a next tick and will never look at it"
-        elif dial.next_fire_ms < ledger.told.now_ms - 60_000:
-            yield f"schedule {schedule.schedule_key} has been due since {dial.next_fire_ms}"
+        asleep = _asleep(dial, len(waiting), ledger.told.now_ms)
+        if asleep is not None:
+            yield f"schedule {schedule.schedule_key} {asleep}"
+
+
+def _asleep(dial: Dial, waiting: int, now_ms: int) -> str | None:
+    """Why a schedule will not fire although it should."""
+    if dial.closed or (dial.paused and (dial.pause_until_ms or now_ms) >= now_ms - 60_000):
+        return None
+    if dial.paused:
+        return f"was paused until {dial.pause_until_ms}, and still is"
+    if dial.remaining == 0:
+        return None
+    if dial.next_nominal_s is None:
+        follows = dial.in_flight or waiting
+        return None if follows else "has no next tick, and nothing runs that one could follow"
+    if dial.next_fire_ms is None:
+        return "has a next tick and will never look at it"
+    return f"has been due since {dial.next_fire_ms}" if dial.next_fire_ms < now_ms - 60_000 else None
 
 
 def limits_hold(ledger: Ledger) -> Iterator[str]:
@@ -407,7 +447,8 @@ CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     coalesced_is_the_latest,
     nothing_early,
     launches_are_recorded,
-    successes_were_launched,
+    ends_are_those_of_the_last_attempt,
+    skips_are_legal,
     endings_are_earned,
     final_states_are_sticky,
     everything_comes_to_rest,

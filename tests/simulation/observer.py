@@ -40,6 +40,7 @@ class Observer:
         self.changes = -1
         self.clock_stepped = False
         self.finals: dict[tuple[int, int, int], RunRow] = {}
+        self._closed: dict[int, int] = {}
         self.met: set[tuple[tuple[int, int, int], str | None]] = set()
         self._rows: tuple[Rows, ...] = ()
         self.last = Look(0, {}, {}, {}, {})
@@ -89,6 +90,8 @@ class Observer:
         self._rows = rows
         dials, tokens, open_runs = rows
         runs = {(row[0], row[1], row[2]): RunRow._make(row) for row in open_runs}
+        for key in runs.keys() & self.finals.keys():
+            self._say("final states are sticky", f"{key} ended in {self.finals[key].state} and is open again")
         for key, before in self.last.runs.items():
             if key not in runs and before.state not in FINAL:
                 found = self._connection.execute(
@@ -96,7 +99,9 @@ class Observer:
                 ).fetchone()
                 if found is not None:
                     runs[key] = self.finals[key] = RunRow._make(found)
-        return Look(self._now_ms(), {row[0]: Dial._make(row) for row in dials}, runs, dict(tokens), self._leases())
+        stored = {row[0]: Dial._make(row) for row in dials}
+        self._closed |= {key: dial.version for key, dial in stored.items() if dial.closed}
+        return Look(self._now_ms(), stored, runs, dict(tokens), self._leases())
 
     def _say(self, rule: str, text: str) -> None:
         self.violations.append(f"{rule}: {text}")
@@ -160,16 +165,12 @@ class Observer:
     def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
         """Whether a run that nobody held has ended for a reason: a delete, or a later run that wants its slot.
 
-        One that was picked up for a schedule that is deleted is not begun again.
+        One that was picked up for a schedule that is deleted is not begun again, even if that is made anew meanwhile.
         """
-        closed = look.dials.get(run.schedule_key)
-        if run.reason == "deleted" and (closed is None or closed.closed):
-            return True
+        if run.reason == "deleted":
+            return run.schedule_key not in look.dials or run.version <= self._closed.get(run.schedule_key, 0)
         if before.owner is not None and before.due_ms is None:
             return False
-        dial = look.dials.get(run.schedule_key)
-        if run.reason == "deleted":
-            return dial is None or dial.closed
         return run.reason == "superseded" and any(
             other.schedule_key == run.schedule_key and self._came(key, other) for key, other in look.runs.items()
         )

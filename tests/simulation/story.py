@@ -23,7 +23,7 @@ from foliot.engine.outside import Outside
 from foliot.engine.probe import Probe
 from foliot.launch.base import Ended, Launch
 from foliot.model.notice import Delivery, NoticeRule, Topic
-from foliot.model.run import RunState
+from foliot.model.run import RunId, RunState
 from foliot.model.token import CALLBACKS
 from foliot.operations import schedules, targets
 from foliot.operations.session import Session
@@ -174,7 +174,7 @@ class Story:
         )
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = Watched(self.real, self.observer.committed)
-        self.executor = RecordingExecutor(self.clock.now, self._plan)
+        self.executor = RecordingExecutor(self.clock.now, self._launched)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
         self.told: list[tuple[str, bytes]] = []
@@ -199,12 +199,21 @@ class Story:
         self.faults[chosen] += 1
         return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
 
-    def _plan(self, launch: Launch) -> tuple[float, Ended]:
-        """How long a run takes and how it ends: the same for the same attempt, whoever asks."""
-        drawn = Random(f"{self.seed}/{launch.run_id}/{launch.attempt}")
+    def _launched(self, launch: Launch) -> tuple[float, Ended]:
+        """What is launched is in the ledger at that moment, not later."""
+        run = RunId(*map(int, launch.run_id.split("-")))
+        seen = self.observer.last.runs.get(run) or self.observer.finals.get(run)
+        if run.schedule_key in self.observer.last.dials and (seen is None or seen.attempt < launch.attempt):
+            self.observer.violations.append(f"launched once committed: {run} as attempt {launch.attempt}")
+        return self.plan(launch.run_id, launch.attempt)
+
+    def plan(self, run_id: str, attempt: int) -> tuple[float, Ended]:
+        """How long a run takes and how it ends, with something to say or without: the same for the same attempt."""
+        drawn = Random(f"{self.seed}/{run_id}/{attempt}")
         seconds = drawn.choice((0.0, 0.0, 0.5, 5.0, 25.0, 70.0))
-        failed = drawn.random() < 0.15
-        return seconds, Ended(RunState.FAILED, error="planned") if failed else Ended(result='"done"')
+        if drawn.random() < 0.15:
+            return seconds, Ended(RunState.FAILED, error="planned")
+        return seconds, Ended(result=drawn.choice((None, f'"attempt {attempt}"')))
 
     # --- who does what --------------------------------------------------------------------------------------------
 
@@ -341,6 +350,7 @@ class Story:
             self.observer.finals,
             self.held,
             self.told,
+            self.plan,
         )
         ledger = read_ledger(connection, told)
         violations = self.observer.violations + check(ledger)

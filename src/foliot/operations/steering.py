@@ -26,7 +26,7 @@ def cancel_run(session: Session, run_id: str, *, request_id: str | None = None) 
     """
     row, schedule = _open_run(session, run_id)
     if row.state not in IN_FLIGHT:
-        row = _dropped(session, row)
+        row = _dropped(session, row, schedule)
     elif row.owner is None and row.state == RunState.ENQUEUED:
         row = _ended(session, row, RunState.CANCELLED, "cancelled before anybody began with it")
     else:
@@ -43,7 +43,7 @@ def terminate_run(session: Session, run_id: str, *, request_id: str | None = Non
     if row.state in IN_FLIGHT:
         row = _ended(session, row, RunState.TERMINATED, "terminated on request")
     else:
-        row = _dropped(session, row)
+        row = _dropped(session, row, schedule)
     session.transaction.notify()
     _audit(session, schedule, "terminate_run", row.id, request_id)
     return run_view(row, schedule)
@@ -74,15 +74,15 @@ def _open_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
     return row, schedule
 
 
-def _dropped(session: Session, row: RunRow) -> RunRow:
+def _dropped(session: Session, row: RunRow, schedule: ScheduleRow) -> RunRow:
     """End a run that waits."""
     transaction = session.transaction
-    dials = transaction.lock_dials([row.schedule_key])
+    opened = open_schedule(session, schedule.schedule_id, closed=True, repair=True)
     ended = transaction.drop_run(row.id, Reason.CANCEL_REQUESTED, session.now_ms)
-    dial = dials.get(row.schedule_key)
     session.counted["runs_finished", RunState.CANCELLED] += ended is not None
-    if ended is not None and dial is not None:
-        transaction.save_dials([edit.unqueued(dial, buffered=row.state == RunState.BUFFERED)])
+    if ended is not None:
+        buffered = row.state == RunState.BUFFERED
+        transaction.save_dials([edit.unqueued(opened.dial, opened.rule, session.now_ms, buffered=buffered)])
     return ended or row
 
 

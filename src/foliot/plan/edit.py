@@ -113,9 +113,16 @@ def woken(dial: Dial, now_ms: int) -> Dial:
     return dial._replace(next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms))
 
 
-def unqueued(dial: Dial, *, buffered: bool) -> Dial:
+def rested(dial: Dial, rule: Rule, now_ms: int, waiting: int | None = None) -> Dial:
+    """Return a dial whose next tick follows a run aimed anew, if no run is left that it could follow."""
+    waits = dial.waiting if waiting is None else waiting
+    idle = rule.follows and dial.next_nominal_s is None and not dial.in_flight and not waits
+    return after_run(dial, rule, now_ms) if idle else dial
+
+
+def unqueued(dial: Dial, rule: Rule, now_ms: int, *, buffered: bool) -> Dial:
     """Return the dial after a run that waited was cancelled; one that was only planned is not counted there."""
-    return dial._replace(waiting=dial.waiting - buffered)
+    return rested(dial._replace(waiting=dial.waiting - buffered), rule, now_ms)
 
 
 def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:

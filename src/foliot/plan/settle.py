@@ -9,7 +9,7 @@ from foliot.model.dial import Dial
 from foliot.model.policy import Overlap, Policy
 from foliot.model.run import AUTOMATIC, FINAL, Reason, RunChange, RunRow, RunState
 from foliot.plan.admit import is_too_soon
-from foliot.plan.edit import after_run, governed, silenced
+from foliot.plan.edit import after_run, governed, rested, silenced
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
 
@@ -124,8 +124,7 @@ def freed(dial: Dial, rule: Rule | None, state: str, source_origin: int, now_ms:
         return after_run(dial._replace(last_end_ms=now_ms) if rule.gate is not None else dial, rule, now_ms)
     if rule.gate is not None:
         return governed(dial, rule, now_ms)
-    idle = dial.next_nominal_s is None and dial.in_flight == 0 and dial.waiting == 0
-    return after_run(dial, rule, now_ms) if idle else dial
+    return rested(dial, rule, now_ms)
 
 
 def pauses(dial: Dial, policy: Policy, state: str) -> bool:
@@ -151,6 +150,7 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
     changes: list[RunChange] = []
     started: list[RunRow] = []
     dropped_ms = None
+    lost = False
     for row, world in rows:
         automatic = row.source in AUTOMATIC
         if dial.closed:
@@ -159,13 +159,13 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
             continue
         elif (reason := _obstacle(dial, rule.policy, world.now_ms, automatic=automatic)) is not None:
             dial = _dropped(dial, changes, row, reason, world.now_ms)
-            dropped_ms = world.now_ms if automatic else dropped_ms
+            dropped_ms, lost = world.now_ms, lost or automatic
         else:
             dial = _launched(dial, changes, started, row, world)
     if rule.gate is not None and any(row.source in AUTOMATIC for row in started):
         dial = silenced(dial._replace(next_nominal_s=None), None)  # the next run follows the end of this one
-    elif dropped_ms is not None and rule.follows and dial.next_nominal_s is None and not dial.in_flight:
-        dial = after_run(dial, rule, dropped_ms)  # there is no run whose end the next tick could follow
+    elif dropped_ms is not None:  # perhaps there is no run whose end the next tick could follow
+        dial = rested(dial, rule, dropped_ms, waiting=0 if lost else dial.waiting)
     return Released(dial, changes, started)
 
 

@@ -272,13 +272,19 @@ def test_the_last_action_silences_the_schedule() -> None:
     assert (asked.dial.remaining, asked.dial.next_fire_ms) == (1, dial.next_fire_ms)
 
 
-@pytest.mark.parametrize(("rows", "waits"), [(ticks(1), False), (requests(1), True)])
-def test_a_fixed_delay_whose_waiting_tick_is_dropped_counts_from_now(rows: list[RunRow], waits: bool) -> None:
-    """A fixed delay never ran again when its tick had waited and was then dropped: no run was left to end."""
-    rule = rule_of(DELAY, shadow=True)
-    found, result = released(flying_delay(in_flight=0, waiting=1), rule, rows, world_at(NOW))
+@pytest.mark.parametrize(("in_flight", "waiting"), [(0, 1), (0, 2), (1, 1)])
+@pytest.mark.parametrize("rows", [ticks(1), requests(1)])
+@pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
+def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
+    rows: list[RunRow], in_flight: int, waiting: int, policy: dict[str, Any]
+) -> None:
+    """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
+    rule = rule_of(DELAY, shadow=True, **policy)
+    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), rule, rows, world_at(NOW))
     assert found == ["shadow"]
-    assert result.dial.next_nominal_s == (None if waits else NOON + 70)
+    follows_another = in_flight or (rows[0].origin and waiting > 1)
+    assert (result.dial.next_nominal_s is None) == bool(follows_another)
+    assert (result.dial.next_fire_ms is None) == bool(follows_another)
 
 
 @pytest.mark.parametrize(("rows", "moves"), [(ticks(1), True), (requests(1), False)])
