@@ -11,7 +11,8 @@ import tests.prove.__main__ as proving
 from tests.interleavings.defects import MISTAKES
 from tests.prove import record
 from tests.prove.ring import RING, Found, Search, read, table
-from tests.simulation.defects import DEFECTS
+from tests.simulation.defects import DEFECTS, Defect
+from tests.simulation.telling import TELLING
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUARANTEES = (DOCS / "guarantees.md").read_text()
@@ -91,7 +92,15 @@ def test_what_a_search_has_said_is_put_on_record(
     assert "0 of 1 runs put on record" in capsys.readouterr().out
 
 
-def test_every_planted_mistake_is_on_its_page() -> None:
+def test_every_planted_mistake_is_on_its_page_with_what_catches_it() -> None:
     page = (DOCS / "explanation" / "planted-mistakes.md").read_text()
-    planted = [*(each.name for each in DEFECTS), *(each.name for each in MISTAKES)]
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == planted
+    planted = [*(line_of(each) for each in DEFECTS), *(f"| `{each.name}` |" for each in MISTAKES)]
+    lines = re.findall(r"^\| `.*$", page, re.MULTILINE)
+    assert [line[: len(wanted)] for line, wanted in zip(lines, planted, strict=True)] == planted
+
+
+def line_of(planted: Defect) -> str:
+    """A planted mistake, the rule that gives it away, and the story in which it first does."""
+    rule, seed = TELLING[planted.name]
+    about = (planted.plant.__doc__ or "").strip().splitlines()[0].removesuffix(".")
+    return f"| `{planted.name}` | {about} | {rule} | {seed} |"

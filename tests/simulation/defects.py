@@ -27,10 +27,12 @@ from foliot.plan.decide import Decision
 from foliot.spec import fire as fire_times
 from foliot.store.base import Transaction
 from foliot.store.sqlite import driver
-from tests.simulation import defects_of_endings, defects_of_hints, defects_of_notices
+from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notices
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
 
-__all__ = ["DEFECTS", "Defect", "defects_of_endings", "defects_of_hints", "defects_of_notices", "planted"]
+__all__ = [
+    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notices", "planted",
+]  # fmt: skip
 
 
 @defect

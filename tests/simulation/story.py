@@ -77,6 +77,7 @@ SETTINGS = Settings(
 )
 
 
+LAUNCHED = "launched once committed"
 CRASHED = "mistake: "
 """How a violation begins that no checker has found: something has raised what nobody expected."""
 
@@ -204,7 +205,7 @@ class Story:
         run = RunId(*map(int, launch.run_id.split("-")))
         seen = self.observer.last.runs.get(run) or self.observer.finals.get(run)
         if run.schedule_key in self.observer.last.dials and (seen is None or seen.attempt < launch.attempt):
-            self.observer.violations.append(f"launched once committed: {run} as attempt {launch.attempt}")
+            self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
         return self.plan(launch.run_id, launch.attempt)
 
     def plan(self, run_id: str, attempt: int) -> tuple[float, Ended]:
@@ -356,6 +357,9 @@ class Story:
         violations = self.observer.violations + check(ledger)
         ended = {(run.id, name) for runs in ledger.runs.values() for run in runs for name in (run.state, run.reason)}
         reached = Counter(str(name) for _, name in ended | self.observer.met)
+        reached["said nothing"] = sum(
+            run.state == "SUCCESS" and not run.result for run in self.observer.finals.values()
+        )
         reached.update(f"source:{run.source}" for runs in ledger.runs.values() for run in runs)
         reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
         everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))

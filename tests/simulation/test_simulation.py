@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections import Counter
 
 import pytest
 
 from foliot.testing.faults import Fault
+from tests.simulation import observer
 from tests.simulation.__main__ import caught
+from tests.simulation.checkers import CHECKERS
 from tests.simulation.defects import DEFECTS, Defect
-from tests.simulation.story import tell
+from tests.simulation.story import LAUNCHED, tell
+from tests.simulation.telling import TELLING
 
 SEEDS = 500
 PER_TEST = 10
@@ -21,7 +26,7 @@ EXPECTED = (
     "kill", "graceful_stop", "clock_step",
     "overlap", "superseded", "buffer_full", "min_interval", "retry", "catch_up", "cancel_requested", "shadow",
     "skip_requested", "target_paused", "limit_reached", "worker_lost", "zombie",
-    "SUCCESS", "FAILED", "CANCELLED", "TERMINATED", "TIMED_OUT",
+    "SUCCESS", "said nothing", "FAILED", "CANCELLED", "TERMINATED", "TIMED_OUT",
     "source:schedule", "source:trigger", "source:backfill", "source:hint",
     "span:missed", "span:coalesced", "span:outside_window", "span:edited", "span:deleted", "span:resumed",
 )  # fmt: skip
@@ -45,8 +50,12 @@ def test_a_planted_defect_is_caught(defect: Defect) -> None:
     assert caught(defect) is not None
 
 
-def test_there_are_enough_defects() -> None:
-    assert len(DEFECTS) >= 20
+def test_every_rule_is_broken_by_a_planted_defect() -> None:
+    """A rule that no mistake can upset proves nothing; and what upsets another rule says nothing of this one."""
+    said = re.findall(r'_say\(\s*"([^"]+)"', inspect.getsource(observer))
+    rules = {LAUNCHED, *said, *(checker.__name__.replace("_", " ") for checker in CHECKERS)}
+    assert {giveaway.rule for giveaway in TELLING.values()} == rules
+    assert TELLING.keys() == {defect.name for defect in DEFECTS}
 
 
 def test_a_story_is_told_the_same_way_twice() -> None:

@@ -8,8 +8,8 @@ from foliot.engine.reporting import Reporting
 from foliot.errors import Conflict, NotFound
 from foliot.model.run import RunId, RunState
 from foliot.model.schedule import Run
-from foliot.operations import runs, steering, work
-from tests.conformance.operations.kit import Bench, Worker
+from foliot.operations import runs, steering, targets, work
+from tests.conformance.operations.kit import Bench, Worker, shown
 
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
@@ -47,6 +47,30 @@ def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
     bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
     assert bench.story() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
     assert bench.get().waiting == 0
+
+
+@pytest.mark.parametrize("end", [steering.cancel_run, steering.terminate_run])
+@pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
+def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
+    bench: Bench, end: object, policy: dict[str, bool]
+) -> None:
+    """The next tick was to follow a run that never began: there was none ever after."""
+    bench.create(intervals=[{"every": 60, "anchor": "completion"}], **policy)
+    bench.ask(targets.pause_target, queue="default")
+    engine = bench.worker()
+    bench.go("08:05")
+    engine.on_time()
+    engine.catch_up()
+    (waiting,) = bench.runs()
+    assert (waiting.state, waiting.reason) == (RunState.BUFFERED, "target_paused")
+    assert bench.get().next_run_at is None
+    bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
+    bench.ask(targets.resume_target, queue="default")
+    found = bench.get().next_run_at
+    assert found is not None
+    bench.go(shown(found))
+    engine.on_time()
+    assert [run.state for run in bench.runs()] == [RunState.CANCELLED, RunState.ENQUEUED]
 
 
 def test_a_planned_run_is_not_planned_any_more(bench: Bench) -> None:

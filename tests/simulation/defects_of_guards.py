@@ -1,0 +1,135 @@
+"""More mistakes planted on purpose: single guards that are missing, where another might cover for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from foliot.engine.firing import Firing
+from foliot.model.dial import Dial, DialRow
+from foliot.operations import schedules
+from foliot.plan import edit, govern
+from foliot.plan import settle as plan_settle
+from foliot.store.base import Transaction
+from tests.simulation.planting import Patches, defect
+
+FENCE = "AND attempt = ?4"
+IN_FLIGHT = "AND state IN ('ENQUEUED', 'STARTED')"
+
+
+@defect
+def an_outcome_needs_no_fence(patches: Patches) -> None:
+    """Whoever had a run before may still say how it ended, while it is in flight."""
+    patches.sql("settle_runs", FENCE, "")
+
+
+@defect
+def a_plain_success_needs_no_fence(patches: Patches) -> None:
+    """The short way for runs that simply succeed does not ask whose they are."""
+    patches.sql("finish_runs", FENCE, "")
+
+
+@defect
+def a_plain_success_counts_twice(patches: Patches) -> None:
+    """The short way for runs that simply succeed takes those that are over already."""
+    patches.sql("finish_runs", IN_FLIGHT, "")
+
+
+@defect
+def a_late_failure_opens_a_run_again(patches: Patches) -> None:
+    """What has ended is tried again when the same outcome is written once more."""
+    patches.sql("settle_runs", IN_FLIGHT, "")
+
+
+@defect
+def a_rescue_counts_from_one(patches: Patches) -> None:
+    """A run that is picked up begins to count its attempts anew."""
+    patches.sql("claim_runs", "attempt = attempt + 1,", "attempt = 1,")
+
+
+@defect
+def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
+    """The fire step takes what is paused for active, and leaves it paused."""
+    patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
+    fire = Firing._fire
+
+    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
+        held = {row[0] for row in rows if Dial._make(row).paused}
+        answer = fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in rows], budget)
+        dials = transaction.lock_dials(held)
+        transaction.save_dials([dial._replace(paused=True) for dial in dials.values()])
+        return answer
+
+    patches.set(Firing, "_fire", blind)
+
+
+@defect
+def a_pause_passes_over_ticks(patches: Patches) -> None:
+    """Whoever touches a schedule that is paused moves its cursor on."""
+    save = Transaction.save_dials
+
+    def moved(self: Transaction, dials: Sequence[Dial]) -> None:
+        save(self, [dial._replace(cursor_s=dial.cursor_s + 1) if dial.paused else dial for dial in dials])
+
+    patches.set(Transaction, "save_dials", moved)
+
+
+@defect
+def a_pause_never_ends_by_itself(patches: Patches) -> None:
+    """Until when a schedule is paused is written down, and looked at by nobody."""
+    silenced = edit.silenced
+
+    def forgotten(dial: Dial, fire_ms: int | None) -> Dial:
+        return silenced(dial, fire_ms)._replace(next_fire_ms=None) if dial.paused else silenced(dial, fire_ms)
+
+    patches.set(edit, "silenced", forgotten)
+
+
+@defect
+def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
+    """Nobody asks what time it is when the next run is planned."""
+    plan = govern.plan
+
+    def late(*about: Any) -> Any:
+        found = plan(*about)
+        return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
+
+    patches.set(govern, "plan", late)
+
+
+@defect
+def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
+    """Everything of a schedule is gone at once, also what somebody executes."""
+    patches.set(schedules, "_may_go", lambda dial, now_ms: True)
+
+
+@defect
+def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
+    """An instance fires what it has once read, whether or not it is still there."""
+    memory: dict[int, DialRow] = {}
+    on_time = Firing.on_time
+
+    def remembered(self: Firing, transaction: Transaction, limit: int) -> Any:
+        now_ms = transaction.now_ms()
+        there = transaction.read_dials(memory)
+        gone = [memory.pop(key) for key in list(memory) if key not in there]
+        memory.update((row[0], row) for row in transaction.claim_due(now_ms - 10_001, now_ms, limit))
+        return self._fire(transaction, now_ms, gone, 0) if gone else on_time(self, transaction, limit)
+
+    patches.set(Firing, "on_time", remembered)
+
+
+@defect
+def a_tick_waits_for_what_was_dropped(patches: Patches) -> None:
+    """The next tick is to follow a run that has left the queue without starting."""
+    patches.set(plan_settle, "rested", lambda dial, rule, now_ms, waiting=None: dial)
+
+
+@defect
+def an_interval_is_asked_for_that_nobody_has_set(patches: Patches) -> None:
+    """What waited is skipped as too soon whenever the clock is behind the last start."""
+    patches.set(
+        plan_settle,
+        "is_too_soon",
+        lambda last_ms, shortest_ms, now_ms: now_ms < (last_ms or 0) + max(shortest_ms, 1_000),
+    )
