@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from foliot.engine.reporting import Reporting
@@ -52,7 +54,7 @@ def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
 @pytest.mark.parametrize("end", [steering.cancel_run, steering.terminate_run])
 @pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
 def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
-    bench: Bench, end: object, policy: dict[str, bool]
+    bench: Bench, end: object, policy: dict[str, Any]
 ) -> None:
     """The next tick was to follow a run that never began: there was none ever after."""
     bench.create(intervals=[{"every": 60, "anchor": "completion"}], **policy)
