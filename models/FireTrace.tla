@@ -5,9 +5,9 @@
    Module Stories is written by tests/models: for each schedule of a story the dial after each commit, in milliseconds
    since its beginning, the ticks that were decided (runs), how many rows there are for them (rows), the spans that came
    with it, and whether the last of those ticks found every slot taken (full).  A commit that wrote a tick or a span is
-   told even where it has left the dial alone.  Where a schedule was for a while what the planner's model leaves out, what
-   follows is another story, which begins wherever it is (born is FALSE).  `over` says when the story has ended, None if
-   it is not told to its end. *)
+   told even where it has left the dial alone.  Where a schedule was for a while what the planner's model leaves out,
+   what follows is another story, which begins wherever it is (born is FALSE).  `over` says when the story has ended,
+   None if it is not told to its end. *)
 EXTENDS Planner, Sequences, Stories
 
 CONSTANT Patience  \* within this time of rest whatever is due is decided
