@@ -27,7 +27,7 @@ Adopted(r) == [r EXCEPT !.attempt = @ + 1]
 \* settle_runs, finish_runs, hand_back: only for the holder of the fence, and only in flight.
 Accepts(r, fence) == ("state" \in Guards => InFlight(r)) /\ ("fence" \in Guards => r.attempt = fence)
 Finished(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
-LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0]
+LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0, !.attempt = IF "onward" \in Guards THEN @ ELSE 0]
 
 \* terminate_runs, give_up_runs: a decision about the schedule, made under the lock of its dial.
 Overruled(r) == [r EXCEPT !.state = "final", !.held = FALSE]

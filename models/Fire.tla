@@ -17,14 +17,15 @@ VARIABLES
     now,   \* the store's clock
     dial,  \* the row that everybody locks
     rows,  \* how many runs there are of each tick
+    times, \* how often each tick was decided, to start or to be dropped, whatever the unique key made of it: 2 for more
     under, \* the version that decided the tick
     spans, \* what was dropped
     ruled, \* of each version: after which cursor it decided, and up to which one, None for the dial's own
     mind,  \* of each instance: what it is at, what it has read, and when
     edits
 
-vars == <<now, dial, rows, under, spans, ruled, mind, edits>>
-store == <<dial, rows, under, spans, ruled>>
+vars == <<now, dial, rows, times, under, spans, ruled, mind, edits>>
+store == <<dial, rows, times, under, spans, ruled>>
 
 AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
 Unread == Created(1, 0, None)
@@ -36,6 +37,7 @@ Init ==
     /\ now = 0
     /\ dial = Created(1, 0, None)
     /\ rows = [t \in AllTicks |-> 0]
+    /\ times = [t \in AllTicks |-> 0]
     /\ under = [t \in AllTicks |-> None]
     /\ spans = {}
     /\ ruled = [v \in DOMAIN Ticks |-> [after |-> IF v = 1 THEN Before(0) ELSE None, until |-> None]]
@@ -47,9 +49,13 @@ Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<store, mind, edits>>
 -----------------------------------------------------------------------------
 (* engine/firing.py *)
 
+\* What an instance may take for the time: the store's, or, without that, a clock of its own, which is fast.
+Clocks == IF "clock" \in Guards THEN {now} ELSE {now, now + 1}
+
 Open(i) ==
-    /\ mind[i].phase = "idle" /\ Due(now)
-    /\ mind' = [mind EXCEPT ![i] = [at |-> now, phase |-> "open", read |-> Unread]]
+    /\ mind[i].phase = "idle"
+    /\ \E time \in Clocks :
+        Due(time) /\ mind' = [mind EXCEPT ![i] = [at |-> time, phase |-> "open", read |-> Unread]]
     /\ UNCHANGED <<now, store, edits>>
 
 \* What a read may see: what is committed, or, without that, what another transaction is about to write.
@@ -72,10 +78,18 @@ PassedBy(i) ==
     /\ mind' = [mind EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 
+\* The unique key lets a row pass only where there is none.
 Insert(ticks, v) ==
-    /\ rows' = [t \in AllTicks |-> IF t \notin ticks THEN rows[t]
-                                   ELSE IF "key" \in Guards THEN 1 ELSE rows[t] + 1]
-    /\ under' = [t \in AllTicks |-> IF t \in ticks /\ (rows[t] = 0 \/ "key" \notin Guards) THEN v ELSE under[t]]
+    LET new == {t \in ticks : rows[t] = 0 \/ "key" \notin Guards}
+    IN /\ rows' = [t \in AllTicks |-> IF t \in new THEN rows[t] + 1 ELSE rows[t]]
+       /\ under' = [t \in AllTicks |-> IF t \in new THEN v ELSE under[t]]
+
+Within(dropped) == UNION {Between(s.version, s.after, s.until) : s \in dropped}
+
+\* Ticks are decided by this step: some of them start, others are dropped.
+Count(ticks, dropped) ==
+    times' = [t \in AllTicks |->
+        Least(2, times[t] + (IF t \in ticks THEN 1 ELSE 0) + (IF t \in Within(dropped) THEN 1 ELSE 0))]
 
 \* Whether slots are taken is Overlap's to say; here they may be whenever it matters, which is after missed ticks.
 Commit(i, budget, full) ==
@@ -86,6 +100,7 @@ Commit(i, budget, full) ==
        /\ missed \/ (budget = 0 /\ ~full)
        /\ dial' = found.dial
        /\ Insert(found.runs, found.dial.version)
+       /\ Count(found.runs, found.spans)
        /\ spans' = spans \cup found.spans
        /\ mind' = [mind EXCEPT ![i] = Idle]
        /\ UNCHANGED <<now, ruled, edits>>
@@ -104,6 +119,7 @@ Edit(d, dropped) ==
     /\ "lock" \in Guards => Free
     /\ dial' \in {d, Woken(d, now)}
     /\ spans' = spans \cup dropped
+    /\ Count({}, dropped)
     /\ UNCHANGED <<now, rows, under, mind>>
 
 Pause(length) ==
@@ -147,7 +163,9 @@ TypeOK ==
     /\ dial.next = None \/ dial.next \in Ticks[dial.version]
     /\ \A i \in Instances : mind[i].phase \in {"idle", "open", "holds"}
 
+\* The unique key alone would see to the first of these, whoever decides; only the lock sees to the second.
 NoDuplicateFire == \A t \in AllTicks : rows[t] <= 1
+DecidedOnce == \A t \in AllTicks : times[t] <= 1
 
 \* Where a version stopped deciding, or has got to.
 EndOf(v) == IF ruled[v].until = None THEN dial.cursor ELSE ruled[v].until

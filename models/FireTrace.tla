@@ -3,9 +3,11 @@
    wrote spans must be one of the steps that the model knows, with exactly the result that the model computes.
 
    Module Stories is written by tests/models: for each schedule of a story the dial after each commit, in milliseconds
-   since its beginning, the runs and spans that came with it, and whether the last of those runs found every slot taken
-   (full).  Where a schedule was for a while what the planner's model leaves out, what follows is another story, which
-   begins wherever it is (born is FALSE).  `over` says when the story has ended, None if it is not told to its end. *)
+   since its beginning, the ticks that were decided (runs), how many rows there are for them (rows), the spans that came
+   with it, and whether the last of those ticks found every slot taken (full).  A commit that wrote a tick or a span is
+   told even where it has left the dial alone.  Where a schedule was for a while what the planner's model leaves out,
+   what follows is another story, which begins wherever it is (born is FALSE).  `over` says when the story has ended,
+   None if it is not told to its end. *)
 EXTENDS Planner, Sequences, Stories
 
 CONSTANT Patience  \* within this time of rest whatever is due is decided
@@ -45,14 +47,15 @@ ByUpdate(d, is) ==
 
 Explained(was, is) ==
     LET d == was.dial
-    IN \/ ByFire(was, is)
-       \/ ByEdit(d, {}, is)
-       \/ ByStart(d, is)
-       \/ ByEdit(Paused(d, is.dial.until), {}, is)
-       \/ \E how \in {"policy", "skip", "fire_once"} : ByEdit(Resumed(d, is.now, how), {}, is)
-       \/ ByEdit(Skipping(d, is.dial.skips), {}, is)
-       \/ ByUpdate(d, is)
-       \/ ByEdit(Closed(d, is.now), ClosedSpans(d, is.now), is)
+    IN /\ is.rows = Cardinality(is.runs)  \* one row for each tick
+       /\ \/ ByFire(was, is)
+          \/ ByEdit(d, {}, is)
+          \/ ByStart(d, is)
+          \/ ByEdit(Paused(d, is.dial.until), {}, is)
+          \/ \E how \in {"policy", "skip", "fire_once"} : ByEdit(Resumed(d, is.now, how), {}, is)
+          \/ ByEdit(Skipping(d, is.dial.skips), {}, is)
+          \/ ByUpdate(d, is)
+          \/ ByEdit(Closed(d, is.now), ClosedSpans(d, is.now), is)
 
 Init == story \in DOMAIN Stories /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
@@ -60,7 +63,7 @@ TraceSpec == Init /\ [][Next]_vars
 
 BornRight ==
     step = 1 /\ Told.born =>
-        LET is == Steps[1] IN SameButLook(Created(is.dial.version, is.now, is.dial.left), is.dial, is.now)
+        LET is == Steps[1] IN is.rows = 0 /\ ByEdit(Created(is.dial.version, is.now, is.dial.left), {}, is)
 EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
 
 \* What Pause promises, of a story: it ends with a long rest, and by then whatever is due is decided.

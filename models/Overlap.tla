@@ -34,10 +34,11 @@ Init ==
 
 Unborn == InState(state, "none")
 Drifting(states) == adrift \cap InState(states, "flight")
+Held == paused /\ "hold" \in Guards
 
 \* engine/firing.py: what waits goes first, then the ticks that are due; none while the schedule is paused.
 Fire(count) ==
-    LET ready == Released(policy, Standing(state, Calm), Calm, kind, paused)
+    LET ready == Released(policy, Standing(state, Calm), Calm, kind, Held)
         arrivals == [n \in 1..count |-> Smallest(Unborn) + n - 1]
         after == IF paused THEN ready.state ELSE Admitted(policy, ready, Calm, kind, adrift, arrivals)
     IN /\ count <= Cardinality(Unborn)
@@ -54,7 +55,7 @@ Trigger(overlap) ==
         kinds == [kind EXCEPT ![r] = [auto |-> FALSE, overlap |-> overlap]]
         admitted == Admitted(policy, Standing(state, Calm), Calm, kinds, adrift, <<r>>)
         ended == adrift # Drifting(admitted)
-        after == IF ended THEN Released(policy, Standing(admitted, Calm), Calm, kinds, paused).state ELSE admitted
+        after == IF ended THEN Released(policy, Standing(admitted, Calm), Calm, kinds, Held).state ELSE admitted
     IN /\ Unborn # {}
        /\ kind' = kinds
        /\ state' = after
@@ -65,7 +66,7 @@ Trigger(overlap) ==
 \* engine/settling.py: a run ends, and what waits for its slot starts in the same transaction.
 Settle(r) ==
     LET freed == [state EXCEPT ![r] = "final"]
-        after == IF "release" \in Guards THEN Released(policy, Standing(freed, Calm), Calm, kind, paused).state ELSE freed
+        after == IF "release" \in Guards THEN Released(policy, Standing(freed, Calm), Calm, kind, Held).state ELSE freed
     IN /\ state[r] = "flight"
        /\ state' = after
        /\ adrift' = Drifting(after)

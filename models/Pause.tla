@@ -15,12 +15,12 @@ ResumeNow ==
         left == IF "aim" \in Guards THEN d ELSE [d EXCEPT !.look = None]
     IN /\ dial.paused /\ Free
        /\ dial' = left
-       /\ UNCHANGED <<now, rows, under, spans, ruled, mind, edits>>
+       /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
 
 PauseAgain ==
     /\ Storm /\ ~dial.paused /\ Free
     /\ dial' = Paused(dial, None)
-    /\ UNCHANGED <<now, rows, under, spans, ruled, mind, edits>>
+    /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
 
 StableNext ==
     \/ Advance \/ ResumeNow \/ PauseAgain

@@ -57,10 +57,26 @@ def check_all(configurations: Sequence[Configuration], jobs: int) -> list[Row]:
     return rows
 
 
+def summary(rows: Sequence[Row], seconds: float) -> str:
+    """Return the last words: of everything, and of the worlds that must hold and do; a twin is never gone through."""
+    held = [row for row in rows if row.is_right and row.configuration.expected == HOLDS]
+    wrong = sum(not row.is_right for row in rows)
+    return (
+        f"{len(rows)} configurations, {_distinct(rows):,} distinct states, {seconds:.1f} s, {wrong} wrong\n"
+        f"{len(held)} worlds that must hold, {_distinct(held):,} distinct states"
+    )
+
+
+def _distinct(rows: Sequence[Row]) -> int:
+    return sum(row.answer.distinct for row in rows)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Check what the arguments name; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m models", description=__doc__)
-    parser.add_argument("--long", action="store_true", help="the large configurations, too: some minutes")
+    parser.add_argument(
+        "--long", action="store_true", help="the large configurations, too: about half an hour on two cores"
+    )
     parser.add_argument("--only", metavar="MODEL", help="one model, such as Fire")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--show", action="store_true", help="print what TLC said where it was wrong")
@@ -73,11 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = [each for each in (*SMALL, *TWINS, *(LONG if given.long else ())) if given.only in (None, each.module)]
     begun = perf_counter()
     rows = check_all(chosen, given.jobs)
+    print(summary(rows, perf_counter() - begun))
     wrong = [row for row in rows if not row.is_right]
-    distinct = sum(row.answer.distinct for row in rows)
-    print(
-        f"{len(rows)} configurations, {distinct:,} distinct states, {perf_counter() - begun:.1f} s, {len(wrong)} wrong"
-    )
     for row in wrong if given.show else ():
         print(f"\n--- {row.configuration.module}, {row.configuration.name}\n{row.answer.output}")
     return 1 if wrong else 0

@@ -49,13 +49,15 @@ def _only(broken: str, invariants: tuple[str, ...]) -> tuple[tuple[str, ...], tu
     return ((broken,), ()) if broken in invariants else ((), (broken,))
 
 
-FIRE_GUARDS = "lock key pause cursor trace committed"
+FIRE_GUARDS = "lock key pause cursor trace committed clock"
 FIRE = {
     "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
     "FireAt": "Punctual", "Policies": "SmallPolicies", "Untils": "SmallUntils", "Grace": "1", "MaxCatchup": "1",
     "MaxSpread": "1", "MaxSpan": "2", "Lookahead": "1", "Second": "1", "Last": "4", "MaxEdits": "1", "MaxBudget": "1",
 }  # fmt: skip
-FIRE_INVARIANTS = ("TypeOK", "NoDuplicateFire", "NoLostFireWithinWindow", "NothingEarly", "SnapshotNeverAheadOfStore")
+FIRE_INVARIANTS = (
+    "TypeOK", "NoDuplicateFire", "DecidedOnce", "NoLostFireWithinWindow", "NothingEarly", "SnapshotNeverAheadOfStore",
+)  # fmt: skip
 FIRE_PROPERTIES = ("PausedBlocksFire", "NoFireFromStaleDefinition", "CursorMonotone")
 
 
@@ -68,7 +70,7 @@ def _fire_twin(name: str, gone: tuple[str, ...], broken: str, **changed: str) ->
     return Configuration("Fire", name, "FireSpec", constants, *_only(broken, FIRE_INVARIANTS), broken)
 
 
-LEASE_GUARDS = "fence share expiry rescue state"
+LEASE_GUARDS = "fence share expiry rescue state onward"
 LEASE = {
     "Processes": "{p1, p2}", "Runs": "{r1}", "MaxNumber": "3", "MaxAttempt": "2", "MaxStops": "1", "Slow": "{p1}",
     "Guards": _without(LEASE_GUARDS),
@@ -91,7 +93,7 @@ def _lease_twin(name: str, gone: str, broken: str) -> Configuration:
     return Configuration("Lease", name, "LeaseSpec", constants, *_only(broken, LEASE_INVARIANTS), broken)
 
 
-OVERLAP_GUARDS = "slot bound fifo release woken"
+OVERLAP_GUARDS = "slot bound fifo release woken hold"
 OVERLAP = {
     "Ids": "{1, 2, 3}", "MaxBuffer": "1", "MaxEdits": "1", "Policies": "Everything",
     "Requests": '{"allow", "queue"}', "Guards": _without(OVERLAP_GUARDS),
@@ -150,9 +152,8 @@ def _backfill_live(name: str, *, long: bool = False, **changed: str) -> Configur
 
 def _backfill_twin(name: str, gone: tuple[str, ...], broken: str) -> Configuration:
     constants = BACKFILL | {"Guards": _without(BACKFILL_GUARDS, *gone)}
-    if broken in BACKFILL_INVARIANTS:
-        return Configuration("Backfill", name, "BackfillSpec", constants, (broken,), (), broken)
-    return Configuration("Backfill", name, "FairSpec", constants, (), (broken,), broken)
+    specification = "FairSpec" if broken in BACKFILL_LIVENESS else "BackfillSpec"
+    return Configuration("Backfill", name, specification, constants, *_only(broken, BACKFILL_INVARIANTS), broken)
 
 
 GUARDS = {
@@ -172,12 +173,18 @@ def whole(twin: Configuration) -> Configuration:
     return twin._replace(name=f"whole: {twin.name}", constants=constants, expected=HOLDS)
 
 
+def promises(module: str) -> set[str]:
+    """Return what the small worlds of a model are asked for, but for the types of its variables."""
+    asked = {name for each in SMALL if each.module == module for name in (*each.invariants, *each.properties)}
+    return asked - {"TypeOK"}
+
+
 def is_asked(configuration: Configuration, among: tuple[Configuration, ...]) -> bool:
     """Whether one of others asks the same question, and maybe more."""
-    promises = {*configuration.invariants, *configuration.properties}
+    wanted = {*configuration.invariants, *configuration.properties}
     return any(
         each[:1] + each[2:4] == configuration[:1] + configuration[2:4]
-        and promises <= {*each.invariants, *each.properties}
+        and wanted <= {*each.invariants, *each.properties}
         for each in among
     )
 
@@ -186,6 +193,9 @@ SMALL = (
     _fire("small"),
     _fire("small, jitter", FireAt="Jittered", Policies="OtherPolicies", Instances="{i1}"),
     _fire("masked: no key", Guards=_without(FIRE_GUARDS, "key"), Last="3"),
+    _fire("masked: no lock", Guards=_without(FIRE_GUARDS, "lock"), Last="2")._replace(
+        invariants=("TypeOK", "NoDuplicateFire"), properties=()
+    ),
     _lease("small", MaxStops="0"),
     Configuration("Lease", "small, live", "FairSpec", LEASE | {"Slow": "{}"}, (), RESCUED),
     _overlap("small", Requests='{"queue"}'),
@@ -198,6 +208,8 @@ SMALL = (
 )
 TWINS = (
     _fire_twin("no lock, no key", ("lock", "key"), "NoDuplicateFire"),
+    _fire_twin("no lock, decided twice", ("lock",), "DecidedOnce"),
+    _fire_twin("a clock of its own", ("clock",), "NothingEarly"),
     _fire_twin("no lock", ("lock",), "PausedBlocksFire"),
     _fire_twin("no lock, an update", ("lock",), "NoFireFromStaleDefinition"),
     _fire_twin("no lock, two fire", ("lock",), "CursorMonotone"),
@@ -206,6 +218,7 @@ TWINS = (
     _fire_twin("cursor to now", ("cursor",), "NoLostFireWithinWindow"),
     _fire_twin("an edit without a span", ("trace",), "NoLostFireWithinWindow"),
     _lease_twin("no fence", "fence", "FencedWritesOnly"),
+    _lease_twin("a fence that begins anew", "onward", "FenceMonotone"),
     _lease_twin("an end that is not final", "state", "OneTerminalRecord"),
     _lease_twin("an end that is begun again", "state", "FinalIsFinal"),
     _lease_twin("no shared lock", "share", "HeldUnderLease"),
@@ -215,10 +228,12 @@ TWINS = (
     _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", **WAITING),
     _overlap_twin("no bound, whatever waits", "bound", "BufferBounded", Ids="{1, 2, 3, 4}", **WAITING),
     _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", **WAITING),
+    _overlap_twin("a pause that holds nothing", "hold", "PausedHoldsTicks", MaxBuffer="2", **WAITING),
     _overlap_twin("a slot that frees nothing", "release", "BufferedEventuallyDecided"),
     _overlap_twin("a resume that wakes nobody", "woken", "BufferedEventuallyDecided"),
     _pause("a storm of pauses", CAUGHT_UP, expected=CAUGHT_UP, Storm="TRUE"),
     _pause("a resume that aims at nothing", CAUGHT_UP, expected=CAUGHT_UP, Guards=_without(PAUSE_GUARDS, "aim")),
+    _pause("aims at nothing, undecided", ALL_DECIDED, expected=ALL_DECIDED, Guards=_without(PAUSE_GUARDS, "aim")),
     _pause(
         "aims at nothing, coalesce",
         COALESCED,
@@ -228,6 +243,7 @@ TWINS = (
     ),
     _backfill_twin("a cursor that stands", ("moves",), "Terminates"),
     _backfill_twin("an old row, no key", ("reread", "key"), "ExactRange"),
+    _backfill_twin("an old row", ("reread",), "ProgressMonotone"),
     _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
     _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
 )

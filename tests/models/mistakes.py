@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from foliot.engine import firing
 from foliot.engine.firing import NOTHING, Firing
 from foliot.model.backfill import RUNNING
+from foliot.model.run import Source
 from foliot.operations import control
 from foliot.plan import backfill, edit
+from foliot.plan.decide import Decision
+from foliot.store.base import Transaction
 from tests.simulation.planting import Defect, Patches
+
+ELSEWHERE = 1 << 40
+"""The origin of no run."""
 
 
 def a_backfill_asks_for_no_slot(patches: Patches) -> None:
@@ -40,6 +47,40 @@ def a_resume_aims_at_nothing(patches: Patches) -> None:
     patches.set(edit, "resumed", aimless)
 
 
+def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
+    """It follows with the next look, which finds the run in the ledger."""
+    moved = Decision.moved
+    written: set[tuple[int, int]] = set()
+
+    def stays(self: Decision, generated: Any) -> Any:
+        new = {(run.schedule_key, run.nominal_s) for run in self.runs} - written
+        written.update(new)
+        return self.standing() if new else moved(self, generated)
+
+    patches.set(firing, "start", lambda *_: None)
+    patches.set(Decision, "moved", stays)
+
+
+def a_trigger_passes_for_a_tick(patches: Patches) -> None:
+    """The ledger has a tick that the schedule never had."""
+    request = Decision.request
+
+    def passing(self: Decision, due: Any, origin: Any) -> None:
+        request(self, due, origin._replace(source=Source.SCHEDULE) if origin.source == Source.TRIGGER else origin)
+
+    patches.set(Decision, "request", passing)
+
+
+def a_tick_is_written_twice(patches: Patches) -> None:
+    """The unique key lets it pass, because it seems to come from somewhere else."""
+    insert = Transaction.insert_runs
+
+    def doubled(self: Transaction, runs: Any) -> Any:
+        return insert(self, [*runs, *(run._replace(origin=ELSEWHERE) for run in runs if not run.origin)])
+
+    patches.set(Transaction, "insert_runs", doubled)
+
+
 def nobody_catches_up(patches: Patches) -> None:
     """What was missed stays undecided for ever."""
     patches.set(Firing, "catch_up", lambda *_, **__: NOTHING)
@@ -52,6 +93,9 @@ MISTAKES = tuple(
         a_backfill_runs_what_has_run,
         a_cancelled_backfill_seems_to_go_on,
         a_resume_aims_at_nothing,
+        a_run_is_written_and_the_cursor_stays,
+        a_trigger_passes_for_a_tick,
+        a_tick_is_written_twice,
         nobody_catches_up,
     )
 )

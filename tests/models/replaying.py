@@ -39,7 +39,7 @@ def replay_fire(recordings: Iterable[Recording]) -> Replayed:
 
 def replay_lease(recordings: Iterable[Recording]) -> Replayed:
     """Hold owners, attempts and ends of runs against the model of leases."""
-    return _replayed("LeaseTrace", {"Guards": '= {"fence", "state"}'}, lease_module(recordings))
+    return _replayed("LeaseTrace", {"Guards": '= {"fence", "state", "onward"}'}, lease_module(recordings))
 
 
 def replay_overlap(recordings: Iterable[Recording]) -> Replayed:

@@ -139,34 +139,43 @@ def _pieces(steps: list[str | None]) -> list[list[str]]:
 
 
 def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str | None]:
-    """Yield a dial after each commit that was about it, None where it is what the model leaves out."""
+    """Yield a dial after each commit that was about it, None where it is what the model leaves out.
+
+    A commit that wrote a tick or a span is about it even where it has left the dial alone.
+    """
+    dial: Dial | None = None
     before: str | None = None
-    known: set[int] = set()
+    known: set[Key] = set()
     for commit in recording.commits:
-        dial = commit.dials.get(key)
-        ticks = [row for row in commit.runs.values() if row.schedule_key == key and row.source == Source.SCHEDULE]
-        decided = [row for row in ticks if row.nominal_s not in known]
-        known |= {row.nominal_s for row in decided}
+        dial = commit.dials.get(key, dial)
+        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == Source.SCHEDULE}
+        decided = [row for each, row in ticks.items() if each not in known]
+        known |= ticks.keys()
         spans = [span for span in commit.spans if span.schedule_key == key]
-        if key not in commit.dials:
+        if not (key in commit.dials or decided or spans):
             continue
         if dial is None:
             yield None
             continue
         modelled = _is_modelled(recording, dial)
         told = _dial(dial, versions.number(recording, key, dial.version) if modelled else -dial.version)
-        if told == before and not spans:
+        if told == before and not (decided or spans):
             continue
         before = told
         if not modelled:
             yield None
             continue
-        decided_at = members(str(seconds(row.nominal_s)) for row in sorted(decided, key=lambda row: row.nominal_s))
         dropped = members(_span(span, versions.number(recording, key, span.version)) for span in spans)
         yield (
-            f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, runs |-> {decided_at}, spans |-> {dropped}, "
+            f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, {_decided(decided)}, spans |-> {dropped}, "
             f"full |-> {boolean(_is_full(decided))}]"
         )
+
+
+def _decided(rows: list[RunRow]) -> str:
+    """Tell which ticks a commit has decided, and how many rows it wrote for them: one for each, if all is well."""
+    ticks = sorted({row.nominal_s for row in rows})
+    return f"runs |-> {members(str(seconds(tick)) for tick in ticks)}, rows |-> {len(rows)}"
 
 
 def _is_full(decided: list[RunRow]) -> bool:

@@ -76,7 +76,7 @@ RING = (
         "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories from", "stories",
         also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"},
     ),
-    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"configurations, ([\d,]+) distinct states", "states", False),
+    Search("models", "G1, G3–G6, G8, G10", 10, _models, r"must hold, ([\d,]+) distinct states", "states", False),
     Search("replay", "G1, G3–G6, G8, G10", 4, _replay, r"^([\d,]+) commits held", "commits"),
     Search(
         "interleavings", "G1, G3–G5, G18", 10, _interleavings, r"pairs, (\d+) orders", "orders",

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import tests.prove.__main__ as proving
+from models.__main__ import Row, summary
+from models.checking import Answer
+from models.table import HOLDS, SMALL, TWINS
 from tests.interleavings.defects import MISTAKES
 from tests.prove import record
 from tests.prove.ring import RING, Found, Search, read, table
@@ -32,6 +35,20 @@ def test_the_last_count_is_the_one_that_counts() -> None:
 def test_a_search_that_failed_or_tried_nothing_is_not_clean(code: int, said: str) -> None:
     assert not found(code, said).is_clean
     assert "FOUND" in table([found(code, said)])
+
+
+def test_the_states_of_a_model_that_must_fail_are_not_counted() -> None:
+    """A twin is left where it fails, and a world that fails against expectation has not been gone through."""
+    worlds = [
+        (SMALL[0], HOLDS, 1_200),
+        (SMALL[1], HOLDS, 34),
+        (TWINS[0], TWINS[0].expected, 500),
+        (SMALL[2], "error", 7),
+    ]
+    rows = [Row(world, Answer(verdict, 9_999, distinct, 5, ""), 1.0) for world, verdict, distinct in worlds]
+    said = summary(rows, 2.0)
+    assert said.splitlines()[0] == "4 configurations, 1,741 distinct states, 2.0 s, 1 wrong"
+    assert read(next(each for each in RING if each.name == "models"), 2.0, 0, said).tried == 1_234
 
 
 def test_a_search_is_run_and_its_figures_are_printed(
