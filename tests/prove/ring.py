@@ -11,7 +11,7 @@ from typing import NamedTuple
 STORIES = r"(\d+) stories"
 PAIRS = 78
 ORDERS_PER_SECOND = 15
-LONG_MODELS_S = 600
+LONG_MODELS_S = 1_500
 """From here on there is time for the large configurations of the models."""
 
 
