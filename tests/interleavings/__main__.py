@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.interleavings                       the long form: up to 200 orders of each pair, beside the serial ones
+    python -m tests.interleavings                       the long form: up to 200 orders of each pair
     python -m tests.interleavings --most 1000000        every order there is
     python -m tests.interleavings --seconds 60          as many pairs as there is time for
     python -m tests.interleavings --pair fire pause     one pair
