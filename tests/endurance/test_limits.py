@@ -140,7 +140,7 @@ ELSEWHERE = {
     "max_active_launches": "unit/engine/test_pipeline.py::test_fires_ahead_keep_within_what_an_instance_may_execute",
     "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
     "max_catchup_per_tick": "conformance/operations/test_traps_time.py::test_one_pass_takes_so_many_of_one_schedule",
-    "max_clock_skew_ms": "unit/engine/test_host.py::test_a_clock_may_be_off_by_so_much",
+    "max_clock_skew_ms": "unit/engine/test_host_slow.py::test_a_clock_may_be_off_by_so_much",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_a_tenant_of_sqlite_pays_for_what_it_has",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_their_limit_are_cut",

@@ -278,20 +278,6 @@ def test_a_clock_that_is_wrong_fires_nothing(world: World) -> None:
     assert any("off the database's" in event.text for event in world.events)
 
 
-@pytest.mark.parametrize(("more_ms", "launches"), [(-1, 1), (2, 0)])
-def test_a_clock_may_be_off_by_so_much(world: World, more_ms: int, launches: int) -> None:
-    world.create(cron="1 8 * * *")
-    settings, wrong = Settings(max_clock_skew_ms=5_000), LoopClock(world.loop)
-    wrong.off = (settings.max_clock_skew_ms + more_ms) / 1000
-
-    async def story() -> None:
-        await world.engine(settings, clock=wrong).start()
-        await pause(40)
-
-    world.run(story)
-    assert len(world.executor.executions) == launches
-
-
 def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> None:
     world.create(cron="0 * * * *")
     world.ask(control.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)

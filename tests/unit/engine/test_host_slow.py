@@ -1,4 +1,4 @@
-"""A real engine in virtual time, on a store that takes its time."""
+"""A real engine in virtual time, on a store that takes its time, or with another clock than its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.launch.base import Ended
 from foliot.operations import control
 from foliot.settings import Settings
 from foliot.store.base import Store, Work
-from tests.unit.engine.kit import BEGIN, World
+from tests.unit.engine.kit import BEGIN, LoopClock, World
 
 
 class Slow(Store):
@@ -98,3 +98,17 @@ def test_ticks_go_before_the_largest_backfill(world: World) -> None:
         due = tick.launch.scheduled_for.timestamp()
         assert sum(due < at <= tick.at for at in past) <= settings.backfills_per_iteration
         assert tick.at - due < 4 * slow.seconds, "what was under way, a look, and the tick's own transaction"
+
+
+@pytest.mark.parametrize(("more_ms", "launches"), [(-1, 1), (2, 0)])
+def test_a_clock_may_be_off_by_so_much(world: World, more_ms: int, launches: int) -> None:
+    world.create(cron="1 8 * * *")
+    settings, wrong = Settings(max_clock_skew_ms=5_000), LoopClock(world.loop)
+    wrong.off = (settings.max_clock_skew_ms + more_ms) / 1000
+
+    async def story() -> None:
+        await world.engine(settings, clock=wrong).start()
+        await pause(40)
+
+    world.run(story)
+    assert len(world.executor.executions) == launches
