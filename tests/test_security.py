@@ -27,6 +27,18 @@ MAKES_OBJECTS = {
     "jinja2",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
+SENDS = {"execute", "executemany", "executescript"}
+OUR_OWN = {
+    # statements of .sql files, and what is cut from them or put together of them
+    "self._queries[name]", "statement", "statement.text", "wide", "in_flight_now()",
+    # how a transaction begins, as one of the driver's constants
+    "begin",
+    # migrations, which are files of ours too
+    "PATIENCE.encode()", "script.encode()", "self.stamp(number).encode()",
+    # calls of what an operator has named: names are quoted, and tests/conformance/store/test_calls.py sees to that
+    "text",
+}  # fmt: skip
+"""What the store sends besides texts that stand there and constants: none has a value in it."""
 TEXTS = {"string.Template", "ast.literal_eval", "builtins.eval", "builtins.exec", "os.system", "os.popen"}
 
 
@@ -66,6 +78,63 @@ def test_nothing_makes_objects_of_bytes() -> None:
 )  # fmt: skip
 def test_what_looks_for_it_finds_it(text: str) -> None:
     assert dangerous(text)
+
+
+def test_no_statement_is_made_of_values() -> None:
+    texts = {path: path.read_text() for path in (ROOT / "src").rglob("*.py")}
+    sending = {path: text for path, text in texts.items() if ".execute" in text}
+    assert {path.name for path in sending} >= {"driver.py", "calls.py", "listener.py", "session.py"}
+    assert {str(path): found for path, text in sending.items() if (found := statements_made(text))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "execute = c.execute\nexecute(f'SELECT {name}')",
+        "c.execute(f'SELECT {name}')", "c.execute('SELECT ' + name)", "c.execute('SELECT %s' % name)",
+        "c.execute('SELECT {}'.format(name))", "c.execute(f'SELECT {name}'.encode())", "c.executemany(made, rows)",
+        "c.executescript(name)", "def f():\n    statement = f'SELECT {name}'\n    c.execute(statement)",
+        "def f():\n    text = 'SELECT ' + name\n    c.execute(text, [])", "c.execute(query=name)",
+    ],
+)  # fmt: skip
+def test_a_statement_that_is_made_of_values_is_found(text: str) -> None:
+    assert statements_made(text)
+
+
+@pytest.mark.parametrize("text", ["c.execute('SELECT %s', [name])", "c.execute(NOW)", "c.execute(b'COMMIT')"])
+def test_a_statement_with_parameters_is_none(text: str) -> None:
+    assert not statements_made(text)
+
+
+def statements_made(text: str) -> set[str]:
+    """What a source sends to a database that is neither a plain text, nor a constant, nor one of our own texts."""
+    found: set[str] = set()
+    tree = ast.parse(text)
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.Module | ast.FunctionDef):
+            made = {ast.unparse(name) for node in ast.walk(scope) for name in _made(node)}
+            sent = [each for node in ast.walk(scope) for each in _sent(node)]
+            found |= {ast.unparse(each) for each in sent if ast.unparse(each) in made and scope is not tree}
+            found |= {ast.unparse(each) for each in sent if not _is_plain(each) and ast.unparse(each) not in OUR_OWN}
+    return found
+
+
+def _sent(node: ast.AST) -> list[ast.expr]:
+    if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in SENDS:
+        return []
+    return [*node.args[:1], *(each.value for each in node.keywords if each.arg in {"query", "sql"})]
+
+
+def _is_plain(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def _made(node: ast.AST) -> list[ast.expr]:
+    """Where a text goes that is put together of others."""
+    if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or node.value is None:
+        return []
+    together = any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in ast.walk(node.value))
+    return (node.targets if isinstance(node, ast.Assign) else [node.target]) if together else []
 
 
 def dangerous(text: str) -> set[str]:

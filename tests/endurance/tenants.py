@@ -28,6 +28,7 @@ def multiply(url: str, count: int) -> None:
             names = [row[0] for row in server.execute(query, [table]).fetchall()]
             numbered = f"WITH n (i) AS (SELECT generate_series(2, {count}))"
             server.execute(f"{numbered} {_copy(table, names, 'OVERRIDING SYSTEM VALUE')}".encode())
+        server.execute("SELECT setval(pg_get_serial_sequence('schedules', 'schedule_key'), %s)", [count])
         server.execute("VACUUM ANALYZE")
 
 

@@ -28,6 +28,15 @@ def test_nothing_is_lost_or_decided_twice_when_a_standby_takes_over(tmp_path: Pa
     assert report.ticks > 50
 
 
+def test_what_a_standby_did_not_have_is_found_out(tmp_path: Path) -> None:
+    """The reckoning bites: replication is cut before the kill, so what was launched since then is in no ledger."""
+    report = run(Options(seed=20_262, seconds=1, workers=2, careless=True), tmp_path)
+    kinds = {text.partition(": ")[0] for text in report.violations}
+    assert report.failovers == 1
+    assert {"logged", "attempts"} <= kinds, "\n".join(report.lines())
+    assert any("a launch that the ledger does not have" in text for text in report.violations)
+
+
 def test_what_no_standby_has_confirmed_is_not_confirmed() -> None:
     """Whoever sees a commit hang because the standby is away may cancel it, by hand or with a tool that does so.
 

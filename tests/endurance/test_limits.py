@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from foliot.operations import drafting, preview, stating
 from foliot.settings import Settings
 from foliot.spec import cron, document, icalendar
 
+TESTS = Path(__file__).parents[1]
 SMALL = Settings(
     max_backfill_ticks=50,
     max_backfills=3,
     max_page=20,
     max_schedules_per_calendar=2,
+    max_schedules_per_namespace=30,
     max_result_bytes=100,
     max_payload_bytes=4_000,
     max_name_chars=40,
@@ -92,24 +95,24 @@ def users(foliot: SyncFoliot, count: int) -> Any:
 
 
 def crowd(foliot: SyncFoliot, count: int) -> None:
-    with SyncFoliot("sqlite://", engine=False, settings=Settings(max_schedules_per_namespace=2)) as crowded:
+    with SyncFoliot("sqlite://", engine=False, settings=SMALL) as crowded:
         for number in range(count):
             crowded.upsert(f"one-{number}", **FIELDS)
 
 
-LIMITS: dict[str, tuple[int, Callable[[SyncFoliot, int], Any]]] = {
-    "payload": (SMALL.max_payload_bytes, lambda foliot, size: put(foliot, payload=payload(size))),
+LIMITS: dict[str, tuple[int | str, Callable[[SyncFoliot, int], Any]]] = {
+    "payload": ("max_payload_bytes", lambda foliot, size: put(foliot, payload=payload(size))),
     "payload of a trigger": (
-        SMALL.max_payload_bytes,
+        "max_payload_bytes",
         lambda foliot, size: put(foliot) and foliot.trigger("limited", payload=payload(size)),
     ),
-    "memo": (SMALL.max_payload_bytes, lambda foliot, size: put(foliot, memo=payload(size))),
-    "workflow": (SMALL.max_payload_bytes, workflow),
-    "schedule id": (SMALL.max_name_chars, lambda foliot, size: foliot.upsert("n" * size, **FIELDS)),
-    "workflow id": (SMALL.max_name_chars, lambda foliot, size: foliot.put_workflow("w" * size, {"executor": "http"})),
-    "queue": (SMALL.max_name_chars, lambda foliot, size: put(foliot, queue="q" * size)),
-    "label": (SMALL.max_name_chars, lambda foliot, size: put(foliot, labels={"l" * size: "v" * size})),
-    "value of a label": (SMALL.max_name_chars, lambda foliot, size: put(foliot, labels={"l": "v" * size})),
+    "memo": ("max_payload_bytes", lambda foliot, size: put(foliot, memo=payload(size))),
+    "workflow": ("max_payload_bytes", workflow),
+    "schedule id": ("max_name_chars", lambda foliot, size: foliot.upsert("n" * size, **FIELDS)),
+    "workflow id": ("max_name_chars", lambda foliot, size: foliot.put_workflow("w" * size, {"executor": "http"})),
+    "queue": ("max_name_chars", lambda foliot, size: put(foliot, queue="q" * size)),
+    "label": ("max_name_chars", lambda foliot, size: put(foliot, labels={"l" * size: "v" * size})),
+    "value of a label": ("max_name_chars", lambda foliot, size: put(foliot, labels={"l": "v" * size})),
     "labels": (drafting.MAX_LABELS, lambda foliot, size: put(foliot, labels=labels(size))),
     "description": (drafting.MAX_DESCRIPTION_CHARS, lambda foliot, size: put(foliot, description="d" * size)),
     "note": (drafting.MAX_NOTE_CHARS, lambda foliot, size: put(foliot) and foliot.pause("limited", note="n" * size)),
@@ -124,19 +127,42 @@ LIMITS: dict[str, tuple[int, Callable[[SyncFoliot, int], Any]]] = {
         icalendar.MAX_EVENTS,
         lambda foliot, size: foliot.put_calendar({"name": "c", **days(size)}),
     ),
-    "schedules of a namespace": (SMALL.max_schedules_per_calendar, crowd),
-    "schedules of a calendar": (SMALL.max_schedules_per_calendar, users),
-    "ticks of a backfill": (SMALL.max_backfill_ticks, backfilled),
-    "backfills": (SMALL.max_backfills, ranges),
-    "page": (SMALL.max_page, lambda foliot, size: foliot.list_schedules(limit=size)),
-    "page of runs": (SMALL.max_page, lambda foliot, size: put(foliot) and foliot.runs("limited", limit=size)),
+    "schedules of a namespace": ("max_schedules_per_namespace", crowd),
+    "schedules of a calendar": ("max_schedules_per_calendar", users),
+    "ticks of a backfill": ("max_backfill_ticks", backfilled),
+    "backfills": ("max_backfills", ranges),
+    "page": ("max_page", lambda foliot, size: foliot.list_schedules(limit=size)),
+    "page of runs": ("max_page", lambda foliot, size: put(foliot) and foliot.runs("limited", limit=size)),
     "preview": (preview.MAX_PREVIEW, lambda foliot, size: foliot.preview(cron="0 0 * * *", count=size)),
 }
+"""How many, or which of the settings says how many; and what takes so many."""
+ELSEWHERE = {
+    "max_active_launches": "unit/engine/test_pipeline.py::test_fires_ahead_keep_within_what_an_instance_may_execute",
+    "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
+    "max_catchup_per_tick": "conformance/operations/test_traps_time.py::test_one_pass_takes_so_many_of_one_schedule",
+    "max_clock_skew_ms": "unit/engine/test_host_slow.py::test_a_clock_may_be_off_by_so_much",
+    "max_metric_namespaces": "endurance/test_namespaces.py::test_a_tenant_of_sqlite_pays_for_what_it_has",
+    "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
+    "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_their_limit_are_cut",
+    "max_span_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
+    "max_threads": "unit/launch/test_function.py::test_a_run_that_waits_for_a_thread_says_so",
+}
+"""Limits that refuse nothing, but bound what an engine does at a time: where that is seen."""
+
+
+def test_every_limit_is_met() -> None:
+    named = {each.name for each in fields(Settings) if each.name.startswith("max_")}
+    here = {limit for limit, _ in LIMITS.values() if isinstance(limit, str)}
+    assert sorted([*here, *ELSEWHERE]) == sorted(named)
+    for place in ELSEWHERE.values():
+        path, _, name = place.partition("::")
+        assert f"\ndef {name}(" in (TESTS / path).read_text(), place
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_what_is_at_its_limit_is_taken_and_one_more_is_not(foliot: SyncFoliot, name: str) -> None:
-    limit, do = LIMITS[name]
+    chosen, do = LIMITS[name]
+    limit: int = getattr(SMALL, chosen) if isinstance(chosen, str) else chosen
     do(foliot, limit)
     with pytest.raises((InvalidInput, LimitExceeded), match=r"\d"):
         do(foliot, limit + 1)

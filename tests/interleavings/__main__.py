@@ -40,7 +40,8 @@ def _search(pairs: list[tuple[str, str]], most: int, seed: int, seconds: float) 
         for pair in Random(seed).sample(pairs, len(pairs)) if seconds < ENDLESS_S else pairs:
             if time.monotonic() < until:
                 total.update(_show(explore(pair, worlds, most, seed)))
-    tried = f"{total['pairs']} pairs, {total['orders']} orders ({total['complete']} pairs to the last)"
+    tried = f"{total['pairs']} pairs, {total['orders']} orders beside the serial ones"
+    tried += f" ({total['complete']} pairs to the last)"
     print(f"{tried}, {total['blocked']} with a wait, {total['deadlocks']} deadlocks, {total['anomalies']} anomalies")
     return 1 if total["anomalies"] else 0
 
@@ -86,7 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.interleavings", description="Go through the orders of pairs."
     )
-    parser.add_argument("--most", type=int, default=200, help="orders of each pair (200)")
+    parser.add_argument("--most", type=int, default=200, help="orders of each pair, beside the serial ones (200)")
     parser.add_argument("--seconds", type=float, default=ENDLESS_S, help="begin no other pair after so long")
     parser.add_argument("--seed", type=int, default=1, help="which orders, where there are more (1)")
     parser.add_argument("--defects", action="store_true", help="plant the known mistakes instead")

@@ -24,7 +24,7 @@ from foliot.store.base import Transaction, Work
 from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
 from foliot.threads import Threads
 from tests.conformance.operations.kit import SECONDS, when
-from tests.interleavings.world import SETTINGS, Cast, Kind
+from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
 
 LIMIT = 100
 SCRIPT = """
@@ -204,15 +204,15 @@ def launched(answers: list[Any]) -> Launched:
 
 def shown(answers: list[Any]) -> tuple[str, ...]:
     """What a caller was told, in all: however many transactions that took."""
-    told: list[Any] = [("launch", run) for run in launched(answers)]
+    told = [of_run(run[:3], f"launch {run[3:]}") for run in launched(answers)]
     for answer in answers:
         if isinstance(answer, Fired):
-            told += [("end", row.id) for row in answer.to_end]
-            told += [("forsake", row.id) for row, _ in answer.forsaken]
+            told += [of_run(row.id, "end") for row in answer.to_end]
+            told += [of_run(row.id, "forsake") for row, _ in answer.forsaken]
         elif isinstance(answer, Settled):
-            told.append(("settled", sorted(answer.accepted), sorted(answer.retried), answer.stale))
+            told.append(repr(("settled", sorted(answer.accepted), sorted(answer.retried), answer.stale)))
         elif not isinstance(answer, FoliotError):
-            told += [] if answer is None else [answer]
+            told += [] if answer is None else [repr(answer)]
         elif not answer.retryable:
-            told.append(f"{type(answer).__name__}: {answer}")
-    return tuple(sorted(map(repr, told)))
+            told.append(repr(f"{type(answer).__name__}: {answer}"))
+    return tuple(sorted(told))

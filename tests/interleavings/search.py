@@ -18,7 +18,7 @@ from foliot.store.base import Transaction
 from foliot.store.postgres.driver import PostgresStore
 from tests.interleavings.cast import PARTS, Actor, is_left_out, kind_of, launched, shown
 from tests.interleavings.stage import Player, Stage, cursors_of
-from tests.interleavings.world import SETTINGS, Kind, World, build
+from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
 from tests.servers.postgres import PostgresServer
 
 SECONDS = 60
@@ -44,9 +44,19 @@ class Ending(NamedTuple):
         return (self.left, self.answers) == (other.left, other.answers)
 
     def is_made_of(self, others: list[Ending]) -> bool:
-        """Whether each row, and each thing that was said, is as in one of others."""
-        said = zip(self.answers, *(other.answers for other in others), strict=True)
-        return _covered(self.left, *(other.left for other in others)) and all(_covered(*each) for each in said)
+        """Whether each run by itself is as in one of others, and so is all the rest together; none is missing."""
+        ours, theirs = self._by_run(), [other._by_run() for other in others]
+        return all(ours.keys() == each.keys() for each in theirs) and all(
+            any(lines == each[run] for each in theirs) for run, lines in ours.items()
+        )
+
+    def _by_run(self) -> dict[str, list[tuple[int, str]]]:
+        """What is left of each run, and what either was told of it; under no name, what is of no single run."""
+        found: dict[str, list[tuple[int, str]]] = {"": []}
+        for place, lines in enumerate((self.left, *self.answers)):
+            for line in lines:
+                found.setdefault(run_of(line), []).append((place, line))
+        return found
 
 
 @dataclass
@@ -55,6 +65,7 @@ class Report:
 
     pair: tuple[str, str]
     orders: int = 0
+    """Without the two serial ones, which all others are compared with."""
     complete: bool = False
     blocked: int = 0
     met: Counter[str] = field(default_factory=Counter)
@@ -176,7 +187,7 @@ class Pair:
 def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int, *, enough: bool = False) -> Report:
     """Go through the orders of a pair: all of them, or as many as are asked for, drawn from all over.
 
-    With ``enough``, up to the first anomaly.
+    The two serial ones come first, and are not counted.  With ``enough``, up to the first anomaly.
     """
     report = Report(pair)
     random = Random(f"{seed}/{pair}")
@@ -194,13 +205,13 @@ def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int, *, enou
             unseen += ending.turnings
             if ending.order not in seen:
                 seen.add(ending.order)
+                report.orders += 1
                 _judge(report, ending, serial)
     report.complete = not unseen
     return report
 
 
 def _judge(report: Report, ending: Ending, serial: list[Ending]) -> None:
-    report.orders += 1
     report.blocked += ending.blocked > 0
     report.met += ending.met
     told = list(ending.complaints)
@@ -210,10 +221,6 @@ def _judge(report: Report, ending: Ending, serial: list[Ending]) -> None:
         else:
             told.append(f"as neither serial order\n{_difference(ending, serial)}")
     report.anomalies += [f"order {order_text(ending.order)}: {text}" for text in told]
-
-
-def _covered(ours: tuple[str, ...], *others: tuple[str, ...]) -> bool:
-    return set(ours) <= {line for lines in others for line in lines}
 
 
 def order_text(order: Order) -> str:

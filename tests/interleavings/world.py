@@ -29,6 +29,7 @@ DROP INDEX IF EXISTS dials_added;
 UPDATE foliot_schema SET version = 1 WHERE version <> 1;
 """
 UNCOUNTED = ("run_number", "audit_number")
+RUN_KEY = ("schedule_key", "nominal_s", "origin")
 _COMPLAINTS = """
 SELECT 'schedule ' || d.schedule_key || ' counts ' || d.in_flight || ' in flight and ' || d.waiting
     || ' that wait, the ledger ' || coalesce(r.flying, 0) || ' and ' || coalesce(r.waiting, 0)
@@ -51,6 +52,17 @@ SELECT 'run ' || run_number || ' is held by ' || owner || ', whose lease was tak
 JOIN instances i ON i.instance_id = r.owner
 WHERE r.state IN ('ENQUEUED', 'STARTED') AND r.due_ms IS NULL AND i.lease_until_ms IS NULL
 """
+
+
+def of_run(key: Iterable[int], text: str) -> str:
+    """Say something of one run."""
+    return f"run {'/'.join(map(str, key))}: {text}"
+
+
+def run_of(line: str) -> str:
+    """Return the run that a line is about, or nothing."""
+    name, _, _ = line.partition(": ")
+    return name if name.startswith("run ") else ""
 
 
 class Kind(NamedTuple):
@@ -148,8 +160,9 @@ class World:
         rows = []
         for table, text in self._connection.execute(self._dump.encode(), prepare=True):
             row = json.loads(text)
-            rows.append((table, sorted((name, value) for name, value in row.items() if name not in UNCOUNTED)))
-        return self.unnumbered(map(repr, rows))
+            line = repr((table, sorted((name, value) for name, value in row.items() if name not in UNCOUNTED)))
+            rows.append(of_run([row[name] for name in RUN_KEY], line) if table == "schedule_runs" else line)
+        return self.unnumbered(rows)
 
     def unnumbered(self, lines: Iterable[str]) -> tuple[str, ...]:
         """Put the names of requests for the numbers that they were given, and the lines in order."""

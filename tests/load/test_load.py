@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import asynccontextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
-from tests.load.many import DOOMED, QUICK_RUNS, Report, load
+from foliot.clock import pause
+from foliot.launch.http import HttpExecutor
+from foliot.launch.site import Site
+from tests.conformance.executor.home import Home
+from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
+from tests.servers import LOOPBACK
 
 RUNS = 1_000
 MOST_BYTES = 64 * 1024
 """For each run that waits for its answer: its task, its connection and what is known about it."""
+HANGING, AT_EACH, WANTED = 8, 2, 10
+"""Targets that do not answer, how many runs each may have at a time, and how many it is to have."""
+SECONDS = 60
 pytestmark = pytest.mark.server
 
 
@@ -29,3 +41,70 @@ def test_many_runs_at_a_slow_target(tmp_path: Path) -> None:
     assert report.cut == RUNS // DOOMED
     assert report.states == {"SUCCESS": RUNS - RUNS // DOOMED + QUICK_RUNS + 1, "CANCELLED": RUNS // DOOMED}
     assert report.bytes_per_run < MOST_BYTES
+
+
+class Crowd:
+    """Targets on a port each, all but the first of which answer only once they may; and who was there at a time."""
+
+    def __init__(self) -> None:
+        self.may_answer = asyncio.Event()
+        self.is_full = asyncio.Event()
+        self.here: Counter[int] = Counter()
+        self.most: Counter[int] = Counter()
+        self.most_of_all = 0
+        self.ports: list[int] = []
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[None]:
+        application = web.Application()
+        application.router.add_post("/run", self._answer)
+        runner = web.AppRunner(application, access_log=None)
+        await runner.setup()
+        for _ in range(HANGING + 1):
+            await web.TCPSite(runner, LOOPBACK, 0).start()
+        self.ports = [address[1] for address in runner.addresses]
+        try:
+            yield
+        finally:
+            self.may_answer.set()
+            await runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        port = request.url.port or 0
+        self.here[port] += 1
+        self.most |= self.here
+        self.most_of_all = max(self.most_of_all, self.here.total())
+        if self.here.total() == HANGING * AT_EACH:
+            self.is_full.set()
+        await (pause(LOOK_S) if port == self.ports[0] else self.may_answer.wait())
+        self.here[port] -= 1
+        return web.json_response("done")
+
+
+def test_targets_that_hang_have_what_they_may_have_and_no_more(tmp_path: Path) -> None:
+    """Each hanging target takes its few places; those who wait for one take none, so another target's runs end."""
+
+    async def story() -> Crowd:
+        crowd = Crowd()
+        bounds = {"max_active": HANGING * AT_EACH + 1, "max_per_target": AT_EACH, "timeout_ms": SECONDS * 1000}
+        home = Home(f"sqlite:///{tmp_path}/hang.db", {"http": HttpExecutor({"allow": [LOOPBACK], **bounds}, Site())})
+        async with asyncio.timeout(SECONDS), crowd.served(), home:
+            for port in crowd.ports:
+                url = f"http://{LOOPBACK}:{port}/run"
+                await home.put_workflow(f"{port}", {"executor": "http", "options": {"url": url}})
+                await home.create(f"{port}", cron="* * * * *", workflow_id=f"{port}", paused=True)
+            quick, *hanging = map(str, crowd.ports)
+            for name in hanging:
+                await begun(home, name, WANTED)
+            await crowd.is_full.wait()
+            await begun(home, quick, WANTED)
+            await ended(home, quick, WANTED)
+            assert not [event for event in home.events if event.kind == "ended" and event.schedule_id in hanging]
+            crowd.may_answer.set()
+            for name in hanging:
+                await ended(home, name, WANTED)
+        return crowd
+
+    crowd = asyncio.run(story())
+    assert {crowd.most[port] for port in crowd.ports[1:]} == {AT_EACH}
+    assert crowd.most_of_all == HANGING * AT_EACH + 1

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 
 import psycopg
 import pytest
 
 from foliot.errors import StoreUnavailable
 from foliot.store.postgres import driver
-from foliot.store.postgres.driver import PostgresMigrator
+from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
+from foliot.testing.clock import ManualClock
+from tests.conformance.operations.kit import BEGIN, Bench
+from tests.conformance.waiting import wait_for_waiting
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
 from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, wait_for
 
 pytestmark = pytest.mark.server
+SCRIPT = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE dials ADD COLUMN next_note text;"
 _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
 
 
@@ -52,6 +57,38 @@ def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: 
     assert_whole(coming, place)
 
 
+def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try waits for as long as ``PATIENCE`` says; whoever came meanwhile has its turn before the next one."""
+    migrator = PostgresMigrator(postgres_url)
+    migrator.up()
+    tries: list[int] = []
+    tried = PostgresMigrator._apply
+
+    def counted(self: PostgresMigrator, number: int, script: str) -> bool:
+        tries.append(number)
+        return tried(self, number, script)
+
+    monkeypatch.setattr(PostgresMigrator, "_apply", counted)
+    clock = ManualClock(BEGIN)
+    with closing(PostgresStore(postgres_url, clock=clock)) as store, ThreadPoolExecutor(1) as beside:
+        bench = Bench(store, clock)
+        bench.create()
+        worker = bench.worker()
+        with reading(postgres_url):
+            migrating = beside.submit(migrator.apply, migrator.version() + 1, SCRIPT)
+            for moment in ("08:01", "08:02", "08:03"):
+                bench.go(moment)
+                wait_for_waiting(postgres_url)
+                before = len(tries)
+                assert worker.on_time().runs == 1
+                assert len(tries) <= before + 1
+                worker.settle()
+            assert not migrating.done()
+        assert migrating.result(SECONDS)
+        assert len(tries) > 3
+        assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
+
+
 def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "MIGRATION_TRIES", 3)
     monkeypatch.setattr(driver, "MIGRATION_PAUSE_S", 0)
@@ -59,11 +96,10 @@ def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     was = migrator.version()
-    script = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE dials ADD COLUMN next_note text;"
     with reading(postgres_url), pytest.raises(StoreUnavailable, match="nothing was changed: run it again"):
-        migrator.apply(was + 1, script)
+        migrator.apply(was + 1, SCRIPT)
     assert migrator.version() == was
-    assert migrator.apply(was + 1, script)
+    assert migrator.apply(was + 1, SCRIPT)
     assert migrator.version() == was + 1
 
 

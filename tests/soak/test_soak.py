@@ -7,17 +7,29 @@ from pathlib import Path
 
 import pytest
 
+from foliot.wiring import open_migrator
 from tests.soak.load import Options, soak
 from tests.soak.samples import growing
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'soak.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    with open_migrator(found) as migrator:
+        migrator.up()
+    return found
+
+
 @pytest.mark.slow
-def test_nothing_grows_while_an_engine_works(tmp_path: Path) -> None:
-    report = asyncio.run(soak(Options(f"sqlite:///{tmp_path / 'soak.db'}", 8, schedules=20)))
+def test_nothing_grows_while_an_engine_works(url: str) -> None:
+    report = asyncio.run(soak(Options(url, 8, schedules=20)))
     assert report.violations == [], "\n".join(report.lines())
     assert report.runs > 50
     assert report.calls > 5, "people ask, too; how often depends on how busy the machine is"
     assert any(sample["rows of schedule_runs"] for sample in report.samples)
+    assert url.startswith("sqlite") or all(sample["backends"] for sample in report.samples), "nobody was counted"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +37,7 @@ def test_nothing_grows_while_an_engine_works(tmp_path: Path) -> None:
     [
         ("tasks", 5, True),
         ("threads", 1, True),
+        ("backends", 1, True),
         ("rows of schedule_runs", 100, True),
         ("rows of schedule_versions", 100, False),
         ("objects", 10, False),
@@ -33,7 +46,7 @@ def test_nothing_grows_while_an_engine_works(tmp_path: Path) -> None:
 )
 def test_what_grows_is_found(name: str, step: int, found: bool) -> None:
     samples = [
-        {"tasks": 9, "threads": 9, "objects": 1_000, "memory": 2**25} | {name: 9 + step * number}
+        {"tasks": 9, "threads": 9, "backends": 9, "objects": 1_000, "memory": 2**25} | {name: 9 + step * number}
         for number in range(40)
     ]
     assert bool(growing(samples)) == found

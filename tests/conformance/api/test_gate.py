@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 import sqlite3
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,24 @@ def test_a_key_ends_when_it_was_to(world: World) -> None:
     assert world.ask("GET", "/api/v1/schedules", key).status == 200
     world.clock.advance(60)
     assert world.ask("GET", "/api/v1/schedules", key).status == 401
+
+
+def test_keys_are_compared_in_constant_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a secret is the right one is asked of ``compare_digest``, and of nobody else: whatever it says counts."""
+    made = world.key("reader")
+    wrong = made.secret[:-1] + ("0" if made.secret[-1] != "0" else "1")
+    asked: list[tuple[str, str]] = []
+
+    def compared(shown: str, kept: str) -> bool:
+        asked.append((shown, kept))
+        return shown != kept
+
+    monkeypatch.setattr(hmac, "compare_digest", compared)
+    assert world.ask("GET", "/api/v1/schedules", wrong).status == 200
+    assert world.ask("GET", "/api/v1/schedules", made.secret).status == 401
+    kept = sha256(made.secret.rpartition("_")[2].encode()).hexdigest()
+    assert asked[-1] == (kept, kept)
+    assert asked[0][1] == kept
 
 
 def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from foliot.api.routes import EXTRAS, ROUTES
 from foliot.errors import FoliotError, InvalidField
 from foliot.launch.base import Executor
 from foliot.launch.celery import CeleryExecutor
@@ -22,7 +24,10 @@ from foliot.launch.redis import RedisExecutor
 from foliot.launch.site import Site
 from foliot.launch.temporal import TemporalExecutor
 from foliot.model.run import RunState
+from foliot.operations.desk import Desk
 from foliot.wire import encode
+from tests.conformance.api.kit import Http
+from tests.conformance.api.kit import serving as service
 from tests.conformance.executor.home import Home
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
@@ -30,6 +35,15 @@ from tests.servers import LOOPBACK, free_port
 
 SITE = Site()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}
+BY_ITSELF = {
+    "/api/v1/schedules/{schedule_id}",
+    "/api/v1/schedules/{schedule_id}/describe",
+    "/api/v1/schedules/{schedule_id}/versions",
+    "/api/v1/runs/{run_id}",
+    "/api/v1/workflows/{workflow_id}",
+    "/schedules/{schedule_id}",
+}
+"""Whoever asks for one schedule, run or workflow by itself is shown its payload or its document, and nothing else."""
 pytestmark = pytest.mark.server
 
 
@@ -123,6 +137,33 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
 
 
+def answered(desk: Desk, names: list[str], run_ids: list[str]) -> dict[str, str]:
+    """What REST answers at every address that is read, with the ids at hand, and the metrics."""
+    at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
+    paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]
+    paths += [each.address for each in EXTRAS if each.method == "GET" and each.media_type != "text/event-stream"]
+    with service(desk) as url:
+        http = Http(url)
+        found = {}
+        for path in paths:
+            (name,) = re.findall(r"{(\w+)}", path) or [""]
+            for value in at_hand.get(name, [""]):
+                answer = http("GET", path.replace(f"{{{name}}}", value))
+                assert (answer.status == 200) != path.endswith("/hints"), (path, answer)  # nobody here takes hints
+                text = answer.body.decode()
+                if path in BY_ITSELF:
+                    assert CANARY in text
+                    text = repr(json.loads(text, object_hook=_without_what_was_asked_for))
+                found[f"{path} of {value}"] = f"{answer.headers} {text}"
+        http.close()
+    assert {"/metrics of ", "/api/v1/attention of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
+    return found
+
+
+def _without_what_was_asked_for(shown: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in shown.items() if name not in ("payload", "document")}
+
+
 def test_no_canary_is_found(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +174,9 @@ def test_no_canary_is_found(
         async with Home(f"sqlite:///{tmp_path}/foliot.db", executors(server)) as home:
             states = await planted(home, planned)
             kept = f"{await home.get('works')} {await home.get_workflow('answered')}"
-            return states, await shown(home, list(planned)), kept
+            run_ids = [run.run_id for name in planned for run in (await home.runs(name)).items]
+            said = await asyncio.to_thread(answered, home.desk, list(planned), run_ids)
+            return states, {**await shown(home, list(planned)), **said}, kept
 
     states, seen, kept = asyncio.run(story())
     assert states == {name: state for name, (_, _, state) in planned.items()}

@@ -1,4 +1,4 @@
-"""A real engine in virtual time, on a store that takes its time."""
+"""A real engine in virtual time, on a store that takes its time, or with another clock than its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import pytest
 
 from foliot.clock import pause
 from foliot.launch.base import Ended
+from foliot.operations import control
+from foliot.settings import Settings
 from foliot.store.base import Store, Work
-from tests.unit.engine.kit import World
+from tests.unit.engine.kit import BEGIN, LoopClock, World
 
 
 class Slow(Store):
@@ -67,3 +69,46 @@ def test_a_lease_is_not_lost_because_everything_takes_its_time(world: World, sec
 
     world.run(story)
     assert [execution.launch.attempt for execution in world.executor.executions] == [1]
+
+
+def test_ticks_go_before_the_largest_backfill(world: World) -> None:
+    """From the moment of a tick until its launch nothing of a backfill is launched but the portion under way."""
+    settings, ticking, end = Settings(), 5, BEGIN - 90
+    world.create("past", paused=True, overlap_policy="allow")
+    start = end - 60 * (settings.max_backfill_ticks - 1)
+    world.ask(control.backfill, "past", start, end, overlap="allow")
+    for number in range(ticking):
+        world.create(f"tick-{number}", cron="* * * * * *", overlap_policy="allow")
+    slow = Slow(world)
+    slow.seconds = 0.02
+
+    async def story() -> None:
+        await world.engine(settings, store=slow).start()
+        await pause(10.5)
+
+    world.run(story)
+    (backfill,) = world.ask(control.backfills, "past")
+    assert backfill.total == settings.max_backfill_ticks
+    assert backfill.state == "RUNNING", "there was something of it to be done all the time"
+    past = [each.at for each in world.executor.executions if each.launch.schedule_id == "past"]
+    ticks = [each for each in world.executor.executions if each.launch.schedule_id != "past"]
+    assert len(past) > 1_000
+    assert len(ticks) == ticking * 11
+    for tick in ticks:
+        due = tick.launch.scheduled_for.timestamp()
+        assert sum(due < at <= tick.at for at in past) <= settings.backfills_per_iteration
+        assert tick.at - due < 4 * slow.seconds, "what was under way, a look, and the tick's own transaction"
+
+
+@pytest.mark.parametrize(("more_ms", "launches"), [(-1, 1), (2, 0)])
+def test_a_clock_may_be_off_by_so_much(world: World, more_ms: int, launches: int) -> None:
+    world.create(cron="1 8 * * *")
+    settings, wrong = Settings(max_clock_skew_ms=5_000), LoopClock(world.loop)
+    wrong.off = (settings.max_clock_skew_ms + more_ms) / 1000
+
+    async def story() -> None:
+        await world.engine(settings, clock=wrong).start()
+        await pause(40)
+
+    world.run(story)
+    assert len(world.executor.executions) == launches
