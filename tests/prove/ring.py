@@ -8,6 +8,7 @@ from random import SystemRandom
 from types import MappingProxyType
 from typing import NamedTuple
 
+NEVER = r"(?!)"
 STORIES = r"(\d+) stories"
 PAIRS = 78
 ORDERS_PER_SECOND = 15
@@ -32,6 +33,8 @@ class Search(NamedTuple):
     """Whether its tries are drawn from very many: one that goes through all there are leaves no rate to estimate."""
     also: Mapping[str, str] = MappingProxyType({})
     """What else its output counts: units, and the pattern of each."""
+    finds: str = NEVER
+    """The pattern of how its output says how much it has found, where it says how much was tried all the same."""
 
 
 def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
@@ -74,7 +77,7 @@ RING = (
     ),
     Search(
         "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories from", "stories",
-        also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"},
+        also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"}, finds=r"(\d+) with violations",
     ),
     Search("models", "G1, G3–G6, G8, G10", 10, _models, r"must hold, ([\d,]+) distinct states", "states", False),
     Search("replay", "G1, G3–G6, G8, G10", 4, _replay, r"^([\d,]+) commits held", "commits"),
@@ -87,11 +90,11 @@ RING = (
     Search("the reference", "G1, G3, G4, G7, G8, G19", 4, _twice("reference"), STORIES, "stories", also=STEPS),
     Search(
         "chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults",
-        also={"ticks": r"^ticks +(\d+)"},
+        also={"ticks": r"^ticks +(\d+)"}, finds=r"^violations +(\d+)",
     ),
     Search(
         "failover", "G21", 5, _seconds("tests.endurance.failover"), r"^failovers +(\d+)", "failovers",
-        also={"ticks": r"^ticks +(\d+)"},
+        also={"ticks": r"^ticks +(\d+)"}, finds=r"^violations +(\d+)",
     ),
     Search("soak", "G27", 5, _seconds("tests.soak"), r"^([\d,]+) runs,", "runs", False),
 )  # fmt: skip
@@ -121,7 +124,7 @@ def read(search: Search, seconds: float, code: int, said: str) -> Found:
     """Read what a search has said; one that says nothing that can be counted has not searched."""
     tried = _last(search.counts, said)
     also = {unit: _last(pattern, said) for unit, pattern in search.also.items()}
-    return Found(search, seconds, tried, code == 0 and tried > 0, said, also)
+    return Found(search, seconds, tried, code == 0 and tried > 0 and not _last(search.finds, said), said, also)
 
 
 def _last(pattern: str, said: str) -> int:

@@ -51,6 +51,14 @@ def test_the_states_of_a_model_that_must_fail_are_not_counted() -> None:
     assert read(next(each for each in RING if each.name == "models"), 2.0, 0, said).tried == 1_234
 
 
+def test_what_was_found_is_no_clean_run_whoever_reads_it() -> None:
+    """Figures that were read from a file counted as clean, whatever they said."""
+    (simulation,) = (each for each in RING if each.name == "simulation")
+    said = "4000 stories from seed 1: 90 commits, 70 faults, {} with violations"
+    assert read(simulation, 1.0, 0, said.format(0)).is_clean
+    assert not read(simulation, 1.0, 0, said.format(2)).is_clean
+
+
 def test_a_search_is_run_and_its_figures_are_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
