@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, Route, expect
@@ -88,9 +90,15 @@ def test_a_script_that_gets_onto_the_page_is_not_run(page: Page, service: Servic
     assert page.locator("img[src=x]").count() == 0
 
 
+@contextmanager
+def visited(window: BrowserContext, home: Path, *options: str) -> Iterator[tuple[Service, Page]]:
+    """A service of its own, and a page that is closed before it ends: it would ask for it in vain."""
+    with serving(home, *options) as service, window.new_page() as page:
+        yield service, page
+
+
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:
-    with serving(tmp_path, "--auth", "required") as service:
-        page = window.new_page()
+    with visited(window, tmp_path, "--auth", "required") as (service, page):
         page.goto(f"{service.url}/schedules?state=paused")
         page.get_by_label("API key or token").fill("flt_000000000000_" + "0" * 48)
         page.get_by_role("button", name="Sign in").click()
@@ -111,12 +119,11 @@ def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path
 
 
 def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, tmp_path: Path) -> None:
-    with serving(tmp_path, "--auth", "required") as service:
+    with visited(window, tmp_path, "--auth", "required") as (service, page):
         editor = make_key(tmp_path, "editor")
         with_key = Service(service.url, tmp_path, editor)
         with_key.other.create("report", cron=FAR, function="tasks:work")
         with_key.other.trigger("report")
-        page = window.new_page()
         page.goto(f"{service.url}/schedules")
         page.get_by_label("API key or token").fill(make_key(tmp_path, "reader"))
         page.get_by_role("button", name="Sign in").click()
@@ -144,8 +151,7 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
 def test_nobody_changes_a_service_that_is_read_only(window: BrowserContext, tmp_path: Path) -> None:
     """Admins were shown what a read-only service refuses them as well."""
     (tmp_path / "foliot.toml").write_text("read_only = true\n")
-    with serving(tmp_path) as service:
-        page = window.new_page()
+    with visited(window, tmp_path) as (service, page):
         page.goto(f"{service.url}/keys")
         expect(page.get_by_role("heading", name="There are no keys yet")).to_be_visible()
         expect(page.get_by_role("button", name="New key")).to_have_count(0)
@@ -155,11 +161,10 @@ def test_nobody_changes_a_service_that_is_read_only(window: BrowserContext, tmp_
 
 def test_whoever_is_not_known_any_more_signs_in_again(window: BrowserContext, tmp_path: Path) -> None:
     """The rows of somebody whose key was revoked stayed where they were, each with an error."""
-    with serving(tmp_path, "--auth", "required") as service:
+    with visited(window, tmp_path, "--auth", "required") as (service, page):
         admin = Service(service.url, tmp_path, make_key(tmp_path, "admin"))
         admin.other.create("report", cron=FAR, function="tasks:work")
         made = admin.other.create_key("guest", role="operator")
-        page = window.new_page()
         page.goto(f"{service.url}/schedules")
         page.get_by_label("API key or token").fill(made.secret)
         page.get_by_role("button", name="Sign in").click()
