@@ -74,9 +74,7 @@ def _distinct(rows: Sequence[Row]) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Check what the arguments name; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m models", description=__doc__)
-    parser.add_argument(
-        "--long", action="store_true", help="the large configurations, too: about half an hour on two cores"
-    )
+    parser.add_argument("--long", action="store_true", help="the large configurations, too: some minutes")
     parser.add_argument("--only", metavar="MODEL", help="one model, such as Fire")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--show", action="store_true", help="print what TLC said where it was wrong")

@@ -12,7 +12,7 @@ NEVER = r"(?!)"
 STORIES = r"(\d+) stories"
 PAIRS = 78
 ORDERS_PER_SECOND = 15
-LONG_MODELS_S = 1_500
+LONG_MODELS_S = 600
 """From here on there is time for the large configurations of the models."""
 
 
