@@ -12,8 +12,7 @@ from typing import Any
 from tests.differential.drawing import Step, interval_of
 
 GRACE_MS = 30_000
-MAX_BUFFER = 3
-CHUNK = 3
+MAX_BUFFER = CHUNK = 3
 RECHECK_MS = 1_000
 NEVER = 1 << 62
 KEPT = ("overlap_policy", "catchup_policy", "max_concurrent", "catchup_window", "on_resume", "buffer_keep")
@@ -124,6 +123,7 @@ class Reference:
             self._release(one)
             if not one["paused"]:
                 self._decide(one)
+                self._release(one)  # a tick may have ended more than it has taken the place of
         for one in self.all.values():
             for run in _in(one, IN_FLIGHT):
                 run["launched"] = True

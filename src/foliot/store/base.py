@@ -95,7 +95,10 @@ class Transaction(Statements):
         self.wake_backfills({run.schedule_key for run in ended if run.origin}, now_ms)
         counts = Counter(run.schedule_key for run in ended)
         return [
-            dial._replace(in_flight=dial.in_flight - gone, next_fire_ms=now_ms)
+            dial._replace(
+                in_flight=dial.in_flight - gone,
+                next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms),
+            )
             if (gone := counts[dial.schedule_key])
             else dial
             for dial in dials
