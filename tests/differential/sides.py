@@ -77,12 +77,14 @@ class Teller:
         self.clock.advance(seconds)
 
     def _tick(self) -> list[Any]:
-        """Everything that is due, until nothing is."""
+        """Everything that is due, until nothing is, in the order of an engine: ticks first, and backfills last."""
         worker, before = self.worker, len(self.worker.launched)
         for _ in range(PASSES):
             worker.beat()
-            steps = (worker.on_time(), worker.rescue(), worker.planned(), worker.catch_up(), worker.backfill())
-            if not any(step.claimed for step in steps):
+            if worker.on_time().claimed:
+                continue
+            steps = (worker.rescue(), worker.planned(), worker.catch_up())
+            if not any(step.claimed for step in steps) and not worker.backfill().claimed:
                 break
         return sorted(_launch_of(*each) for each in worker.launched[before:])
 
