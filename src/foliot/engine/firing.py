@@ -16,7 +16,7 @@ from foliot.model.dial import Dial, DialRow, StepRow
 from foliot.model.policy import Overlap
 from foliot.model.run import RunChange, RunId, RunRow, RunState, StartRow
 from foliot.plan.decide import Decision, decide, record_of
-from foliot.plan.edit import resumed, woken
+from foliot.plan.edit import resumed
 from foliot.plan.govern import contested
 from foliot.plan.rule import Rule
 from foliot.plan.settle import release
@@ -110,9 +110,7 @@ class Firing:
                     written.append(self._broken(dial, now_ms))
                     continue
                 decisions.append(decision)
-                if decision.terminate and moved.waiting and _has_slot(moved, rule):
-                    moved = woken(moved, now_ms)  # more slots are free than the tick has taken: a next look uses them
-                written.append(moved)
+                written.append(decision.awake(moved))
                 if decision.runs and contested(dial, now_ms):
                     instance.probe.warn(f"{rule.schedule_id}: two hints are live, the earlier wins")
                 catchups += used

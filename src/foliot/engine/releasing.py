@@ -60,7 +60,7 @@ class Releasing:
         now_ms = transaction.now_ms()
         known = {row.id: row for row in rows}
         decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
-        record = record_of(now_ms, decisions, [decision.released() for decision in decisions])
+        record = record_of(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
         recorded = transaction.record(record._replace(runs=[]))
         transaction.release_runs([change_of(run, 0) for run in decided])
         rules = {decision.rule.schedule_key: decision.rule for decision in decisions}

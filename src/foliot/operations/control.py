@@ -249,7 +249,7 @@ def _world(session: Session, rule: Rule) -> World:
 
 
 def _record(session: Session, decision: Decision) -> Recorded:
-    recorded = session.transaction.record(record_of(session.now_ms, [decision], [decision.standing()]))
+    recorded = session.transaction.record(record_of(session.now_ms, [decision], [decision.awake(decision.standing())]))
     for (
         row
     ) in recorded.to_end:  # whoever executes it here looks by themselves; its target elsewhere is asked by an engine

@@ -14,7 +14,7 @@ from foliot.model.record import Record
 from foliot.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
 from foliot.plan import govern
 from foliot.plan.admit import START, Act, Verdict, admit, is_too_soon
-from foliot.plan.edit import after_run
+from foliot.plan.edit import after_run, woken
 from foliot.plan.generate import Dropped, Due, Generated, generate
 from foliot.plan.rule import Rule
 from foliot.plan.world import World
@@ -145,6 +145,10 @@ class Decision:
             last_start_ms=self.last_start_ms,
             next_fire_ms=self.dial.next_fire_ms if self.remaining != 0 else None,
         )
+
+    def awake(self, dial: Dial) -> Dial:
+        """Return the dial so that what waits is looked at, if more runs were ended than this takes the place of."""
+        return woken(dial, self.world.now_ms) if self.terminate else dial
 
     def _unwanted(self, nominal_s: int) -> Reason | None:
         """Why an automatic tick never starts, not even later: the dial forgets exceptions that its cursor passes."""
