@@ -96,11 +96,11 @@ class Recorder:
         execute = self._connection.execute
         query = f"SELECT run_number, {_RUN} FROM schedule_runs WHERE run_number > ? OR finished_ms IS NULL"
         found: dict[Key, RunRow] = {}
-        newest = self._newest
-        for number, *rest in execute(query, (newest,)):
+        for _, *rest in execute(query, (self._newest,)):
             row = RunRow._make(rest)
-            self._newest = max(self._newest, number)
             found[row[0], row[1], row[2]] = row
+        # A purge may take the newest: then their numbers are given away once more.
+        self._newest = execute("SELECT coalesce(max(run_number), 0) FROM schedule_runs").fetchone()[0]
         for key in self._open:
             if key not in found:
                 ended = execute(
