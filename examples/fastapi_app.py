@@ -10,20 +10,20 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from foliot import Foliot
-from foliot.launch.base import Launch
+from tompion import Tompion
+from tompion.launch.base import Launch
 
-foliot = Foliot("sqlite:///example-fastapi.db")
+tompion = Tompion("sqlite:///example-fastapi.db")
 
 
-@foliot.schedule("* * * * * *", schedule_id="greeting")
+@tompion.schedule("* * * * * *", schedule_id="greeting")
 async def greet(run: Launch) -> str:
     return f"hello at {run.scheduled_for:%H:%M:%S}"
 
 
 @asynccontextmanager
 async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    async with foliot:
+    async with tompion:
         yield
 
 
@@ -33,7 +33,7 @@ app = FastAPI(lifespan=lifespan)
 @app.get("/greetings")
 async def greetings() -> list[dict[str, Any]]:
     """The latest runs."""
-    page = await foliot.runs("greeting", limit=5, state="SUCCESS")
+    page = await tompion.runs("greeting", limit=5, state="SUCCESS")
     return [{"scheduled_for": run.scheduled_for, "said": run.result} for run in page.items]
 
 

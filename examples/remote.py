@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from foliot import SyncFoliot
-from foliot.launch.base import Launch
+from tompion import SyncTompion
+from tompion.launch.base import Launch
 
-app = SyncFoliot(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
+app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
 
 
 @app.schedule("*/2 * * * * *", schedule_id="remote-heartbeat")

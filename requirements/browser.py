@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-VARIABLE = "FOLIOT_BROWSER"
+VARIABLE = "TOMPION_BROWSER"
 COMMANDS = (
     ("apt-get", "update", "-qq"),
     ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"),

@@ -1,13 +1,13 @@
 """Install what the lock files name: `make` calls this, with nothing but a bare Python at hand.
 
-    python3 requirements/install.py python      the virtual environment .venv, with Foliot itself in editable mode
+    python3 requirements/install.py python      the virtual environment .venv, with Tompion itself in editable mode
     python3 requirements/install.py page        the page that the service shows
     python3 requirements/install.py scanners    .venv-scan, with what looks for dangerous code
     .venv/bin/python requirements/install.py node       tests/node/node_modules, with the Node that .venv carries
 
 All do nothing when they have nothing to do. What was installed is remembered as a digest of everything that decides
 it (lock files, package metadata, interpreter, location), so that a change to any of these, and nothing else, installs
-again. Every package is checked against its hash; Foliot itself is built by the pinned build backend, without
+again. Every package is checked against its hash; Tompion itself is built by the pinned build backend, without
 isolation, so that no version is ever picked on the day.
 """
 
@@ -31,7 +31,7 @@ DEV_LOCK = ROOT / "requirements" / "dev.lock"
 SCAN_VENV = ROOT / ".venv-scan"
 SCAN_LOCK = ROOT / "requirements" / "scan.lock"
 NODE_PROJECT = ROOT / "tests" / "node"
-STAMP_NAME = "foliot-installed"
+STAMP_NAME = "tompion-installed"
 
 
 def main(arguments: list[str]) -> int:
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 
 def install_python() -> None:
-    """Make .venv hold exactly what the lock says, and Foliot in editable mode."""
+    """Make .venv hold exactly what the lock says, and Tompion in editable mode."""
     stamp = VENV / STAMP_NAME
     interpreter = f"{platform.python_implementation()} {platform.python_version()} {sys.base_prefix}"
     wanted = digest([BOOTSTRAP_LOCK, DEV_LOCK, Path(__file__)], f"{interpreter} {VENV} {package_metadata()}")
@@ -180,7 +180,7 @@ def succeeds(*command: str) -> bool:
 
 
 def package_metadata() -> str:
-    """Give the part of pyproject.toml that an installed Foliot depends on; settings of the tools are not."""
+    """Give the part of pyproject.toml that an installed Tompion depends on; settings of the tools are not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return json.dumps([project["build-system"], project["project"], project["tool"]["hatch"]])
 

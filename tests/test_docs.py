@@ -13,20 +13,20 @@ import pytest
 import typer
 from typer.main import get_command
 
-import foliot
-from foliot import configuration, errors
-from foliot.api import metrics
-from foliot.api.rest import problems
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.cli import main as command_line
-from foliot.launch import registry
-from foliot.model.run import Reason, RunState, Source
-from foliot.model.schedule import ScheduleState
-from foliot.model.spec import SpecDocument
-from foliot.operations import drafting
-from foliot.settings import Settings
-from foliot.spec import lint, tzif
+import tompion
 from tests.documentation import generated
+from tompion import configuration, errors
+from tompion.api import metrics
+from tompion.api.rest import problems
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.cli import main as command_line
+from tompion.launch import registry
+from tompion.model.run import Reason, RunState, Source
+from tompion.model.schedule import ScheduleState
+from tompion.model.spec import SpecDocument
+from tompion.operations import drafting
+from tompion.settings import Settings
+from tompion.spec import lint, tzif
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -47,19 +47,21 @@ def rows(text: str) -> set[str]:
 
 
 def test_every_public_name_is_in_the_python_reference() -> None:
-    assert rows(page("reference/python.md")) >= set(foliot.__all__)
+    assert rows(page("reference/python.md")) >= set(tompion.__all__)
 
 
 def test_every_method_of_spec_is_in_the_python_reference() -> None:
     text = page("reference/python.md")
-    methods = [name for name in vars(foliot.Spec) if not name.startswith("_") and callable(getattr(foliot.Spec, name))]
+    methods = [
+        name for name in vars(tompion.Spec) if not name.startswith("_") and callable(getattr(tompion.Spec, name))
+    ]
     assert methods
     assert [name for name in methods if f"`{name}(" not in text] == []
 
 
-def test_every_method_of_foliot_is_in_the_python_reference() -> None:
+def test_every_method_of_tompion_is_in_the_python_reference() -> None:
     text = page("reference/python.md")
-    found = {name: getattr(foliot.Foliot, name) for name in dir(foliot.Foliot) if not name.startswith("_")}
+    found = {name: getattr(tompion.Tompion, name) for name in dir(tompion.Tompion) if not name.startswith("_")}
     methods = [name for name, member in found.items() if not isinstance(member, property)]
     assert len(methods) > 20
     assert [name for name in methods if f"`{name}(" not in text] == []
@@ -129,7 +131,7 @@ def test_every_metric_is_documented_and_no_other() -> None:
 
 
 def test_alerts_use_metrics_that_there_are() -> None:
-    named = set(re.findall(r"foliot_\w+", page("how-to/alerts.md")))
+    named = set(re.findall(r"tompion_\w+", page("how-to/alerts.md")))
     known = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
     known |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
     assert len(named) > 8
@@ -143,7 +145,7 @@ def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:
 def test_every_error_and_its_code_is_documented() -> None:
     text = page("reference/errors.md")
     kinds = [kind for module in (errors, tzif) for kind in vars(module).values() if isinstance(kind, type)]
-    ours = [kind for kind in kinds if issubclass(kind, errors.FoliotError)]
+    ours = [kind for kind in kinds if issubclass(kind, errors.TompionError)]
     assert len(ours) > 5
     assert [kind.__name__ for kind in ours if f"| `{kind.__name__}` | `{kind.code}` |" not in text] == []
 
@@ -185,8 +187,8 @@ def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def test_every_command_and_option_is_documented() -> None:
     text = page("reference/cli.md")
-    found = dict(commands("foliot", get_command(command_line.app)))
-    assert {"foliot next", "foliot worker", "foliot migrate up"} <= set(found)
+    found = dict(commands("tompion", get_command(command_line.app)))
+    assert {"tompion next", "tompion worker", "tompion migrate up"} <= set(found)
     missing = [name for name in found if f"`{name}`" not in text]
     for command in found.values():
         for parameter in command.params:
@@ -214,9 +216,9 @@ def test_every_anchor_of_a_link_is_a_heading(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_that_a_page_names_exists(path: Path) -> None:
-    """A page that says ``foliot start`` sends people to an error."""
+    """A page that says ``tompion start`` sends people to an error."""
     known = set(get_command(command_line.app).commands)  # type: ignore[attr-defined]  # it is a group
-    shown = re.findall(r"(?:^|[`/]|\$ )foliot ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = re.findall(r"(?:^|[`/]|\$ )tompion ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert [word for word in shown if word not in known] == []
 
 
@@ -281,7 +283,7 @@ def test_a_shown_command_prints_what_is_shown(
     name: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command)
-    assert words[0].rpartition("/")[2] == "foliot"
+    assert words[0].rpartition("/")[2] == "tompion"
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit) as left:
         command_line.main()
@@ -307,7 +309,7 @@ def test_the_shown_python_runs(name: str) -> None:
     assert blocks
     for block in blocks:
         if "MON-FRY" in block:
-            with pytest.raises(foliot.InvalidSpec, match="did you mean FRI"):
+            with pytest.raises(tompion.InvalidSpec, match="did you mean FRI"):
                 exec(block, scope)  # noqa: S102 - our own documentation
         else:
             exec(block, scope)  # noqa: S102 - our own documentation

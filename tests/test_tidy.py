@@ -30,8 +30,8 @@ OUR_FOLDERS = ("src", "tests", "bench", "models", "docs", "examples", "requireme
 
 EVERYTHING = frozenset({"*"})
 
-# package or top-level module of foliot → the parts of foliot that it may import, besides itself
-FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
+# package or top-level module of tompion → the parts of tompion that it may import, besides itself
+TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "model": frozenset(),
     "errors": frozenset(),
     "clock": frozenset(),
@@ -55,7 +55,7 @@ FOLIOT_IMPORTS: dict[str, frozenset[str]] = {
     "launcher": frozenset({"methods"}),
     "client": frozenset({"api.routes", "operations", "methods", "model", "wire", "clock", "errors"}),
     "authoring": frozenset({"spec", "model", "clock", "errors"}),
-    # `foliot next`, `explain` and `lint` need no server: they use the Python API itself.
+    # `tompion next`, `explain` and `lint` need no server: they use the Python API itself.
     # The others are doors to a store: the embedded twins, the clock and the events of an engine.
     "cli": frozenset(
         {
@@ -197,8 +197,8 @@ def is_code(path: str) -> bool:
 
 
 def part_of(path: str) -> str:
-    """The package or top-level module of foliot that a file under src/foliot belongs to."""
-    return Path(path).relative_to("src/foliot").parts[0].removesuffix(".py")
+    """The package or top-level module of tompion that a file under src/tompion belongs to."""
+    return Path(path).relative_to("src/tompion").parts[0].removesuffix(".py")
 
 
 # --- imports ----------------------------------------------------------------------------------------------------
@@ -225,23 +225,23 @@ def is_covered(name: str, allowed: frozenset[str]) -> bool:
 
 
 def may_import(part: str, name: str) -> bool:
-    """Whether a part of foliot may import the name, by the two tables above."""
+    """Whether a part of tompion may import the name, by the two tables above."""
     top, _, rest = name.partition(".")
     if top in NEVER_IMPORTED:
         return False
-    if top != "foliot":
+    if top != "tompion":
         return top in sys.stdlib_module_names or is_covered(top, THIRD_PARTY_IMPORTS.get(part, frozenset()))
-    # A name that is no part of foliot is one that foliot/__init__.py offers.
-    inside = rest if rest.split(".")[0] in FOLIOT_IMPORTS else "__init__"
+    # A name that is no part of tompion is one that tompion/__init__.py offers.
+    inside = rest if rest.split(".")[0] in TOMPION_IMPORTS else "__init__"
     if is_covered(inside, frozenset({"testing"})):
         return part == "testing"
-    return is_covered(inside, frozenset({part})) or is_covered(inside, FOLIOT_IMPORTS[part])
+    return is_covered(inside, frozenset({part})) or is_covered(inside, TOMPION_IMPORTS[part])
 
 
 def wrong_imports(path: str, text: str) -> list[str]:
     """Imports that the two tables do not allow."""
     part = part_of(path)
-    if part not in FOLIOT_IMPORTS:
+    if part not in TOMPION_IMPORTS:
         return [f"{path}: '{part}' has no row in the import table"]
     names = imported_names(path, ast.parse(text))
     return [f"{path}:{line}: {part} may not import {name}" for line, name in names if not may_import(part, name)]
@@ -273,7 +273,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def clock_reads(path: str, text: str) -> list[str]:
     """Uses of the machine's clock, or of sleeping, where time must be an argument."""
-    if path == "src/foliot/clock.py":
+    if path == "src/tompion/clock.py":
         return []
     banned = READING_THE_CLOCK if is_source(path) else SLEEPING
     return [f"{path}:{line}: {name}; take a Clock or `now`" for line, name in uses(ast.parse(text)) if name in banned]
@@ -344,7 +344,7 @@ def loose_pins(path: str, text: str) -> list[str]:
 Rule = Callable[[str, str], list[str]]
 
 RULES: list[tuple[Rule, Callable[[str], bool]]] = [
-    (wrong_imports, lambda path: is_python(path) and path.startswith("src/foliot/")),
+    (wrong_imports, lambda path: is_python(path) and path.startswith("src/tompion/")),
     (clock_reads, lambda path: is_source(path) or is_test(path)),
     (long_functions, lambda path: is_code(path) and is_python(path)),
     (long_files, is_code),
@@ -381,38 +381,38 @@ def test_lock_holds_what_pyproject_asks_for() -> None:
 
 # --- the rules, proved to bite ----------------------------------------------------------------------------------
 
-SPEC = "src/foliot/spec/cron.py"
-STORE = "src/foliot/store/sqlite/driver.py"
+SPEC = "src/tompion/spec/cron.py"
+STORE = "src/tompion/store/sqlite/driver.py"
 
 BAD: list[tuple[Rule, str, str]] = [
-    (wrong_imports, SPEC, "import foliot.clock"),
-    (wrong_imports, SPEC, "from foliot import clock"),
-    (wrong_imports, SPEC, "from foliot import Spec"),
-    (wrong_imports, SPEC, "from foliot.plan.edit import edit"),
+    (wrong_imports, SPEC, "import tompion.clock"),
+    (wrong_imports, SPEC, "from tompion import clock"),
+    (wrong_imports, SPEC, "from tompion import Spec"),
+    (wrong_imports, SPEC, "from tompion.plan.edit import edit"),
     (wrong_imports, SPEC, "from .. import clock"),
     (wrong_imports, SPEC, "from ..clock import Clock"),
-    (wrong_imports, "src/foliot/spec/__init__.py", "from ..clock import Clock"),
-    (wrong_imports, SPEC, "def late():\n    from foliot import store"),
-    (wrong_imports, SPEC, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import foliot.engine.loop"),
-    (wrong_imports, SPEC, "import importlib\nimportlib.import_module('foliot.clock')"),
+    (wrong_imports, "src/tompion/spec/__init__.py", "from ..clock import Clock"),
+    (wrong_imports, SPEC, "def late():\n    from tompion import store"),
+    (wrong_imports, SPEC, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tompion.engine.loop"),
+    (wrong_imports, SPEC, "import importlib\nimportlib.import_module('tompion.clock')"),
     (wrong_imports, SPEC, "import croniter"),
     (wrong_imports, SPEC, "from zoneinfo import ZoneInfo"),
-    (wrong_imports, "src/foliot/wiring.py", "import zoneinfo"),
-    (wrong_imports, "src/foliot/model/run.py", "from foliot.errors import FoliotError"),
-    (wrong_imports, "src/foliot/model/run.py", "import pydantic"),
-    (wrong_imports, "src/foliot/errors.py", "import rich"),
-    (wrong_imports, "src/foliot/clock.py", "from .settings import TICK"),
-    (wrong_imports, "src/foliot/engine/loop.py", "from foliot.store import sqlite"),
-    (wrong_imports, "src/foliot/engine/loop.py", "import foliot.operations.runs"),
-    (wrong_imports, "src/foliot/operations/runs.py", "from foliot.launch import base"),
-    (wrong_imports, "src/foliot/wiring.py", "from foliot.testing import ManualClock"),
-    (wrong_imports, "src/foliot/__init__.py", "from .cli import main"),
-    (wrong_imports, "src/foliot/__init__.py", "from .launch.function import FunctionExecutor"),
-    (wrong_imports, "src/foliot/cli/worker.py", "from foliot.engine.host import Engine"),
-    (wrong_imports, "src/foliot/cli/verify.py", "from foliot.operations import verify"),
-    (wrong_imports, "src/foliot/cli/serve.py", "import fastapi"),
-    (wrong_imports, "src/foliot/embedded.py", "from foliot.testing import ManualClock"),
-    (wrong_imports, "src/foliot/novelty.py", ""),
+    (wrong_imports, "src/tompion/wiring.py", "import zoneinfo"),
+    (wrong_imports, "src/tompion/model/run.py", "from tompion.errors import TompionError"),
+    (wrong_imports, "src/tompion/model/run.py", "import pydantic"),
+    (wrong_imports, "src/tompion/errors.py", "import rich"),
+    (wrong_imports, "src/tompion/clock.py", "from .settings import TICK"),
+    (wrong_imports, "src/tompion/engine/loop.py", "from tompion.store import sqlite"),
+    (wrong_imports, "src/tompion/engine/loop.py", "import tompion.operations.runs"),
+    (wrong_imports, "src/tompion/operations/runs.py", "from tompion.launch import base"),
+    (wrong_imports, "src/tompion/wiring.py", "from tompion.testing import ManualClock"),
+    (wrong_imports, "src/tompion/__init__.py", "from .cli import main"),
+    (wrong_imports, "src/tompion/__init__.py", "from .launch.function import FunctionExecutor"),
+    (wrong_imports, "src/tompion/cli/worker.py", "from tompion.engine.host import Engine"),
+    (wrong_imports, "src/tompion/cli/verify.py", "from tompion.operations import verify"),
+    (wrong_imports, "src/tompion/cli/serve.py", "import fastapi"),
+    (wrong_imports, "src/tompion/embedded.py", "from tompion.testing import ManualClock"),
+    (wrong_imports, "src/tompion/novelty.py", ""),
     (clock_reads, SPEC, "import time\ntime.time()"),
     (clock_reads, SPEC, "import time as t\nnow = t.monotonic_ns"),
     (clock_reads, SPEC, "from time import perf_counter as tick"),
@@ -445,15 +445,15 @@ BAD: list[tuple[Rule, str, str]] = [
 ]
 
 GOOD: list[tuple[Rule, str, str]] = [
-    (wrong_imports, SPEC, "from foliot.model import spec\nfrom . import zone\nfrom ..errors import X\nimport re"),
+    (wrong_imports, SPEC, "from tompion.model import spec\nfrom . import zone\nfrom ..errors import X\nimport re"),
     (wrong_imports, SPEC, "import tzdata\nimport holidays\nfrom importlib.resources import files"),
-    (wrong_imports, STORE, "from ..base import Store\nimport foliot.store.rows\nimport psycopg"),
-    (wrong_imports, "src/foliot/engine/loop.py", "from foliot.store import base\nimport foliot.launch.base"),
-    (wrong_imports, "src/foliot/wiring.py", "import foliot.store.sqlite\nimport uvicorn"),
-    (wrong_imports, "src/foliot/__init__.py", "from .embedded import Foliot\nfrom .launch.base import Launch"),
-    (wrong_imports, "src/foliot/cli/worker.py", "from foliot.engine.probe import Event\nimport foliot.embedded"),
-    (wrong_imports, "src/foliot/testing/server.py", "from foliot import Spec\nimport foliot.engine\nimport pytest"),
-    (clock_reads, "src/foliot/clock.py", "import time\ntime.time()"),
+    (wrong_imports, STORE, "from ..base import Store\nimport tompion.store.rows\nimport psycopg"),
+    (wrong_imports, "src/tompion/engine/loop.py", "from tompion.store import base\nimport tompion.launch.base"),
+    (wrong_imports, "src/tompion/wiring.py", "import tompion.store.sqlite\nimport uvicorn"),
+    (wrong_imports, "src/tompion/__init__.py", "from .embedded import Tompion\nfrom .launch.base import Launch"),
+    (wrong_imports, "src/tompion/cli/worker.py", "from tompion.engine.probe import Event\nimport tompion.embedded"),
+    (wrong_imports, "src/tompion/testing/server.py", "from tompion import Spec\nimport tompion.engine\nimport pytest"),
+    (clock_reads, "src/tompion/clock.py", "import time\ntime.time()"),
     (clock_reads, SPEC, "import datetime\ndatetime.datetime.fromtimestamp(0)\nclock.now()\nself.time.time()"),
     (clock_reads, "tests/test_something.py", "import time\ntime.perf_counter()"),
     (long_functions, SPEC, "def long():\n" + "    pass\n" * 59),

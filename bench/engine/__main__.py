@@ -35,10 +35,10 @@ QUICK = Scale(300, 1, 20, 100, 2, 20, 20_000, 1_000, 30, 1, 2_000, (), (2,), 2)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.engine", description="Benchmark of Foliot's engine.")
+    parser = argparse.ArgumentParser(prog="python -m bench.engine", description="Benchmark of Tompion's engine.")
     parser.add_argument("--quick", action="store_true", help="about a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be given more than once")
-    parser.add_argument("--no-peers", action="store_true", help="only Foliot and the bare script")
+    parser.add_argument("--no-peers", action="store_true", help="only Tompion and the bare script")
     parser.add_argument("--rounds", type=int, default=None, help=f"bursts of each store (default: {FULL.rounds})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     options = parser.parse_args(arguments)

@@ -20,13 +20,13 @@ from psycopg import sql
 from bench.engine.job import FUNCTION
 from bench.engine.stores import path_of
 from bench.spec.expressions import draw_expression
-from foliot import wiring
-from foliot.model.dial import Dial
-from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.operations import schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Transaction
+from tompion import wiring
+from tompion.model.dial import Dial
+from tompion.model.rows import ScheduleRow, VersionRow
+from tompion.operations import schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Transaction
 
 HOUR_S = 3600
 SEED = 20_261_101

@@ -14,10 +14,10 @@ from contextlib import closing
 from typing import Any
 
 from bench.engine.stores import path_of
-from foliot.model.dial import Dial
-from foliot.settings import Settings
-from foliot.store.postgres.arrays import BigintArray
-from foliot.store.postgres.session import connect
+from tompion.model.dial import Dial
+from tompion.settings import Settings
+from tompion.store.postgres.arrays import BigintArray
+from tompion.store.postgres.session import connect
 
 DAY_S = 86_400
 COLUMNS = ", ".join(Dial._fields)

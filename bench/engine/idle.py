@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foliot import wiring
-from foliot.embedded import Foliot
-from foliot.engine.rules import Rules
-from foliot.store.base import Store, Transaction
+from tompion import wiring
+from tompion.embedded import Tompion
+from tompion.engine.rules import Rules
+from tompion.store.base import Store, Transaction
 
 PAGE = resource.getpagesize()
 LOOK_S = 1.5
@@ -55,7 +55,7 @@ def rest(url: str, seconds: float, remember: int = 0) -> Rest:
 
 async def _rest(url: str, seconds: float, remember: int) -> Rest:
     before = resident()
-    async with Foliot(url) as foliot:
+    async with Tompion(url) as tompion:
         begun = _cpu_s()
         for _ in range(int(START_MOST_S / LOOK_S)):
             if await _share_during(LOOK_S) < QUIET:
@@ -63,7 +63,7 @@ async def _rest(url: str, seconds: float, remember: int) -> Rest:
         started = _cpu_s() - begun
         share = await _share_during(seconds)
         running = resident()
-        assert not foliot.counts.get("runs_emitted"), "something was due after all"
+        assert not tompion.counts.get("runs_emitted"), "something was due after all"
     rules = Rules()
     remembered = await asyncio.to_thread(_remember, url, rules, remember)
     return Rest(started, share, before, running, remembered, resident() - running)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import time
 
-from foliot.launch.base import Launch
+from tompion.launch.base import Launch
 
 FUNCTION = "bench.engine.job:noop"
 

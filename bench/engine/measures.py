@@ -1,4 +1,4 @@
-"""The races: Foliot's turns, the floor's, and those of the peers on the same kind of store."""
+"""The races: Tompion's turns, the floor's, and those of the peers on the same kind of store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scale(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One burst or steady run of Foliot."""
+    """One burst or steady run of Tompion."""
 
     rate: float
     p50: float
@@ -84,7 +84,7 @@ def percentile(ordered: Sequence[float], percent: int) -> float:
 
 
 def burst_once(bench: Bench, kind: str) -> Burst:
-    """Let Foliot do one burst on a new store."""
+    """Let Tompion do one burst on a new store."""
     url, count = bench.stores.migrated(kind), bench.scale.burst
     seen = in_child("race", url=url, kind=BURST, count=count, seconds=bench.scale.timeout_s)
     begin, settled = seen["begin"], seen["settled_s"]
@@ -92,7 +92,7 @@ def burst_once(bench: Bench, kind: str) -> Burst:
     again = turn_of(seen["ticks"], begin + AGAIN_S, count, settled[1]) if len(settled) > 1 else None
     bench.stores.drop(url)
     bench.progress(
-        f"  Foliot on {NAMES[kind]}: {first.rate:,.0f} ticks/s, again {again.rate if again else 0:,.0f},"
+        f"  Tompion on {NAMES[kind]}: {first.rate:,.0f} ticks/s, again {again.rate if again else 0:,.0f},"
         f" settled {first.settled_rate:,.0f}"
     )
     return Burst(first, again, count / seen["adding_s"])
@@ -111,26 +111,26 @@ def floor_once(bench: Bench, kind: str) -> float:
 
 
 class Bursts:
-    """The bursts of Foliot and of the floor, in turns, by store."""
+    """The bursts of Tompion and of the floor, in turns, by store."""
 
     def __init__(self, bench: Bench, *, with_floor: bool) -> None:
         """Measure."""
-        self.foliot: dict[str, list[Burst]] = {kind: [] for kind in KINDS}
+        self.tompion: dict[str, list[Burst]] = {kind: [] for kind in KINDS}
         self.floor: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for number in range(bench.scale.rounds):
             bench.progress(f"burst, round {number + 1} of {bench.scale.rounds}, {bench.scale.burst:,} schedules …")
             for kind in KINDS:
-                self.foliot[kind].append(burst_once(bench, kind))
+                self.tompion[kind].append(burst_once(bench, kind))
                 if with_floor:
                     self.floor[kind].append(floor_once(bench, kind))
 
     def middle(self, kind: str) -> Burst:
         """Return the burst of the median rate."""
-        return sorted(self.foliot[kind], key=lambda each: each.first.rate)[len(self.foliot[kind]) // 2]
+        return sorted(self.tompion[kind], key=lambda each: each.first.rate)[len(self.tompion[kind]) // 2]
 
     def shares(self, kind: str, *, again: bool = False) -> list[float]:
         """Return which percentage of the floor each round reached."""
-        pairs = zip(self.foliot[kind], self.floor[kind], strict=True)
+        pairs = zip(self.tompion[kind], self.floor[kind], strict=True)
         turns = [(each.again if again else each.first, floor) for each, floor in pairs]
         return [100 * turn.rate / floor for turn, floor in turns if turn is not None]
 
@@ -142,7 +142,7 @@ def burst_sections(bench: Bench, bursts: Bursts) -> list[Section]:
     for kind in KINDS:
         found = bursts.middle(kind)
         ours = [
-            Row("Foliot", _figures(found.first)),
+            Row("Tompion", _figures(found.first)),
             Row("  until all outcomes are written", {RATE: found.first.settled_rate}),
         ]
         if found.again is not None:
@@ -159,7 +159,7 @@ def floor_section(bench: Bench, bursts: Bursts) -> Section:
         found = bursts.middle(kind)
         rows.append(Row(f"bare script, {NAMES[kind]}", {RATE: median(bursts.floor[kind])}))
         rows.append(
-            Row(f"  Foliot, {NAMES[kind]}", {RATE: found.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
+            Row(f"  Tompion, {NAMES[kind]}", {RATE: found.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
         )
         again = bursts.shares(kind, again=True)
         if found.again is not None and again:
@@ -175,8 +175,8 @@ def adding_section(bench: Bench, bursts: Bursts, results: Sequence[Result]) -> S
         url = bench.stores.migrated(kind)
         singly = float(in_child("create_singly", url=url, count=bench.scale.singles))
         bench.stores.drop(url)
-        rows.append(Row(f"Foliot.create(), {NAMES[kind]}", {RATE: singly}))
-        rows.append(Row("  500 in a transaction", {RATE: median(each.added for each in bursts.foliot[kind])}))
+        rows.append(Row(f"Tompion.create(), {NAMES[kind]}", {RATE: singly}))
+        rows.append(Row("  500 in a transaction", {RATE: median(each.added for each in bursts.tompion[kind])}))
         rows += [
             Row(f"  {result.peer}", {RATE: result.added_per_second})
             for result in results
@@ -196,17 +196,17 @@ def steady_sections(bench: Bench) -> list[Section]:
         turn = steady_once(bench, kind)
         expected = bench.scale.steady * int(bench.scale.seconds)
         title = f"{bench.scale.steady:,} each second, {NAMES[kind]}"
-        section = _with_peers(title, [Row("Foliot", _figures(turn))], turn.rate, results, kind, None)
+        section = _with_peers(title, [Row("Tompion", _figures(turn))], turn.rate, results, kind, None)
         if turn.ticks < expected:
-            section.notes.append(f"Foliot: {turn.ticks:,} of {expected:,} ticks ran in time")
+            section.notes.append(f"Tompion: {turn.ticks:,} of {expected:,} ticks ran in time")
         sections.append(section)
     return [*sections, *_elsewhere(results)]
 
 
 def steady_once(bench: Bench, kind: str) -> Turn:
-    """Let Foliot fire some schedules each second, for some seconds."""
+    """Let Tompion fire some schedules each second, for some seconds."""
     scale = bench.scale
-    bench.progress(f"Foliot on {NAMES[kind]}: steady, {scale.steady:,} schedules for {scale.seconds:.0f} s …")
+    bench.progress(f"Tompion on {NAMES[kind]}: steady, {scale.steady:,} schedules for {scale.seconds:.0f} s …")
     url = bench.stores.migrated(kind)
     seen = in_child("race", url=url, kind=STEADY, count=scale.steady, seconds=scale.seconds)
     bench.stores.drop(url)
@@ -252,7 +252,7 @@ def _figures(turn: Turn) -> Mapping[str, float]:
 def _with_peers(  # noqa: PLR0913 - the parts of one table
     title: str, ours: list[Row], rate: float, results: Sequence[Result], kind: str, goal: Goal | None
 ) -> Section:
-    """Return a table of Foliot and the peers on a store; the best of them is what the target is about."""
+    """Return a table of Tompion and the peers on a store; the best of them is what the target is about."""
     there = [result for result in results if result.store == kind]
     best = max((result.per_second for result in there), default=0.0)
     rows = [*ours, *(_peer_row(each, rate, goal if each.per_second == best else None) for each in there)]
@@ -272,7 +272,7 @@ def _peer_row(result: Result, rate: float | None, goal: Goal | None) -> Row:
 
 
 def _elsewhere(results: Sequence[Result]) -> list[Section]:
-    """Return the peers that only know a store that Foliot does not use, for information."""
+    """Return the peers that only know a store that Tompion does not use, for information."""
     there = [result for result in results if result.store == VALKEY]
     if not there:
         return []

@@ -18,12 +18,12 @@ from bench.engine.fill import aim
 from bench.engine.measures import Bench, percentile
 from bench.engine.report import P50, P99, Row, Section
 from bench.engine.stores import KINDS, NAMES
-from foliot import wiring
-from foliot.embedded import Foliot
-from foliot.operations import schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction
+from tompion import wiring
+from tompion.embedded import Tompion
+from tompion.operations import schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction
 
 QUIET, NOISY = "quiet", "noisy"
 TIMES = 20
@@ -76,7 +76,7 @@ async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple
         found = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
         return [(name.partition("-")[0], due, at) for name, due, at in found if begin <= due < end]
 
-    async with Foliot(url):
+    async with Tompion(url):
         await asyncio.sleep(max(0.0, end - time.time()))
         while time.time() < end + GRACE_S and sum(name == QUIET for name, _, _ in seen()) < expected:  # noqa: ASYNC110 - a count, no event
             await asyncio.sleep(race.LOOK_S)
@@ -102,7 +102,7 @@ def _turns(bench: Bench, kind: str, quiet: int) -> tuple[list[float], list[float
     late: tuple[list[float], list[float]] = ([], [])
     for _ in range(bench.scale.rounds):
         for found, noisy in zip(late, (0, quiet * TIMES), strict=True):
-            bench.progress(f"Foliot on {NAMES[kind]}: {quiet:,} a second beside {noisy:,} …")
+            bench.progress(f"Tompion on {NAMES[kind]}: {quiet:,} a second beside {noisy:,} …")
             url = bench.stores.migrated(kind)
             seen = Shared(**in_child("share", url=url, quiet=quiet, noisy=noisy, seconds=bench.scale.share_s))
             bench.stores.drop(url)

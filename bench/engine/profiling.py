@@ -26,11 +26,11 @@ from bench.engine.measures import percentile
 from bench.engine.peers.progress import to_stderr
 from bench.engine.race import BURST, race
 from bench.engine.stores import KINDS, NAMES, Stores
-from foliot.engine import firing, launching, rules, settling
-from foliot.store import statements
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
+from tompion.engine import firing, launching, rules, settling
+from tompion.store import statements
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
 
 TOP = 30
 
@@ -136,7 +136,7 @@ def watched(profiles: Profiles | None = None) -> Iterator[Watch]:
 
 
 def profile(stores: Stores, kind: str, schedules: int, *, functions: bool) -> list[str]:
-    """Let Foliot do two bursts in this process and say where the time went; creating is not counted."""
+    """Let Tompion do two bursts in this process and say where the time went; creating is not counted."""
     url = stores.migrated(kind)
     profiles = Profiles() if functions else None
     lines: list[str] = []

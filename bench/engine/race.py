@@ -1,8 +1,8 @@
-"""Foliot's own turn: a burst or a steady stream, in this process, as each peer's program does it.
+"""Tompion's own turn: a burst or a steady stream, in this process, as each peer's program does it.
 
 Schedules are created through the operations that every door uses, many in a transaction, and then all aimed at one
 second.  The engine of the embedded door starts, fires, launches and writes outcomes as it does for anybody, with the
-default settings, in a process that has settled in as ``foliot worker`` does.
+default settings, in a process that has settled in as ``tompion worker`` does.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from bench.engine import job
 from bench.engine.fill import aim
-from foliot import wiring
-from foliot.embedded import Foliot
-from foliot.operations import schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction
+from tompion import wiring
+from tompion.embedded import Tompion
+from tompion.operations import schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction
 
 BURST, STEADY = "burst", "steady"
 PER_TRANSACTION = 500
@@ -108,10 +108,10 @@ def create_singly(url: str, count: int = SINGLES) -> float:
     """Create schedules one by one, as a program with the embedded door does; return how many per second."""
 
     async def create() -> float:
-        async with Foliot(url, engine=False) as foliot:
+        async with Tompion(url, engine=False) as tompion:
             start = time.perf_counter()
             for number in range(count):
-                await foliot.create(f"single-{number}", cron="0 0 1 1 *", function=job.FUNCTION)
+                await tompion.create(f"single-{number}", cron="0 0 1 1 *", function=job.FUNCTION)
             return count / (time.perf_counter() - start)
 
     return asyncio.run(create())
@@ -120,21 +120,21 @@ def create_singly(url: str, count: int = SINGLES) -> float:
 async def _race(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
     wiring.settle_in()
-    async with Foliot(url) as foliot:
+    async with Tompion(url) as tompion:
         if kind == BURST:
-            settled_s = [await _watch(foliot, begin, count, seconds)]
+            settled_s = [await _watch(tompion, begin, count, seconds)]
             if settled_s[0] < AGAIN_S:
-                settled_s.append(await _watch(foliot, begin + AGAIN_S, 2 * count, seconds))
+                settled_s.append(await _watch(tompion, begin + AGAIN_S, 2 * count, seconds))
         else:
-            settled_s = [await _watch(foliot, begin, count * int(seconds), seconds)]
-        counts = foliot.counts
+            settled_s = [await _watch(tompion, begin, count * int(seconds), seconds)]
+        counts = tompion.counts
     return Outcome(begin, job.ticks(), settled_s, 0.0, counts)
 
 
-async def _watch(foliot: Foliot, begin: float, expected: int, seconds: float) -> float:
+async def _watch(tompion: Tompion, begin: float, expected: int, seconds: float) -> float:
     """Wait until all outcomes are written or the time is over; return how long that took."""
     end = begin + seconds
     await asyncio.sleep(max(0.0, begin - time.time()))
-    while time.time() < end and foliot.counts.get("runs_settled", 0) < expected:  # noqa: ASYNC110 - a count, no event
+    while time.time() < end and tompion.counts.get("runs_settled", 0) < expected:  # noqa: ASYNC110 - a count, no event
         await asyncio.sleep(LOOK_S)
     return time.time() - begin

@@ -15,7 +15,7 @@ WIDTH = 80
 LABEL = 35
 CELL = 9
 
-RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Foliot is", "of floor"
+RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Tompion is", "of floor"
 PERCENT = (SHARE, "of a core", "of bare")
 
 
@@ -81,7 +81,7 @@ def environment() -> dict[str, str | int]:
     }
 
 
-def as_text(report: Report, title: str = "Foliot's engine") -> str:
+def as_text(report: Report, title: str = "Tompion's engine") -> str:
     """Return the report as tables."""
     facts = report.facts
     lines = [f"{title} · {facts['python']} · {facts['cpus']} CPUs · {facts['system']}"]

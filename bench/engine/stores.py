@@ -12,8 +12,8 @@ import psycopg
 from bench.engine.peers.contest import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.progress import Progress, silent
 from bench.engine.peers.valkey import ValkeyServer
-from foliot import wiring
 from tests.servers.postgres import DURABLE, PostgresServer
+from tompion import wiring
 
 KINDS = (SQLITE, POSTGRES)
 NAMES = {SQLITE: "SQLite", POSTGRES: "PostgreSQL", VALKEY: "Valkey"}
@@ -45,10 +45,10 @@ class Stores:
         return self._server
 
     def empty(self, kind: str) -> str:
-        """Return the URL of a new store for a peer, or for Foliot to migrate."""
+        """Return the URL of a new store for a peer, or for Tompion to migrate."""
         self._made += 1
         if kind == SQLITE:
-            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="foliot-bench-"))
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="tompion-bench-"))
             return f"sqlite:///{Path(folder) / 'store.db'}"
         if kind == POSTGRES:
             return self.server.create_database(f"bench_{self._made}")
@@ -58,7 +58,7 @@ class Stores:
         return self._valkey
 
     def migrated(self, kind: str) -> str:
-        """Return the URL of a new store with Foliot's tables."""
+        """Return the URL of a new store with Tompion's tables."""
         url = self.empty(kind)
         with wiring.open_migrator(url, create=True) as migrator:
             migrator.up()

@@ -23,7 +23,7 @@ QUICK = Scale(40, 1)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.launch", description="Benchmark of Foliot's executors.")
+    parser = argparse.ArgumentParser(prog="python -m bench.launch", description="Benchmark of Tompion's executors.")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
     parser.add_argument("--only", choices=NAMES, action="append", help="one executor; may be given more than once")
     parser.add_argument("--rounds", type=int, default=None, help=f"turns of each (default: {FULL.rounds})")
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scale = QUICK if options.quick else FULL
     scale = scale._replace(rounds=options.rounds or scale.rounds)
     report = measure(scale, frozenset(options.only or NAMES), to_stderr)
-    title = "Foliot's executors"
+    title = "Tompion's executors"
     print(json.dumps(as_json(report), ensure_ascii=False, indent=2) if options.json else as_text(report, title))
     return 0
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(scale: Scale, wanted: frozenset[str], progress: Progress) -> Report:
     """Run the chosen parts, one after the other."""
     facts = {**environment(), "load before": f"{os.getloadavg()[0]:.1f}"}
-    with tempfile.TemporaryDirectory(prefix="foliot-launch-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tompion-launch-") as folder:
         found = sections(scale, wanted, Path(folder), progress)
     facts["load after"] = f"{os.getloadavg()[0]:.1f}"
     return Report(facts, found)

@@ -57,7 +57,7 @@ async def _rounds(setting: Setting, launches: int, rounds: int, folder: Path) ->
             await rate_of(call, min(launches, 2 * setting.at_once), setting.at_once, numbers)
         return [
             (
-                await rate_of(rival.foliot, launches, setting.at_once, numbers),
+                await rate_of(rival.tompion, launches, setting.at_once, numbers),
                 await rate_of(rival.bare, launches, setting.at_once, numbers),
             )
             for _ in range(rounds)

@@ -20,22 +20,22 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client
 
-from foliot.launch.base import Executor, Launch
-from foliot.launch.celery import CeleryExecutor
-from foliot.launch.command import CommandExecutor
-from foliot.launch.function import FunctionExecutor
-from foliot.launch.http import HttpExecutor
-from foliot.launch.message import message_of
-from foliot.launch.nats import NatsExecutor
-from foliot.launch.redis import RedisExecutor
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.model.run import RunRow
-from foliot.model.schedule import Action
 from tests.servers.small import dying_with_us, nats_server, valkey_server
 from tests.servers.temporal import temporal_server
+from tompion.launch.base import Executor, Launch
+from tompion.launch.celery import CeleryExecutor
+from tompion.launch.command import CommandExecutor
+from tompion.launch.function import FunctionExecutor
+from tompion.launch.http import HttpExecutor
+from tompion.launch.message import message_of
+from tompion.launch.nats import NatsExecutor
+from tompion.launch.redis import RedisExecutor
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.model.run import RunRow
+from tompion.model.schedule import Action
 
-SITE = Site(public_url="https://foliot.example")
+SITE = Site(public_url="https://tompion.example")
 DAG = {"steps": ["collect", "send"]}
 PAYLOAD = '{"customer": 4711, "report": "daily"}'
 RUN = RunRow(
@@ -51,7 +51,7 @@ Call = Callable[[int], Awaitable[Any]]
 class Rival(NamedTuple):
     """One executor and the library below it, on the same target."""
 
-    foliot: Call
+    tompion: Call
     bare: Call
 
 
@@ -173,7 +173,7 @@ async def jetstream(folder: Path) -> AsyncIterator[Rival]:
             await stream.publish("runs.bare", body, headers={"Nats-Msg-Id": f"bare-{number}"})
 
         async with aclosing(NatsExecutor({"servers": [url]}, SITE)) as executor:
-            yield Rival(_handing(executor, {"subject": "runs.foliot"}), bare)
+            yield Rival(_handing(executor, {"subject": "runs.tompion"}), bare)
         await client.close()
 
 
@@ -187,7 +187,7 @@ async def redis(folder: Path) -> AsyncIterator[Rival]:
             async def bare(number: int) -> None:
                 await client.xadd("bare", {"key": str(number), "message": body})
 
-            yield Rival(_handing(executor, {"stream": "foliot"}), bare)
+            yield Rival(_handing(executor, {"stream": "tompion"}), bare)
 
 
 @asynccontextmanager

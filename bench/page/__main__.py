@@ -19,7 +19,7 @@ QUICK = Scale(1_500, 1, 90)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.page", description="Benchmark of Foliot's page.")
+    parser = argparse.ArgumentParser(prog="python -m bench.page", description="Benchmark of Tompion's page.")
     parser.add_argument("--quick", action="store_true", help="half a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, default=None, help="one part")
     parser.add_argument("--schedules", type=int, default=None, help=f"how many are stored (default: {FULL.schedules})")
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         schedules=options.schedules or scale.schedules, rounds=options.rounds or scale.rounds, minutes=options.minutes
     )
     report = measure(scale, PARTS if options.only is None else (options.only,), to_stderr)
-    title = "Foliot's page"
+    title = "Tompion's page"
     print(json.dumps(as_json(report), ensure_ascii=False, indent=2) if options.json else as_text(report, title))
     return 0
 

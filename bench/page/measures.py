@@ -21,8 +21,8 @@ from bench.page.stock import stock
 from bench.page.stopwatch import Interaction, first_paint, timed, viewed, watch
 from bench.rest.measures import running
 from bench.spec.report import Target
-from foliot.web.app import BUILT
 from tests.web.kit import browser_path, serving
+from tompion.web.app import BUILT
 
 VIEWS, LIVE = PARTS = ("views", "live")
 PAINTED, SHOWN, ALL, ANSWERED = "painted ms", "shown ms", "all ms", "answered ms"
@@ -69,7 +69,7 @@ def sections(scale: Scale, parts: Sequence[str], progress: Progress) -> list[Sec
                     url = stores.migrated(kind)
                     stock(url, scale.schedules)
                     progress(f"{NAMES[kind]}: looking …")
-                    with running("foliot", "serve", "--no-engine", "--port", "0", "--store", url) as address:
+                    with running("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as address:
                         found += _looked(browser, address, NAMES[kind], scale)
                     stores.drop(url)
         if LIVE in parts:

@@ -7,8 +7,8 @@ from collections import defaultdict
 from contextlib import closing
 
 from bench.engine.fill import Due, connected, fill, tidy
-from foliot.model.rows import DefinitionRow
-from foliot.plan.definition import rule_of
+from tompion.model.rows import DefinitionRow
+from tompion.plan.definition import rule_of
 
 AHEAD_S = 600
 """Nothing is due before: the page is measured, not an engine."""

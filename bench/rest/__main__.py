@@ -19,7 +19,7 @@ QUICK = Scale(40, 1, 1_500)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.rest", description="Benchmark of Foliot's REST service.")
+    parser = argparse.ArgumentParser(prog="python -m bench.rest", description="Benchmark of Tompion's REST service.")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
     parser.add_argument("--rounds", type=int, default=None, help=f"turns of each (default: {FULL.rounds})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--rounds: at least 1")
     scale = QUICK if options.quick else FULL
     report = measure(scale._replace(rounds=options.rounds or scale.rounds), to_stderr)
-    title = "Foliot's REST service"
+    title = "Tompion's REST service"
     print(json.dumps(as_json(report), ensure_ascii=False, indent=2) if options.json else as_text(report, title))
     return 0
 

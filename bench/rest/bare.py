@@ -46,7 +46,7 @@ class Counters(BaseModel):
 
 
 class Schedule(BaseModel):
-    """What a GET answers with: as many fields as Foliot's own answer."""
+    """What a GET answers with: as many fields as Tompion's own answer."""
 
     namespace: str = "default"
     schedule_id: str

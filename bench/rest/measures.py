@@ -1,4 +1,4 @@
-"""Taking turns: Foliot's service, the bare application, and again; then a long list, page by page."""
+"""Taking turns: Tompion's service, the bare application, and again; then a long list, page by page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.engine.peers.progress import Progress
 from bench.engine.report import RATE, Goal, Row, Section
 from bench.engine.stores import KINDS, NAMES, Stores
 from bench.spec.report import Target
-from foliot.client import Client
+from tompion.client import Client
 
 BARE, SHARE = "bare", "of bare"
 READS = Goal(Target("≥", 40), SHARE)
@@ -53,7 +53,7 @@ def sections(scale: Scale, progress: Progress) -> list[Section]:
 
 def _requests(url: str, name: str, scale: Scale) -> list[Row]:
     with (
-        running("foliot", "serve", "--no-engine", "--port", "0", "--store", url) as ours,
+        running("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as ours,
         running("bench.rest.bare") as bare,
     ):
         found: dict[str, list[tuple[float, float]]] = {"put": [], "get": []}
@@ -83,7 +83,7 @@ def _rate(url: str, kind: str, requests: int) -> float:
 
 def _listed(url: str, name: str, scale: Scale) -> Row:
     fill(url, scale.schedules, Due(2_000_000_000, 2_000_100_000))
-    with started("foliot", "serve", "--no-engine", "--port", "0", "--store", url) as (address, pid):
+    with started("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as (address, pid):
         client = Client(address, timeout_s=60)
         client.list_schedules(limit=PAGE)
         before, count, after, begin = _resident_mib(pid), 0, None, time.perf_counter()

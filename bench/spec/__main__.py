@@ -36,7 +36,7 @@ QUICK = Scale(40, 2, 40, 400, 40, 4_000, 20)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m bench.spec", description="Benchmark of Foliot's time engine.")
+    parser = argparse.ArgumentParser(prog="python -m bench.spec", description="Benchmark of Tompion's time engine.")
     parser.add_argument("--rounds", type=int, default=None, help=f"rounds of each contest (default: {FULL.rounds})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of everything that is drawn (default: {SEED})")
     parser.add_argument("--quick", action="store_true", help="a run of less than a second, to see that it works")

@@ -32,7 +32,7 @@ class Cache(Protocol):
 @cache
 def engine_caches() -> dict[str, Cache]:
     """Return every cache of the engine but the zone tables, by the name of its function."""
-    modules = {name: module for name, module in sys.modules.items() if name.startswith("foliot.spec.")}
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("tompion.spec.")}
     found = {
         name: value
         for module_name, module in modules.items()

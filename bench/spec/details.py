@@ -6,11 +6,11 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 
-import foliot
+import tompion
 from bench.spec.contest import cpu_ns, no_garbage_collection
 from bench.spec.report import Row, Section
 from bench.spec.workload import FIRST_INSTANT, LAST_INSTANT, draw_instant
-from foliot.spec.zone import load_zone
+from tompion.spec.zone import load_zone
 
 Question = Callable[[int], int | None]
 ZONE = "Europe/Berlin"
@@ -39,20 +39,20 @@ def measure_details(seed: int, rounds: int, calls: int) -> Section:
 
 def _questions() -> list[tuple[str, Question]]:
     def cron(text: str) -> Question:
-        return foliot.compile(text, ZONE).next_epoch
+        return tompion.compile(text, ZONE).next_epoch
 
     daily = "30 2 * * *"
-    holidays = foliot.Spec(
+    holidays = tompion.Spec(
         cron="0 9 * * MON-FRI",
         timezone=ZONE,
         exclude={"dates": [f"{year}-12-{day}" for year in range(2015, 2036) for day in (24, 25, 26)]},
     )
-    afternoons = foliot.Spec(
+    afternoons = tompion.Spec(
         cron="*/15 9-17 * * MON-FRI",
         timezone=ZONE,
         exclude={"calendars": [{"hour": "13-17", "day_of_week": "FRI"}]},
     )
-    window = foliot.Spec(
+    window = tompion.Spec(
         cron="0 * * * *", timezone=ZONE, exclude={"windows": [{"from": "2020-01-01", "to": "2024-12-31"}]}
     )
     monthly = "DTSTART:20150101T090000\nRRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1"
@@ -69,13 +69,13 @@ def _questions() -> list[tuple[str, Question]]:
         ("29 February", cron("0 0 29 2 *")),
         ("with years: 0 0 9 1 * * 2015-2040", cron("0 0 9 1 * * 2015-2040")),
         ("@every 15m", cron("@every 15m")),
-        ("RRULE, last workday of the month", foliot.compile(foliot.Spec(rrules=[monthly], timezone=ZONE)).next_epoch),
-        ("union of three", foliot.compile(foliot.Spec(cron=[daily, "0 9 * * 1-5", "0 0 L * *"])).next_epoch),
-        ("63 dates excluded", foliot.compile(holidays).next_epoch),
-        ("Friday afternoons excluded", foliot.compile(afternoons).next_epoch),
-        ("a window of five years excluded", foliot.compile(window).next_epoch),
-        ("prev(), daily", foliot.compile(daily, ZONE).prev_epoch),
-        ("prev(), */15 9-17 * * MON-FRI", foliot.compile("*/15 9-17 * * MON-FRI", ZONE).prev_epoch),
+        ("RRULE, last workday of the month", tompion.compile(tompion.Spec(rrules=[monthly], timezone=ZONE)).next_epoch),
+        ("union of three", tompion.compile(tompion.Spec(cron=[daily, "0 9 * * 1-5", "0 0 L * *"])).next_epoch),
+        ("63 dates excluded", tompion.compile(holidays).next_epoch),
+        ("Friday afternoons excluded", tompion.compile(afternoons).next_epoch),
+        ("a window of five years excluded", tompion.compile(window).next_epoch),
+        ("prev(), daily", tompion.compile(daily, ZONE).prev_epoch),
+        ("prev(), */15 9-17 * * MON-FRI", tompion.compile("*/15 9-17 * * MON-FRI", ZONE).prev_epoch),
     ]
 
 

@@ -10,14 +10,14 @@ from time import perf_counter_ns
 
 from cronsim import CronSim
 
-import foliot
+import tompion
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions
 from bench.spec.contest import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
 from bench.spec.report import Row, Section, Target
 from bench.spec.rivals import reusable
 from bench.spec.workload import ZONES, Case, Workload, draw_instant
 
-FOLIOT, CRONSIM, CRONITER = "Foliot", "cronsim", "croniter"
+TOMPION, CRONSIM, CRONITER = "Tompion", "cronsim", "croniter"
 COLD = "cold: all caches empty"
 PIECES = "fields known, combination new"
 WARM = "warm: parts known, text new"
@@ -28,17 +28,17 @@ BATCH = 20_000
 
 
 def measure_next(work: Workload) -> Section:
-    """One next() from a random instant.  Foliot's and croniter's objects are reused; cronsim's cannot be.
+    """One next() from a random instant.  Tompion's and croniter's objects are reused; cronsim's cannot be.
 
-    The others are asked the cases of the round, Foliot all cases in each round: so its turns are about as long as
+    The others are asked the cases of the round, Tompion all cases in each round: so its turns are about as long as
     theirs, and the first calls after a change of turn, when the processor still has the other's code, weigh alike.
     """
-    ours = [(foliot.compile(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
+    ours = [(tompion.compile(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
     iterators = [
         [(iterator, case.moment) for case in cases if (iterator := reusable(case.expression))] for cases in work.rounds
     ]
 
-    def turn_of_foliot(_round: int) -> float:
+    def turn_of_tompion(_round: int) -> float:
         begin = cpu_ns()
         for ticks, after in ours:
             ticks.next_epoch(after)
@@ -55,12 +55,12 @@ def measure_next(work: Workload) -> Section:
             iterator.get_next(datetime)
         return (cpu_ns() - begin) / len(cases)
 
-    turns: dict[str, Turn] = {FOLIOT: turn_of_foliot, CRONSIM: turn_of_cronsim, CRONITER: turn_of_croniter}
+    turns: dict[str, Turn] = {TOMPION: turn_of_tompion, CRONSIM: turn_of_cronsim, CRONITER: turn_of_croniter}
     rounds = contest(turns, len(work.rounds))
     return Section(
         "One next() from a random instant",
         [
-            Row("Foliot", rounds.microseconds(FOLIOT), "µs"),
+            Row("Tompion", rounds.microseconds(TOMPION), "µs"),
             _compared("cronsim (has to parse each time)", rounds, CRONSIM, Target("≥", 25)),
             _compared("croniter (object reused)", rounds, CRONITER, Target("≥", 40)),
         ],
@@ -90,7 +90,7 @@ def measure_parse(work: Workload, rounds: int) -> Section:
 def measure_million(work: Workload, seed: int, calls: int) -> Section:
     """Very many calls in one process, one at a time and as a batch."""
     random = Random(seed)
-    compiled = [foliot.compile(expression, zone) for expression in work.expressions for zone in ZONES]
+    compiled = [tompion.compile(expression, zone) for expression in work.expressions for zone in ZONES]
     batch = min(calls, BATCH)
     questions = [(random.choice(compiled), draw_instant(random)) for _question in range(batch)]
     schedules = [random.choice(compiled) for _schedule in range(calls)]
@@ -102,7 +102,7 @@ def measure_million(work: Workload, seed: int, calls: int) -> Section:
                 ticks.next_epoch(after)
         one_by_one = (cpu_ns() - begin) / 1e9
         begin = cpu_ns()
-        foliot.next_many(schedules, now)
+        tompion.next_many(schedules, now)
         together = (cpu_ns() - begin) / 1e9
     return Section(
         f"{calls:,} next() in one process",
@@ -119,7 +119,7 @@ def measure_million(work: Workload, seed: int, calls: int) -> Section:
 
 
 def _compared(label: str, rounds: Rounds, name: str, target: Target) -> Row:
-    return Row(label, rounds.microseconds(name), "µs", rounds.times_faster(FOLIOT, name), target)
+    return Row(label, rounds.microseconds(name), "µs", rounds.times_faster(TOMPION, name), target)
 
 
 def _one_case_each(work: Workload) -> list[Case]:
@@ -143,16 +143,16 @@ def _single_operations(
         for number in range(rounds):
             for case in cases:
                 for name, clear in states.items():
-                    spent[name][number].append(_time_foliot(case, clear))
+                    spent[name][number].append(_time_tompion(case, clear))
                 spent[CRONSIM][number].append(_time_cronsim(case))
     return spent
 
 
-def _time_foliot(case: Case, clear: Callable[[], None]) -> int:
+def _time_tompion(case: Case, clear: Callable[[], None]) -> int:
     expression, zone, after, _moment = case
     clear()
     begin = perf_counter_ns()
-    ticks = foliot.compile(expression, zone)
+    ticks = tompion.compile(expression, zone)
     ticks.next_epoch(after)
     return perf_counter_ns() - begin
 
@@ -185,21 +185,21 @@ def _whole_passes(cases: list[Case], rounds: int) -> Rounds:
 
     def warm(_round: int) -> float:
         clear_expressions()
-        return _pass_of_foliot(cases)
+        return _pass_of_tompion(cases)
 
     def known(_round: int) -> float:
-        _pass_of_foliot(cases)
-        return _pass_of_foliot(cases)
+        _pass_of_tompion(cases)
+        return _pass_of_tompion(cases)
 
-    _pass_of_foliot(cases)  # so that the parts are known in the first round, too
+    _pass_of_tompion(cases)  # so that the parts are known in the first round, too
     turns: dict[str, Turn] = {WARM: warm, KNOWN: known, CRONSIM: lambda _round: _pass_of_cronsim(cases)}
     return contest(turns, rounds)
 
 
-def _pass_of_foliot(cases: list[Case]) -> float:
+def _pass_of_tompion(cases: list[Case]) -> float:
     begin = cpu_ns()
     for expression, zone, after, _moment in cases:
-        foliot.compile(expression, zone).next_epoch(after)
+        tompion.compile(expression, zone).next_epoch(after)
     return (cpu_ns() - begin) / len(cases)
 
 

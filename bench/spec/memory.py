@@ -9,16 +9,16 @@ from random import Random
 
 from cronsim import CronSim
 
-import foliot
+import tompion
 from bench.spec.caches import clear_all
 from bench.spec.expressions import draw_expression
 from bench.spec.report import Row, Section, Target
 from bench.spec.rivals import moment_of, new_croniter
 from bench.spec.workload import FIRST_INSTANT, ZONES, Workload, draw_zone
-from foliot.spec.compiled import compile_cron_rule
-from foliot.spec.cron import CronRule, parse_cron
-from foliot.spec.dst import VIXIE
-from foliot.spec.zone import load_zone
+from tompion.spec.compiled import compile_cron_rule
+from tompion.spec.cron import CronRule, parse_cron
+from tompion.spec.dst import VIXIE
+from tompion.spec.zone import load_zone
 
 Pair = tuple[str, str]
 """An expression and a zone."""
@@ -33,7 +33,7 @@ def measure_memory(work: Workload, seed: int, schedules: int, rivals: int) -> Se
     rows = [
         _row("each its own object", pairs, compile_alone, Target("≤", 200)),
         _row("the same, far more expressions", varied, compile_alone),
-        _row("foliot.compile(): equal ones shared", pairs, lambda pair: foliot.compile(*pair)),
+        _row("tompion.compile(): equal ones shared", pairs, lambda pair: tompion.compile(*pair)),
         _row("cronsim", few, lambda pair: CronSim(pair[0], moment_of(FIRST_INSTANT, pair[1]))),
         _row("croniter", few, lambda pair: new_croniter(pair[0], moment_of(FIRST_INSTANT, pair[1]))),
     ]

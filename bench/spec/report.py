@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bench.spec.contest import Spread
 from bench.spec.workload import ZONES, Workload
-from foliot.spec.zone import TZDATA_VERSION
+from tompion.spec.zone import TZDATA_VERSION
 
 WIDTH = 80
 
@@ -112,7 +112,7 @@ def environment() -> dict[str, str | int]:
 
 def _heading(work: Workload) -> Iterable[str]:
     facts = environment()
-    yield f"Foliot's time engine · {facts['python']} · {facts['cpus']} CPUs · {facts['system']}"
+    yield f"Tompion's time engine · {facts['python']} · {facts['cpus']} CPUs · {facts['system']}"
     yield f"tzdata {facts['tzdata']} · cronsim {facts['cronsim']} · croniter {facts['croniter']}"
     yield (
         f"{len(work.expressions)} expressions × {len(ZONES)} zones, {work.cases:,} cases in {len(work.rounds)} rounds;"

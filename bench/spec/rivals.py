@@ -1,8 +1,8 @@
-"""The libraries that Foliot is compared with, asked in the way their documentation asks them.
+"""The libraries that Tompion is compared with, asked in the way their documentation asks them.
 
 Both get what suits them best: an aware datetime that exists already, ``datetime.UTC`` itself for UTC (which cronsim
 recognises and handles faster), and zones that have been loaded before.  The zones come from the same pinned ``tzdata``
-that Foliot reads, because the machine's own copy may be another release.
+that Tompion reads, because the machine's own copy may be another release.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
 
-import foliot
+import tompion
 from bench.spec.expressions import distinct_expressions
 from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
 
@@ -81,7 +81,7 @@ def agree(case: Case) -> bool:
     iterator = reusable(case.expression)
     if iterator is None:
         return False
-    own = foliot.compile(case.expression, case.zone).next_epoch(case.after)
+    own = tompion.compile(case.expression, case.zone).next_epoch(case.after)
     return (
         own is not None
         and own == cronsim_next(case.expression, case.moment)

@@ -2,7 +2,7 @@
 
     python -m bench.temporal [schedules]
 
-Both keep what they are told in a file, and nothing ticks.  Printed are calls per second, how many times as many Foliot
+Both keep what they are told in a file, and nothing ticks.  Printed are calls per second, how many times as many Tompion
 answers, and the memory of each process once it has started.
 """
 
@@ -93,15 +93,15 @@ def main(count: int) -> None:
     """Measure both, and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         here, there = f"{LOOPBACK}:{free_port()}", free_port()
-        foliot = [sys.executable, "-m", "foliot", "serve", "--port", "0", "--temporal-address", here]
-        with started([*foliot, "--store", "sqlite:///foliot.db"], "running the schedules", folder) as pid:
+        tompion = [sys.executable, "-m", "tompion", "serve", "--port", "0", "--temporal-address", here]
+        with started([*tompion, "--store", "sqlite:///tompion.db"], "running the schedules", folder) as pid:
             ours = asyncio.run(measure(here, pid, count))
         temporal = [str(find_binary()), "server", "start-dev", "--headless", "--log-level", "never"]
         where = ["--ip", LOOPBACK, "--port", str(there), "--db-filename", "temporal.db"]
         with started([*temporal, *where], "Temporal Server:", folder) as pid:
             theirs = asyncio.run(measure(f"{LOOPBACK}:{there}", pid, count))
     print(
-        f"{count} schedules, {AT_ONCE} calls at a time\n\n| | Foliot | Temporal's server | ratio |\n|---|---|---|---|"
+        f"{count} schedules, {AT_ONCE} calls at a time\n\n| | Tompion | Temporal's server | ratio |\n|---|---|---|---|"
     )
     for title, mine, other in zip(("creates/s", "describes/s", "memory at start, MB"), ours, theirs, strict=True):
         print(f"| {title} | {mine:.0f} | {other:.0f} | {mine / other:.1f} |")

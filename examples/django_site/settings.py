@@ -7,4 +7,4 @@ INSTALLED_APPS = ["reports"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "example-site.db"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
-FOLIOT_STORE = "sqlite:///example-django.db"
+TOMPION_STORE = "sqlite:///example-django.db"

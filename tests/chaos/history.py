@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from foliot.model.dial import Span
-from foliot.model.rows import VersionRow
-from foliot.model.run import RunId, RunRow
+from tompion.model.dial import Span
+from tompion.model.rows import VersionRow
+from tompion.model.run import RunId, RunRow
 
 _SCHEMA = """
 CREATE TABLE chaos_history (

@@ -37,7 +37,7 @@ WEIGHTS = {
     "latency": 6,
 }
 WHILE_FIRING_S = 0.06
-_TERMINATE = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'foliot'"
+_TERMINATE = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tompion'"
 
 
 class Ending(NamedTuple):

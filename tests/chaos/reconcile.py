@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from foliot.model.dial import Span
-from foliot.model.rows import VersionRow
-from foliot.model.run import FINAL, IN_FLIGHT, OPEN, TRANSITIONS, RunId, RunRow, RunState
-from foliot.model.verification import Verification
 from tests.chaos.history import Change, Ledger
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Plan, beat_of
+from tompion.model.dial import Span
+from tompion.model.rows import VersionRow
+from tompion.model.run import FINAL, IN_FLIGHT, OPEN, TRANSITIONS, RunId, RunRow, RunState
+from tompion.model.verification import Verification
 
 LAWFUL = {
     "skip": {("SKIPPED", "overlap")},
@@ -49,7 +49,7 @@ def check(evidence: Evidence) -> list[str]:
 
 
 def verified(evidence: Evidence) -> Iterator[str]:
-    """What Foliot's own proof says, so that its users may rely on it."""
+    """What Tompion's own proof says, so that its users may rely on it."""
     for verification in evidence.verified:
         for problem in verification.problems:
             yield f"{verification.schedule_id}: {problem}"

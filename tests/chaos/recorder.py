@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from foliot.launch.base import Launch
+from tompion.launch.base import Launch
 
-LOG_VARIABLE = "FOLIOT_CHAOS_LOG"
+LOG_VARIABLE = "TOMPION_CHAOS_LOG"
 
 
 class Line(NamedTuple):

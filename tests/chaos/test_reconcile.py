@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from foliot.model.dial import Span
-from foliot.model.rows import VersionRow
-from foliot.model.run import RunId, RunRow
-from foliot.model.verification import Problem, Verification
 from tests.chaos.history import Change, Ledger
 from tests.chaos.reconcile import Evidence, check
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Beat, Plan, beat_of
+from tompion.model.dial import Span
+from tompion.model.rows import VersionRow
+from tompion.model.run import RunId, RunRow
+from tompion.model.verification import Problem, Verification
 
 BEGIN_S = 1_000
 FREE, ALONE, EDITED, CANCELS, TERMINATES = 1, 2, 3, 4, 5

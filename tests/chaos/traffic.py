@@ -1,4 +1,4 @@
-"""Somebody who uses Foliot while it is under fire, and who tries again, with the same request id, until it answers."""
+"""Somebody who uses Tompion while it is under fire, and who tries again, with the same request id, until it answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from foliot.embedded import SyncFoliot
-from foliot.errors import FoliotError, StoreUnavailable
-from foliot.model.schedule import Run
 from tests.chaos.workload import Beat, Plan
+from tompion.embedded import SyncTompion
+from tompion.errors import StoreUnavailable, TompionError
+from tompion.model.schedule import Run
 
 PAUSE_S = 0.15
 RETRY_S = 0.05
@@ -31,9 +31,9 @@ class Accepted(NamedTuple):
 class Traffic:
     """A thread that sends requests until it is stopped; then it resumes what it has paused."""
 
-    def __init__(self, foliot: SyncFoliot, plans: list[Plan], dice: Random) -> None:
+    def __init__(self, tompion: SyncTompion, plans: list[Plan], dice: Random) -> None:
         """Take an open connection."""
-        self._foliot = foliot
+        self._tompion = tompion
         self._plans = plans
         self._dice = dice
         self._over = threading.Event()
@@ -60,31 +60,31 @@ class Traffic:
                 self._one()
             while self._paused:
                 self._resume(self._paused.pop())
-        except FoliotError as error:
+        except TompionError as error:
             self.surprises.append(f"traffic: {type(error).__name__}: {error}")
 
     def _one(self) -> None:
         kind = self._dice.choices(["trigger", "edit", "patch", "pause", "resume"], [10, 1, 2, 2, 2])[0]
         if kind == "trigger":
             plan = self._dice.choice(self._plans)
-            self._send("trigger", self._foliot.trigger, plan.schedule_id, overlap=plan.overlap)
+            self._send("trigger", self._tompion.trigger, plan.schedule_id, overlap=plan.overlap)
         elif kind == "edit":
             beat = self._dice.choice([Beat(1), Beat(2), Beat(3, 1)])
             chosen = self._dice.choice([plan for plan in self._plans if plan.edited])
-            self._send("patch", self._foliot.patch, chosen.schedule_id, **beat.fields())
+            self._send("patch", self._tompion.patch, chosen.schedule_id, **beat.fields())
         elif kind == "patch":  # a new version that ticks as the one before
             chosen = self._dice.choice(self._plans)
             text = f"edit {len(self.accepted)}"
-            self._send("patch", self._foliot.patch, chosen.schedule_id, description=text)
+            self._send("patch", self._tompion.patch, chosen.schedule_id, description=text)
         elif kind == "pause":
             chosen = self._dice.choice([plan for plan in self._plans if plan.pausable])
-            self._send("pause", self._foliot.pause, chosen.schedule_id)
+            self._send("pause", self._tompion.pause, chosen.schedule_id)
             self._paused.append(chosen.schedule_id)
         elif self._paused:
             self._resume(self._paused.pop(0))
 
     def _resume(self, schedule_id: str) -> None:
-        self._send("resume", self._foliot.resume, schedule_id)
+        self._send("resume", self._tompion.resume, schedule_id)
 
     def _send(self, operation: str, call: Callable[..., Any], schedule_id: str, **given: Any) -> None:
         """Send one request until it is answered; now and then once more, as a client does that forgets its answer."""

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 import psycopg
 
-from foliot.embedded import SyncFoliot
-from foliot.model.run import RunState
-from foliot.wiring import open_migrator
 from tests.chaos import history
 from tests.chaos.fleet import Fleet
 from tests.chaos.nemesis import Nemesis
@@ -26,6 +23,9 @@ from tests.chaos.workload import Plan, plans_of
 from tests.servers import LOOPBACK
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.servers.proxy import TcpProxy
+from tompion.embedded import SyncTompion
+from tompion.model.run import RunState
+from tompion.wiring import open_migrator
 
 SECONDS_TO_BEGIN = 60
 SECONDS_TO_SETTLE = 60
@@ -95,12 +95,12 @@ def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda 
         clients = stack.enter_context(TcpProxy(LOOPBACK, server.port))
         fleet = stack.enter_context(Fleet(options.workers, server.port, url, directory))
         way = clients.reroute(url) + "?connect_timeout=2"
-        foliot = stack.enter_context(SyncFoliot(way, engine=False, settings=SETTINGS))
+        tompion = stack.enter_context(SyncTompion(way, engine=False, settings=SETTINGS))
         trial = _Trial(options, server, url, fleet, clients, tell)
-        trial.rage(foliot)
+        trial.rage(tompion)
         settled_s = trial.settle()
         fleet.stop()
-        return trial.reckon(foliot, settled_s)
+        return trial.reckon(tompion, settled_s)
 
 
 class _Trial:
@@ -127,14 +127,14 @@ class _Trial:
         self._told = self._begun = time.monotonic()
         self._violations: list[str] = []
 
-    def rage(self, foliot: SyncFoliot) -> None:
+    def rage(self, tompion: SyncTompion) -> None:
         """Create the schedules once all workers are there, and break things while they tick."""
         self._until(lambda: self._instances() >= self._options.workers, SECONDS_TO_BEGIN, "the workers did not start")
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
         self._plans = plans_of(self._dice, self._end_s)
         for plan in self._plans:
-            foliot.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
-        self._traffic = traffic = Traffic(foliot, self._plans, Random(self._options.seed + 2))
+            tompion.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
+        self._traffic = traffic = Traffic(tompion, self._plans, Random(self._options.seed + 2))
         traffic.start()
         self._told = self._begun = time.monotonic()
         try:
@@ -150,14 +150,14 @@ class _Trial:
         self._until(lambda: history.unsettled(self._url) == (0, 0), limit, "not everything has come to its end")
         return max(0.0, time.time() - self._end_s)
 
-    def reckon(self, foliot: SyncFoliot, settled_s: float) -> Report:
+    def reckon(self, tompion: SyncTompion, settled_s: float) -> Report:
         """Compare everything with everything."""
         traffic = self._traffic
         assert traffic is not None
         ledger = history.read_ledger(self._url)
         lines = self._fleet.lines()
         names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
-        proofs = [foliot.verify(plan.schedule_id) for plan in self._plans]
+        proofs = [tompion.verify(plan.schedule_id) for plan in self._plans]
         evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
         violations = self._violations + check(evidence) + traffic.surprises + self._processes()
         calm = {plan.schedule_id for plan in self._plans if plan.overlap == "allow" and not plan.pausable}

@@ -17,15 +17,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from foliot import clock as time
-from foliot import wiring
-from foliot.clock import SystemClock
-from foliot.engine.host import Engine
-from foliot.engine.probe import Probe
-from foliot.errors import StoreUnavailable
-from foliot.launch.base import Executor
-from foliot.launch.function import FunctionExecutor
-from foliot.settings import Settings
+from tompion import clock as time
+from tompion import wiring
+from tompion.clock import SystemClock
+from tompion.engine.host import Engine
+from tompion.engine.probe import Probe
+from tompion.errors import StoreUnavailable
+from tompion.launch.base import Executor
+from tompion.launch.function import FunctionExecutor
+from tompion.settings import Settings
 
 T = TypeVar("T")
 SETTINGS = Settings(

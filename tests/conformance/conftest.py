@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
     from tests.servers.recycling import Recycling
 
-TEMPLATE = "foliot_migrated"
+TEMPLATE = "tompion_migrated"
 OWNER, WORKER, TENANT = "postgres", "walled_worker", "walled_tenant"
 
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres_server: PostgresServer) -> str:
     """A migrated database that nobody uses; copying it is quicker than migrating another."""
-    from foliot.store.postgres.driver import PostgresMigrator  # here, because the tests of specs need no database
+    from tompion.store.postgres.driver import PostgresMigrator  # here, because the tests of specs need no database
 
     PostgresMigrator(postgres_server.create_database(TEMPLATE)).up()
     return TEMPLATE
@@ -27,8 +27,8 @@ def postgres_template(postgres_server: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def migrated_databases(postgres_server: PostgresServer, postgres_template: str) -> Recycling:
     """Migrated databases with their roles, each used by one test after the other."""
-    from foliot.store.postgres.driver import PostgresMigrator
     from tests.servers.recycling import Recycling  # here, for the same reason
+    from tompion.store.postgres.driver import PostgresMigrator
 
     def roles(url: str) -> str:
         return PostgresMigrator(url).roles(WORKER, TENANT)

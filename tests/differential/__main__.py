@@ -17,11 +17,11 @@ from contextlib import closing, contextmanager
 from functools import partial
 from random import SystemRandom
 
-from foliot.store.postgres.driver import PostgresMigrator
 from tests.differential.comparing import Judge, alike, by_heart, shortened
 from tests.differential.drawing import draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite, over_rest
 from tests.servers.postgres import PostgresServer
+from tompion.store.postgres.driver import PostgresMigrator
 
 KINDS = ("stores", "doors", "reference")
 LENGTH = 60

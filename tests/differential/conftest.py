@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from foliot.store.postgres.driver import PostgresMigrator
 from tests.servers.postgres import PostgresServer
+from tompion.store.postgres.driver import PostgresMigrator
 
 
 @pytest.fixture(scope="module")

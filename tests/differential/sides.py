@@ -10,21 +10,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from foliot.client import Client
-from foliot.errors import FoliotError
-from foliot.methods import SyncMethods
-from foliot.model.plain import to_plain
-from foliot.model.run import RunRow, RunState
-from foliot.model.schedule import Backfill, Run, Schedule
-from foliot.plan.rule import Rule
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import Direct, desk_of, serving
 from tests.conformance.operations.kit import BEGIN, Bench, held_of
 from tests.differential.drawing import Step
+from tompion.client import Client
+from tompion.errors import TompionError
+from tompion.methods import SyncMethods
+from tompion.model.plain import to_plain
+from tompion.model.run import RunRow, RunState
+from tompion.model.schedule import Backfill, Run, Schedule
+from tompion.plan.rule import Rule
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 SETTINGS = replace(
     Settings(), max_buffer=3, lookahead_ms=20_000, backfills_per_iteration=3, max_catchup_per_tick=3, max_span_ticks=7
@@ -61,7 +61,7 @@ class Teller:
         own = steps.get(step.name)
         try:
             return self._ask(step) if own is None else own(**step.arguments)
-        except FoliotError as error:
+        except TompionError as error:
             return f"{type(error).__name__}: {error}"
 
     def look(self) -> str:
@@ -163,7 +163,7 @@ def history(teller: Teller, names: Iterator[str] | tuple[str, ...]) -> dict[str,
     for name in names:
         try:
             runs, spans = door.runs(name, limit=1_000).items, door.spans(name, limit=1_000)
-        except FoliotError:
+        except TompionError:
             continue
         rows = [[int(run.scheduled_for.timestamp()), run.source, str(run.state), run.reason] for run in runs]
         lost: Counter[str] = Counter()
@@ -221,7 +221,7 @@ class OnPostgres:
         cursor = transaction._cursor
         if not self._emptying:
             found = cursor.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'foliot_schema'"
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'tompion_schema'"
             )
             tables = ", ".join(row[0] for row in found.fetchall())
             self._emptying = f"TRUNCATE {tables} RESTART IDENTITY"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from foliot.errors import FoliotError
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
-from foliot.wire import encode
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.api.stories import STORIES
 from tests.conformance.operations.kit import BEGIN
+from tompion.errors import TompionError
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
+from tompion.wire import encode
 
 ITEMS = 2
 """How much of a list is shown."""
@@ -26,7 +26,7 @@ def answers() -> str:
         for name, args, given in story:
             try:
                 answer = shortened(encode(getattr(direct, name)(*args, **given)))
-            except FoliotError:
+            except TompionError:
                 continue
             if says_something(answer):
                 found.setdefault(name, answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from foliot import Spec
+from tompion import Spec
 
 ZONE = "Europe/Berlin"
 COLUMN = timedelta(minutes=5)

@@ -9,17 +9,17 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
-from foliot.api.rest.examples import ANSWERS
-from foliot.api.rest.openapi import describe
-from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
-from foliot.configuration import OPTIONS
-from foliot.settings import Settings
 from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
+from tompion.api.rest.examples import ANSWERS
+from tompion.api.rest.openapi import describe
+from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.configuration import OPTIONS
+from tompion.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWERS_FILE = "src/foliot/api/rest/answers.json"
+ANSWERS_FILE = "src/tompion/api/rest/answers.json"
 SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 SAYING_MORE = {
     "Temporal's SDKs": "temporal.md",
@@ -89,7 +89,7 @@ def extra_row(extra: Extra) -> str:
 def openapi(_text: str) -> str:
     """The description of the API for machines, with the answers as they have just been written."""
     ANSWERS.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
-    return json.dumps(describe(version("foliot")), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(describe(version("tompion")), indent=1, ensure_ascii=False) + "\n"
 
 
 PAGES: dict[str, Callable[[str], str]] = {

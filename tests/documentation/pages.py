@@ -67,7 +67,7 @@ def run(command: str, home: Path, programs: Mapping[str, list[str]] | None = Non
     """Run a command as somebody would in that directory, and return what it prints; it must succeed."""
     words = shlex.split(command, comments=True)
     name = words[0].rpartition("/")[2]
-    known = {"foliot": [sys.executable, "-m", "foliot"], "python": [sys.executable], **(programs or {})}
+    known = {"tompion": [sys.executable, "-m", "tompion"], "python": [sys.executable], **(programs or {})}
     done = subprocess.run(
         [*known.get(name, [words[0]]), *words[1:]],
         cwd=home,
@@ -82,15 +82,15 @@ def run(command: str, home: Path, programs: Mapping[str, list[str]] | None = Non
 
 
 def surroundings(**more: str) -> dict[str, str]:
-    """An environment that tells Foliot nothing but what the page does."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    """An environment that tells Tompion nothing but what the page does."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     return {**kept, "PYTHONPATH": os.pathsep.join(sys.path), **more}
 
 
 @contextmanager
 def serving(home: Path, *arguments: str, **environment: str) -> Iterator[str]:
-    """Run ``foliot serve`` in that directory, on a free port; give its address."""
-    command = [sys.executable, "-m", "foliot", "serve", "--port", "0", *arguments]
+    """Run ``tompion serve`` in that directory, on a free port; give its address."""
+    command = [sys.executable, "-m", "tompion", "serve", "--port", "0", *arguments]
     with subprocess.Popen(
         command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings(**environment)
     ) as process:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foliot.api.roles import Role
-from foliot.api.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.api.roles import Role
+from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
 
 PAGE = "GET /"
 """What serves the page, for everybody: it asks the API as whoever looks at it."""

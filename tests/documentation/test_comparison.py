@@ -27,7 +27,7 @@ def test_every_figure_is_one_that_the_benchmarks_have_printed() -> None:
     measured = (ROOT / "docs/reference/benchmarks.md").read_text(encoding="utf-8")
     text = section("How fast?")
     found = [figure for row in rows(text) for figure in row[1:]]
-    found += re.findall(r"creates (\d+) a second", text) + re.findall(r"PostgreSQL, Foliot (\d+)", text)
+    found += re.findall(r"creates (\d+) a second", text) + re.findall(r"PostgreSQL, Tompion (\d+)", text)
     assert len(found) == 18
     assert [figure for figure in found if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d,])", measured)] == []
 
@@ -35,6 +35,6 @@ def test_every_figure_is_one_that_the_benchmarks_have_printed() -> None:
 def test_every_claim_about_a_peer_has_a_basis() -> None:
     for heading in ("Is a tick decided once?", "When, and what if?", "What is around it?"):
         table = rows(section(heading))
-        assert [row[0] for row in table] == ["**Foliot**", *PEERS]
+        assert [row[0] for row in table] == ["**Tompion**", *PEERS]
         bare = [(row[0], cell) for row in table[1:] for cell in row[1:] if not re.search(r"\*[mdsi?]\*", cell)]
         assert bare == []

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, SyncFoliot
-from foliot.testing import Rehearsal
 from tests.documentation.pages import ROOT, blocks, commands, python_of, run, write_files
+from tompion import SyncTompion, Tompion
+from tompion.testing import Rehearsal
 
 FIRST = "tutorial/first-schedule.md"
 CALENDAR = """BEGIN:VCALENDAR
@@ -34,7 +34,7 @@ def rehearsed(program: str) -> list[str]:
     assert last
     exec(before, scope)  # noqa: S102 - our own documentation
     app = scope["app"]
-    assert isinstance(app, Foliot)
+    assert isinstance(app, Tompion)
     with Rehearsal(app, at="2026-03-02T00:00:00Z") as rehearsal:
         rehearsal.advance("7d")
         (schedule,) = rehearsal.list_schedules().items
@@ -65,7 +65,7 @@ def test_the_first_schedule_runs_and_is_whole(tmp_path: Path) -> None:
     assert len(re.findall(r"^report for .* key [0-9a-f]{8}$", said, re.MULTILINE)) >= 2
     assert re.search(r"SUCCESS \{'rows': 42\}$", said, re.MULTILINE), said
     worker, verify = [commands(block.text) for block in blocks(FIRST) if block.language == "sh"]
-    assert worker == ["foliot worker --store sqlite:///foliot.db"]
+    assert worker == ["tompion worker --store sqlite:///tompion.db"]
     assert "each accounted for exactly once\n" in run(verify[0], tmp_path)
 
 
@@ -83,6 +83,6 @@ def test_holidays_and_calendars_are_left_out(tmp_path: Path, monkeypatch: pytest
     install, ask = commands(shown)
     assert install.startswith("pip install")
     assert "2026-12-25" not in run(ask, tmp_path)
-    with SyncFoliot("sqlite://", engine=False) as foliot:
-        foliot.put_calendar(works)
-        assert foliot.get_calendar("plant").dates == works.dates
+    with SyncTompion("sqlite://", engine=False) as tompion:
+        tompion.put_calendar(works)
+        assert tompion.get_calendar("plant").dates == works.dates

@@ -1,4 +1,4 @@
-"""How to move from Temporal, done as the page says: on a real cluster, with ``foliot serve --temporal-address``."""
+"""How to move from Temporal, done as the page says: on a real cluster, with ``tompion serve --temporal-address``."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def asked(address: str, path: str) -> Any:
 
 def test_the_page_is_done_from_its_beginning_to_its_end(temporal_address: str, tmp_path: Path) -> None:
     asyncio.run(planned(temporal_address))
-    assert write_files(PAGE, tmp_path) == ["foliot.toml"]
-    file = tmp_path / "foliot.toml"
+    assert write_files(PAGE, tmp_path) == ["tompion.toml"]
+    file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
     shown = [
         command.replace("127.0.0.1:7233", temporal_address)
@@ -64,11 +64,11 @@ def test_the_page_is_done_from_its_beginning_to_its_end(temporal_address: str, t
     look, copy, serve, pause, start = shown
     assert "times ahead are the same" in run(look, tmp_path)
     assert "state: it is a shadow here" in run(copy, tmp_path)
-    assert serve == "foliot serve"
+    assert serve == "tompion serve"
     here = f"{LOOPBACK}:{free_port()}"
     with serving(tmp_path, "--temporal-address", here) as address:
         run(pause, tmp_path, {"temporal": [str(find_binary())]}, HOME="/nonexistent")
-        run(start, tmp_path, FOLIOT_URL=address)
+        run(start, tmp_path, TOMPION_URL=address)
         [python] = python_of(PAGE)
         found, actions = asyncio.run(managed(python, here, temporal_address))
         ours = asked(address, "/api/v1/schedules/report")

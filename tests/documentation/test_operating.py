@@ -15,9 +15,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot import SyncFoliot
 from tests.documentation.pages import blocks, commands, run, soon, surroundings, write_files
 from tests.servers.postgres import PostgresServer, find_binaries
+from tompion import SyncTompion
 
 TASKS = "def note():\n    return 1\n"
 SHOWN_HOST = "db.example.org"
@@ -31,11 +31,11 @@ def shell(page: str, block: int = 0) -> list[str]:
 
 def finishing(store: str, schedule_id: str, count: int) -> list[str]:
     """Wait for so many runs that succeeded, and return their keys."""
-    with SyncFoliot(store, engine=False) as foliot:
+    with SyncTompion(store, engine=False) as tompion:
         found: list[str] = []
 
         def enough() -> bool:
-            page = foliot.runs(schedule_id, state="SUCCESS", limit=1_000)
+            page = tompion.runs(schedule_id, state="SUCCESS", limit=1_000)
             found[:] = [run.key for run in page.items]
             return len(found) >= count
 
@@ -69,7 +69,7 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
     (roles,) = [block.text for block in blocks(INSTANCES) if block.language == "sql"]
 
     def here(command: str) -> str:
-        return command.replace(SHOWN_HOST, host).removesuffix("/foliot") + f"/{database}"
+        return command.replace(SHOWN_HOST, host).removesuffix("/tompion") + f"/{database}"
 
     with psycopg.connect(postgres_url, autocommit=True) as root:
         root.execute(roles.encode())
@@ -81,8 +81,8 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
             root.execute(run(here(walls.partition(" >")[0]), tmp_path).encode())
             (start,) = (here(command) for command in shell(INSTANCES, 2))
             store = start.rpartition(" ")[2]
-            with SyncFoliot(store, engine=False) as foliot:
-                foliot.create("notes", cron="* * * * * *", function="tasks:note")
+            with SyncTompion(store, engine=False) as tompion:
+                tompion.create("notes", cron="* * * * * *", function="tasks:note")
             with process(start, tmp_path) as first, process(start, tmp_path) as second:
                 finishing(store, "notes", 2)
                 assert _connections(root) <= 2 * 9
@@ -94,13 +94,13 @@ def test_several_instances_share_a_database_with_a_role_that_can_do_little(
             (verify,) = (here(command) for command in shell(INSTANCES, 4))
             assert "each accounted for exactly once\n" in run(verify, tmp_path)
         finally:
-            for role in ("foliot_worker", "foliot_tenant", "foliot_owner"):
+            for role in ("tompion_worker", "tompion_tenant", "tompion_owner"):
                 root.execute(f"DROP OWNED BY {role}".encode())
                 root.execute(f"DROP ROLE {role}".encode())
 
 
 def _connections(root: psycopg.Connection[Any]) -> int:
-    asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'foliot_worker'"
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'tompion_worker'"
     return int(root.execute(asked).fetchall()[0][0])
 
 
@@ -113,19 +113,19 @@ def test_a_file_is_backed_up_lost_and_restored(home: Path) -> None:
     """What ran between the backup and the loss runs again, with the same keys."""
     assert write_files(BACKUP, home) == ["back_up.py"]
     (home / "notes.py").write_text(TASKS)
-    store = f"sqlite:///{home / 'foliot.db'}"
-    with SyncFoliot(store) as foliot:
-        foliot.create("notes", cron="* * * * * *", function="notes:note", catchup_policy="all", overlap_policy="queue")
+    store = f"sqlite:///{home / 'tompion.db'}"
+    with SyncTompion(store) as tompion:
+        tompion.create("notes", cron="* * * * * *", function="notes:note", catchup_policy="all", overlap_policy="queue")
         saved = finishing(store, "notes", 2)
         run("python back_up.py", home)  # while others write
         lost = set(finishing(store, "notes", len(saved) + 3)) - set(saved)
-    for each in home.glob("foliot.db*"):
+    for each in home.glob("tompion.db*"):
         each.unlink()
-    (home / "backup.db").rename(home / "foliot.db")
+    (home / "backup.db").rename(home / "tompion.db")
     status, verify = shell(BACKUP, 0)
     assert "missing" not in run(status, home)
     assert "each accounted for exactly once\n" in run(verify, home)
-    with SyncFoliot(store):
+    with SyncTompion(store):
         again = set(finishing(store, "notes", len(saved) + len(lost)))
     assert len(again & lost) >= 2
     assert "each accounted for exactly once\n" in run(verify, home)
@@ -134,33 +134,33 @@ def test_a_file_is_backed_up_lost_and_restored(home: Path) -> None:
 @pytest.mark.server
 def test_a_database_is_dumped_and_restored(home: Path, postgres_server: PostgresServer, postgres_url: str) -> None:
     (home / "notes.py").write_text(TASKS)
-    run(f"foliot migrate up --store {postgres_url}", home)
-    with SyncFoliot(postgres_url) as foliot:
-        foliot.create("notes", cron="* * * * * *", function="notes:note")
+    run(f"tompion migrate up --store {postgres_url}", home)
+    with SyncTompion(postgres_url) as tompion:
+        tompion.create("notes", cron="* * * * * *", function="notes:note")
         finishing(postgres_url, "notes", 2)
-    restored = postgres_server.create_database("foliot_restored")
-    there = "postgresql://foliot_owner@db.example.org/foliot"
+    restored = postgres_server.create_database("tompion_restored")
+    there = "postgresql://tompion_owner@db.example.org/tompion"
     tools = {name: [str(find_binaries() / name)] for name in ("pg_dump", "pg_restore")}
     try:
         here = [each.replace(f"{there}_restored", restored).replace(there, postgres_url) for each in shell(BACKUP, 1)]
         said = [run(command, home, tools) for command in here]
         assert "each accounted for exactly once\n" in said[-1]
-        with SyncFoliot(restored, engine=False) as foliot:
-            assert len(foliot.runs("notes", state="SUCCESS").items) >= 2
+        with SyncTompion(restored, engine=False) as tompion:
+            assert len(tompion.runs("notes", state="SUCCESS").items) >= 2
     finally:
-        postgres_server.drop_database("foliot_restored")
+        postgres_server.drop_database("tompion_restored")
 
 
 # --- upgrades -----------------------------------------------------------------------------------------------------
 
 
 def test_what_an_upgrade_begins_with(tmp_path: Path) -> None:
-    with SyncFoliot(f"sqlite:///{tmp_path / 'foliot.db'}", engine=False):
+    with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False):
         pass
     version, status = shell("how-to/upgrade.md")
     assert "time zone data" in run(version, tmp_path)
     assert "applied" in run(status, tmp_path)
-    assert run("foliot migrate up", tmp_path) == "nothing to do\n"
+    assert run("tompion migrate up", tmp_path) == "nothing to do\n"
 
 
 # --- in an application --------------------------------------------------------------------------------------------

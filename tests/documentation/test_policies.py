@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
 from tests.documentation.clocks import NIGHTS, Night, draw_night
 from tests.documentation.pictures import PAGE, shown, with_pictures
 from tests.documentation.stories import STORIES
 from tests.documentation.timelines import Story, draw
+from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 
 TEXT = PAGE.read_text(encoding="utf-8")
 REDRAW = "draw it anew: python -m tests.documentation"

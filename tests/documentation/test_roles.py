@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.routing import Route as Served
 
-from foliot.api.roles import Role
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.operations.desk import Desk
-from foliot.settings import Settings
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.wiring import build_service
 from tests.documentation.roles import page
+from tompion.api.roles import Role
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.operations.desk import Desk
+from tompion.settings import Settings
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.wiring import build_service
 
 
 def test_a_row_says_what_each_role_gets() -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot import Spec, SyncFoliot
-from foliot.testing import Rehearsal
 from tests.documentation.pages import ROOT, blocks, commands, curl, serving, shows, soon, surroundings, write_files
 from tests.servers.small import dying_with_us
+from tompion import Spec, SyncTompion
+from tompion.testing import Rehearsal
 
 BROKER = "redis://127.0.0.1:6379/0"
 SCRIPT = "#!/bin/sh\necho backed up to $BACKUP_TARGET\n"
@@ -57,17 +57,17 @@ def cells(page: str, column: int) -> list[str]:
 
 
 def test_what_cron_did_is_done(tmp_path: Path) -> None:
-    assert write_files("how-to/replace-cron.md", tmp_path) == ["foliot.toml"]
+    assert write_files("how-to/replace-cron.md", tmp_path) == ["tompion.toml"]
     script = tmp_path / "backup"
     script.write_text(SCRIPT)
     script.chmod(0o755)
-    file = tmp_path / "foliot.toml"
+    file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("/usr/local/bin/backup", str(script)))
     with serving(tmp_path) as address:
         told("how-to/replace-cron.md", address)
-        with SyncFoliot(address) as foliot:
-            assert foliot.runs("backup").items[0].result == "backed up to s3://backups"
-            policy = foliot.get("backup").definition.policy
+        with SyncTompion(address) as tompion:
+            assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
+            policy = tompion.get("backup").definition.policy
             assert (policy.catchup_policy, policy.overlap_policy) == ("coalesce", "skip")
 
 
@@ -86,7 +86,7 @@ def test_what_apscheduler_did_is_done(tmp_path: Path, monkeypatch: pytest.Monkey
     scope: dict[str, object] = {"__name__": "jobs"}
     exec((tmp_path / "jobs.py").read_text(), scope)  # noqa: S102 - our own documentation
     app = scope["app"]
-    assert isinstance(app, SyncFoliot)
+    assert isinstance(app, SyncTompion)
     with Rehearsal(app, at="2026-03-27T06:00:00Z") as rehearsal:
         rehearsal.advance("3h")
         assert [f"{run.scheduled_for:%H:%M}" for run in rehearsal.all_runs("report")] == ["08:00"]
@@ -137,22 +137,22 @@ def worker(home: Path, module: str, broker: str, *more: str) -> AbstractContextM
 @pytest.mark.server
 def test_what_beat_did_is_done(tmp_path: Path, valkey_url: str) -> None:
     assert write_files("how-to/replace-celery-beat.md", tmp_path) == ["shop.py", "keep_time.py"]
-    store = f"sqlite:///{tmp_path / 'foliot.db'}"
+    store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
         worker(tmp_path, "shop", valkey_url, "-Q", "celery,fast"),
         running(tmp_path, "keep_time.py", BROKER=valkey_url),
-        SyncFoliot(store, engine=False) as foliot,
+        SyncTompion(store, engine=False) as tompion,
     ):
-        assert soon(lambda: len(foliot.list_schedules().items) == 2)
+        assert soon(lambda: len(tompion.list_schedules().items) == 2)
         for schedule_id, said in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
-            run = foliot.trigger(schedule_id)
-            assert succeeded(foliot, run.run_id) == said
+            run = tompion.trigger(schedule_id)
+            assert succeeded(tompion, run.run_id) == said
 
 
-def succeeded(foliot: SyncFoliot, run_id: str) -> object:
+def succeeded(tompion: SyncTompion, run_id: str) -> object:
     """The result of a run that is about to succeed."""
-    assert soon(lambda: foliot.get_run(run_id).state == "SUCCESS"), foliot.get_run(run_id)
-    return foliot.get_run(run_id).result
+    assert soon(lambda: tompion.get_run(run_id).state == "SUCCESS"), tompion.get_run(run_id)
+    return tompion.get_run(run_id).result
 
 
 def test_every_entry_of_beat_has_a_spec() -> None:
@@ -164,8 +164,8 @@ def test_every_entry_of_beat_has_a_spec() -> None:
 
 @pytest.mark.server
 def test_celery_executes(tmp_path: Path, valkey_url: str) -> None:
-    assert write_files("how-to/run-with-celery.md", tmp_path) == ["tasks.py", "foliot.toml"]
-    file = tmp_path / "foliot.toml"
+    assert write_files("how-to/run-with-celery.md", tmp_path) == ["tasks.py", "tompion.toml"]
+    file = tmp_path / "tompion.toml"
     assert tomllib.loads(file.read_text())["executors"]["celery"] == {"broker": BROKER, "backend": BROKER}
     file.write_text(file.read_text().replace(BROKER, valkey_url))
     with worker(tmp_path, "tasks", valkey_url), serving(tmp_path) as address:
@@ -174,8 +174,8 @@ def test_celery_executes(tmp_path: Path, valkey_url: str) -> None:
 
 @pytest.mark.server
 def test_temporal_executes(tmp_path: Path, temporal_address: str) -> None:
-    assert write_files("how-to/run-with-temporal.md", tmp_path) == ["counting.py", "foliot.toml"]
-    file = tmp_path / "foliot.toml"
+    assert write_files("how-to/run-with-temporal.md", tmp_path) == ["counting.py", "tompion.toml"]
+    file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
     with running(tmp_path, "counting.py", TEMPORAL=temporal_address), serving(tmp_path) as address:
         told("how-to/run-with-temporal.md", address)

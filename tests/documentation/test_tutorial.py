@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from foliot import SyncFoliot
 from tests.documentation.pages import (
     SHOWN_ADDRESS,
     blocks,
@@ -21,6 +20,7 @@ from tests.documentation.pages import (
     soon,
     write_files,
 )
+from tompion import SyncTompion
 
 PAGE = "tutorial/five-minutes.md"
 
@@ -54,8 +54,8 @@ def test_the_five_minutes_are_as_they_are_told(home: Path, address: str) -> None
     assert asked > 9
     (program,) = python_of(PAGE)
     exec(program.replace(SHOWN_ADDRESS, address), {})  # noqa: S102 - our own documentation
-    with SyncFoliot(address) as foliot:
-        assert foliot.get("greeting").state == "closed"
+    with SyncTompion(address) as tompion:
+        assert tompion.get("greeting").state == "closed"
 
 
 def answered(command: str, address: str, wanted: object) -> None:

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from foliot import Settings, Spec, SyncFoliot
-from foliot.launch.base import Ended, Launch
-from foliot.model.schedule import Run, SpanRecord
-from foliot.settings import DAY_MS
-from foliot.spec.duration import parse_duration
-from foliot.testing import Rehearsal
-from foliot.testing.executor import RecordingExecutor
+from tompion import Settings, Spec, SyncTompion
+from tompion.launch.base import Ended, Launch
+from tompion.model.schedule import Run, SpanRecord
+from tompion.settings import DAY_MS
+from tompion.spec.duration import parse_duration
+from tompion.testing import Rehearsal
+from tompion.testing.executor import RecordingExecutor
 
 LABEL = 15
 WAITS, RUNS, ENDS, BREAKS, SKIPS, DROPS, TICK, ABSENT = ". = > ! x - | ~".split()
@@ -129,7 +129,7 @@ class Stage:
 
 def draw(story: Story) -> str:
     """Rehearse a story, and return its picture."""
-    app = SyncFoliot("sqlite://")
+    app = SyncTompion("sqlite://")
 
     attempts: list[Attempt] = []
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-import foliot
-from foliot.store.sqlite.driver import SqliteStore
+import tompion
 from tests.conformance.api.kit import desk_of, serving
+from tompion.store.sqlite.driver import SqliteStore
 
 SECONDS = 60
-SOURCE = Path(foliot.__file__).parents[1]
+SOURCE = Path(tompion.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
 DISTRIBUTION = ROOT / "packaging" / "client"
 AIOHTTP = (
@@ -27,8 +27,8 @@ AIOHTTP = (
     "typing_extensions", "yarl",
 )  # fmt: skip
 SYNC = """
-import foliot
-from foliot.client import Client
+import tompion
+from tompion.client import Client
 
 with Client(sys.argv[1]) as client:
     made = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:report")
@@ -36,12 +36,12 @@ with Client(sys.argv[1]) as client:
     assert client.pause_matching(everything=True).schedule_ids == ("report",)
     try:
         client.get("nobody")
-    except foliot.NotFound as error:
+    except tompion.NotFound as error:
         print(error)
 """
 ASYNC = """
 import asyncio
-from foliot.client import AsyncClient
+from tompion.client import AsyncClient
 
 async def story():
     async with AsyncClient(sys.argv[1]) as client:
@@ -96,11 +96,11 @@ def test_what_a_server_needs_is_not_there(tmp_path: Path, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution ``foliot-client``, built with what the lock pins."""
+    """The distribution ``tompion-client``, built with what the lock pins."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
     subprocess.run(command, cwd=DISTRIBUTION, check=True, capture_output=True, timeout=SECONDS)
-    return next(out.glob("foliot_client-*.whl"))
+    return next(out.glob("tompion_client-*.whl"))
 
 
 @pytest.fixture(scope="module")

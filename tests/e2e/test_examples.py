@@ -17,8 +17,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from foliot import SyncFoliot
 from tests.conformance.api.kit import serving
+from tompion import SyncTompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -90,9 +90,9 @@ def _asked(port: int, process: subprocess.Popen[str]) -> str:
 
 
 def test_the_program_without_a_store(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path / 'foliot.db'}"
+    store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
-        SyncFoliot(store) as home,
+        SyncTompion(store) as home,
         serving(home.desk) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from foliot import SyncFoliot
 from tests.conformance.executor.kit import Server, serving
+from tompion import SyncTompion
 
 SECONDS = 60
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -44,16 +44,16 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def home(tmp_path: Path, server: Server) -> Path:
     (tmp_path / "tasks.py").write_text("def boom():\n    raise ValueError('it broke')\n")
-    (tmp_path / "foliot.toml").write_text(FILE.format(url=server.url, allow=server.allow))
+    (tmp_path / "tompion.toml").write_text(FILE.format(url=server.url, allow=server.allow))
     return tmp_path
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**{name: value for name, value in os.environ.items() if name != "FOLIOT_STORE"}, **more}
+    return {**{name: value for name, value in os.environ.items() if name != "TOMPION_STORE"}, **more}
 
 
-def foliot(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "foliot", *arguments]
+def tompion(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tompion", *arguments]
     given = {"OPS_SECRET": SECRET, **more}
     return subprocess.run(
         command, cwd=home, env=environment(**given), capture_output=True, text=True, timeout=SECONDS, check=False
@@ -61,10 +61,10 @@ def foliot(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProc
 
 
 def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> None:
-    with SyncFoliot(f"sqlite:///{home}/jobs.db", engine=False) as asked:
+    with SyncTompion(f"sqlite:///{home}/jobs.db", engine=False) as asked:
         asked.create("report", cron="0 9 * * *", function="tasks:boom")
         run = asked.trigger("report")
-    command = [sys.executable, "-m", "foliot", "worker"]
+    command = [sys.executable, "-m", "tompion", "worker"]
     with subprocess.Popen(command, cwd=home, env=environment(OPS_SECRET=SECRET), stdout=subprocess.DEVNULL) as worker:
         try:
             while {seen.path for seen in server.seen} < {"/hook", "/ping/secret-word"}:
@@ -74,43 +74,43 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
         assert worker.wait(SECONDS) == 0
     seen = next(each for each in server.seen if each.path == "/hook")
     message = Webhook(SECRET).verify(seen.body, seen.headers)
-    assert (message["type"], message["data"]["run_id"]) == ("foliot.run.failed", run.run_id)
-    listed = foliot(home, "notify", "list", "--store", "sqlite:///jobs.db", "--json")
+    assert (message["type"], message["data"]["run_id"]) == ("tompion.run.failed", run.run_id)
+    listed = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db", "--json")
     (notice,) = json.loads(listed.stdout)["items"]
     assert (notice["notice_id"], notice["topic"]) == (seen.headers["webhook-id"], "failed")
-    shown = foliot(home, "notify", "list", "--store", "sqlite:///jobs.db").stdout
+    shown = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db").stdout
     assert shown.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
 
 
 def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Server) -> None:
     server.answer = lambda _: (200, {}, b"thank you")
-    tried = foliot(home, "notify", "test", "ops")
+    tried = tompion(home, "notify", "test", "ops")
     assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver answered 200: thank you\n")
     message = Webhook(SECRET).verify(server.seen[0].body, server.seen[0].headers)
-    assert (message["type"], message["data"]) == ("foliot.test", {"notification": "ops"})
+    assert (message["type"], message["data"]) == ("tompion.test", {"notification": "ops"})
     server.answer = lambda _: (500, {}, b"")
-    tried = foliot(home, "notify", "test", "ops")
+    tried = tompion(home, "notify", "test", "ops")
     assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver answered 500\n")
-    tried = foliot(home, "notify", "test", "ops", "--json")
+    tried = tompion(home, "notify", "test", "ops", "--json")
     assert tried.returncode == 1
     assert json.loads(tried.stdout) == {"arrived": False, "said": "the receiver answered 500"}
 
 
 def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
-    unknown = foliot(home, "notify", "test", "nobody")
+    unknown = tompion(home, "notify", "test", "nobody")
     assert unknown.returncode == 2
     assert "there is no [[notification]] 'nobody'" in unknown.stderr
     for command in (["notify", "test", "ops"], ["worker"]):
-        missing = foliot(home, *command, OPS_SECRET="")
+        missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2
-        assert "foliot.toml: [[notification]] ops: secret_env: the environment has no variable OPS_SECRET" in (
+        assert "tompion.toml: [[notification]] ops: secret_env: the environment has no variable OPS_SECRET" in (
             missing.stderr
         )
 
 
 def test_a_configuration_is_shown_without_its_secrets(home: Path) -> None:
-    shown = foliot(home, "config").stdout
+    shown = tompion(home, "config").stdout
     assert "secret-word" not in shown
     assert SECRET not in shown
     assert "notification" in shown
-    assert json.loads(foliot(home, "config", "--json").stdout)["notifications"] == ["ops"]
+    assert json.loads(tompion(home, "config", "--json").stdout)["notifications"] == ["ops"]

@@ -17,10 +17,10 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from foliot import Foliot, Settings, SyncFoliot
-from foliot.engine.probe import Event
-from foliot.launch.base import Launch
 from tests.conformance.api.kit import serving
+from tompion import Settings, SyncTompion, Tompion
+from tompion.engine.probe import Event
+from tompion.launch.base import Launch
 
 SECONDS = 60
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
@@ -30,9 +30,9 @@ ALARM = threading.Event()
 
 PROGRAM = """
 import sys
-from foliot import SyncFoliot
+from tompion import SyncTompion
 
-app = SyncFoliot(sys.argv[1])
+app = SyncTompion(sys.argv[1])
 
 @app.schedule("0 0 1 1 *", schedule_id="held")
 def held(run):
@@ -49,8 +49,8 @@ class Service:
     """A service with an engine, what its engine tells, and its address."""
 
     def __init__(self, directory: Path, tracing: str | SpanProcessor = "off") -> None:
-        store = f"sqlite:///{directory / 'foliot.db'}"
-        self.home = SyncFoliot(store, settings=QUICK, listener=self._hear, tracing=tracing)
+        store = f"sqlite:///{directory / 'tompion.db'}"
+        self.home = SyncTompion(store, settings=QUICK, listener=self._hear, tracing=tracing)
         self.url = ""
         self._ended: list[str] = []
         self._changed = threading.Condition()
@@ -75,7 +75,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -> None:
     home, url = service.home, service.url
-    app = Foliot(url, settings=QUICK)
+    app = Tompion(url, settings=QUICK)
     seen: list[Launch] = []
     enough = asyncio.Event()
 
@@ -106,7 +106,7 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
     made = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
     with made.home, serving(made.home.desk) as url:
-        app = SyncFoliot(url, settings=QUICK)
+        app = SyncTompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
         def report(run: Launch) -> None:
@@ -115,14 +115,14 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
         with app:
             key = app.trigger("report").key
             made.wait_for_end()
-    (run,) = (span for span in exporter.get_finished_spans() if span.name == "foliot.run")
+    (run,) = (span for span in exporter.get_finished_spans() if span.name == "tompion.run")
     assert run.context is not None
     assert handed_on == [f"00-{key[:32]}-{run.context.span_id:016x}-01"]
     assert run.context.trace_id == int(key[:32], 16)
 
 
 def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
-    app = SyncFoliot(service.url, settings=QUICK)
+    app = SyncTompion(service.url, settings=QUICK)
     handed_on: list[str | None] = []
 
     @app.schedule(NEVER, schedule_id="report")
@@ -136,7 +136,7 @@ def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
 
 
 def test_the_synchronous_twin_works_alike(service: Service) -> None:
-    app = SyncFoliot(service.url)
+    app = SyncTompion(service.url)
     ran = threading.Event()
 
     @app.schedule(NEVER, schedule_id="report")
@@ -153,7 +153,7 @@ def test_the_synchronous_twin_works_alike(service: Service) -> None:
 
 def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
     home, url = service.home, service.url
-    app = Foliot(url, settings=QUICK)
+    app = Tompion(url, settings=QUICK)
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     @app.schedule(NEVER, schedule_id="report", overlap_policy="cancel_other")
@@ -184,7 +184,7 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
 def test_an_end_that_cannot_be_stored_as_it_is_is_an_end_all_the_same(service: Service, outcome: str) -> None:
     """The service refused it, the worker let it go, and the function was called again and again."""
-    app = SyncFoliot(service.url, settings=QUICK)
+    app = SyncTompion(service.url, settings=QUICK)
     calls: list[int] = []
 
     @app.schedule(NEVER, schedule_id="odd", max_execution_ms=200 if outcome == "late" else None)

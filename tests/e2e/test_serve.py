@@ -1,4 +1,4 @@
-"""``foliot serve`` as a user meets it: a real process, a real socket."""
+"""``tompion serve`` as a user meets it: a real process, a real socket."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from foliot import SyncFoliot
 from tests.conformance.api.commandline import run
+from tompion import SyncTompion
 
 README = Path(__file__).parents[2] / "README.md"
 JSON = {"Content-Type": "application/json"}
-FOLIOT = [sys.executable, "-m", "foliot", "serve"]
+TOMPION = [sys.executable, "-m", "tompion", "serve"]
 
 
 @contextmanager
 def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the service on a free port, its store in a directory of its own."""
-    command = [*FOLIOT, "--port", "0", *arguments]
-    surroundings = {name: value for name, value in os.environ.items() if name != "FOLIOT_STORE"}
+    command = [*TOMPION, "--port", "0", *arguments]
+    surroundings = {name: value for name, value in os.environ.items() if name != "TOMPION_STORE"}
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
         try:
             assert process.stdout is not None
@@ -71,7 +71,7 @@ def post(url: str, body: object) -> tuple[int, dict[str, object], str]:
 def test_the_page_and_the_health_check_answer(address: str) -> None:
     with urlopen(f"{address}/", timeout=30) as answer:
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-        assert "<title>Foliot" in answer.read().decode()
+        assert "<title>Tompion" in answer.read().decode()
     with urlopen(f"{address}/healthz", timeout=30) as answer:
         assert json.load(answer)["status"] == "ok"
 
@@ -113,7 +113,7 @@ def test_a_request_for_another_host_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])  # noqa: S104 - what must be refused
 def test_listening_beyond_loopback_is_refused_in_one_line(host: str) -> None:
-    left = subprocess.run([*FOLIOT, "--host", host], capture_output=True, text=True, check=False, timeout=60)
+    left = subprocess.run([*TOMPION, "--host", host], capture_output=True, text=True, check=False, timeout=60)
     assert left.returncode == 2
     assert left.stderr.count("\n") == 1
     assert "loopback" in left.stderr
@@ -121,7 +121,7 @@ def test_listening_beyond_loopback_is_refused_in_one_line(host: str) -> None:
 
 def test_a_port_in_use_is_one_line_with_a_way_out(address: str) -> None:
     port = address.rpartition(":")[2]
-    left = subprocess.run([*FOLIOT, "--port", port], capture_output=True, text=True, check=False, timeout=60)
+    left = subprocess.run([*TOMPION, "--port", port], capture_output=True, text=True, check=False, timeout=60)
     assert left.returncode == 2
     assert "--port" in left.stderr
 
@@ -149,9 +149,9 @@ def test_the_lines_that_the_readme_shows_work_as_printed(address: str, monkeypat
     assert answers[0]["schedule_id"] == "report"
     assert len(answers[1]["next_ticks"]) == 10
     assert (answers[2]["state"], answers[2]["pause_note"]) == ("paused", "holidays")
-    (where,) = [line for line in text.splitlines() if line.startswith("export FOLIOT_URL=")]
-    monkeypatch.setenv("FOLIOT_URL", where.partition("=")[2].replace("http://127.0.0.1:8640", address))
-    typed = [line for line in text.splitlines() if line.startswith(".venv/bin/foliot ")]
+    (where,) = [line for line in text.splitlines() if line.startswith("export TOMPION_URL=")]
+    monkeypatch.setenv("TOMPION_URL", where.partition("=")[2].replace("http://127.0.0.1:8640", address))
+    typed = [line for line in text.splitlines() if line.startswith(".venv/bin/tompion ")]
     assert len(typed) == 4
     for line in typed:
         left = run(shlex.split(line, comments=True)[1:])
@@ -179,12 +179,12 @@ def curl(words: list[str], address: str) -> dict[str, Any]:
 
 def test_schedules_run_beside_the_page_and_one_interrupt_stops_both(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
-    store = f"sqlite:///{tmp_path / 'foliot.db'}"
-    with SyncFoliot(store, engine=False) as foliot:
-        foliot.create("report", cron="* * * * * *", function="tasks:report")
+    store = f"sqlite:///{tmp_path / 'tompion.db'}"
+    with SyncTompion(store, engine=False) as tompion:
+        tompion.create("report", cron="* * * * * *", function="tasks:report")
     with serving(tmp_path) as (process, address):
         assert process.stdout is not None
-        assert process.stdout.readline() == "running the schedules of sqlite:///foliot.db, queue default\n"
+        assert process.stdout.readline() == "running the schedules of sqlite:///tompion.db, queue default\n"
         ended = next(line for line in process.stdout if "ended" in line)
         assert re.search(r" report +ended +SUCCESS in ", ended), ended
         with urlopen(f"{address}/healthz", timeout=30) as answer:
@@ -192,9 +192,9 @@ def test_schedules_run_beside_the_page_and_one_interrupt_stops_both(tmp_path: Pa
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
-    with SyncFoliot(store, engine=False) as foliot:
-        assert foliot.get("report").in_flight == 0
-        assert foliot.verify("report").ok
+    with SyncTompion(store, engine=False) as tompion:
+        assert tompion.get("report").in_flight == 0
+        assert tompion.verify("report").ok
 
 
 def test_without_an_engine_there_is_only_the_service(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_without_an_engine_there_is_only_the_service(tmp_path: Path) -> None:
 
 def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bad.db").write_text("hello " * 200)
-    command = [*FOLIOT, "--port", "0", "--store", "sqlite:///bad.db"]
+    command = [*TOMPION, "--port", "0", "--store", "sqlite:///bad.db"]
     left = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert (left.returncode, left.stdout) == (2, "")
-    assert left.stderr == "foliot: cannot open the SQLite file bad.db: file is not a database\n"
+    assert left.stderr == "tompion: cannot open the SQLite file bad.db: file is not a database\n"

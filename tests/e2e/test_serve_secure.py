@@ -1,4 +1,4 @@
-"""``foliot serve`` with TLS and callers who show who they are: a real process, a real socket."""
+"""``tompion serve`` with TLS and callers who show who they are: a real process, a real socket."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import jwt
 import pytest
 import trustme
 
-from foliot.client import Client
-from foliot.clock import SystemClock
+from tompion.client import Client
+from tompion.clock import SystemClock
 
-FOLIOT = [sys.executable, "-m", "foliot"]
+TOMPION = [sys.executable, "-m", "tompion"]
 SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that lives for a test
 FILE = """
 port = 0
@@ -33,7 +33,7 @@ tls_client = "optional"
 
 [[issuer]]
 iss = "deploy"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["HS256"]
 secret_env = "DEPLOY_SECRET"
 
@@ -54,7 +54,7 @@ class Home:
         self.ca.cert_pem.write_to_path(directory / "ca.pem")
         here.cert_chain_pems[0].write_to_path(directory / "cert.pem")
         here.private_key_pem.write_to_path(directory / "key.pem")
-        (directory / "foliot.toml").write_text(FILE)
+        (directory / "tompion.toml").write_text(FILE)
 
     def context(self, shown: trustme.LeafCert | None = None) -> ssl.SSLContext:
         context = ssl.create_default_context()
@@ -77,7 +77,7 @@ class Home:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     made = Home(tmp_path_factory.mktemp("secure"))
-    command = [*FOLIOT, "serve"]
+    command = [*TOMPION, "serve"]
     with subprocess.Popen(
         command, cwd=made.directory, stdout=subprocess.PIPE, text=True, env=made.environment
     ) as process:
@@ -99,11 +99,11 @@ def test_nobody_is_let_in_unasked(home: Home) -> None:
 
 
 def test_a_key_a_token_and_a_certificate_open_the_same_door(home: Home) -> None:
-    command = [*FOLIOT, "keys", "create", "ci", "--role", "reader"]
+    command = [*TOMPION, "keys", "create", "ci", "--role", "reader"]
     made = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
     now = int(SystemClock().now())
-    claims = {"iss": "deploy", "aud": "foliot", "sub": "ci", "iat": now, "exp": now + 60}
-    token = jwt.encode({**claims, "foliot": {"default": "reader"}}, SECRET, "HS256")
+    claims = {"iss": "deploy", "aud": "tompion", "sub": "ci", "iat": now, "exp": now + 60}
+    token = jwt.encode({**claims, "tompion": {"default": "reader"}}, SECRET, "HS256")
     assert home.status(made.stdout.split()[0]) == 200
     assert home.status(token) == 200
     assert home.status(token[:-4]) == 401
@@ -114,7 +114,7 @@ def test_a_key_a_token_and_a_certificate_open_the_same_door(home: Home) -> None:
 
 
 def test_the_configuration_shows_who_is_believed(home: Home) -> None:
-    command = [*FOLIOT, "config", "--json"]
+    command = [*TOMPION, "config", "--json"]
     left = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
     shown = json.loads(left.stdout)
     assert (shown["issuers"], shown["certificates"]) == (["deploy"], ["robot.example.org"])
@@ -123,9 +123,9 @@ def test_the_configuration_shows_who_is_believed(home: Home) -> None:
 
 def test_a_mistake_is_one_line_that_names_file_block_and_field(home: Home) -> None:
     environment = {name: value for name, value in home.environment.items() if name != "DEPLOY_SECRET"}
-    command = [*FOLIOT, "serve"]
+    command = [*TOMPION, "serve"]
     left = subprocess.run(
         command, cwd=home.directory, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    wrong = "foliot.toml: [[issuer]] number 1: secret_env: the environment has no DEPLOY_SECRET"
-    assert (left.returncode, left.stdout, left.stderr) == (2, "", f"foliot: {wrong}\n")
+    wrong = "tompion.toml: [[issuer]] number 1: secret_env: the environment has no DEPLOY_SECRET"
+    assert (left.returncode, left.stdout, left.stderr) == (2, "", f"tompion: {wrong}\n")

@@ -20,12 +20,12 @@ SECONDS = 120
 
 
 def surroundings(home: Path, **more: str) -> dict[str, str]:
-    """What a shell knows: ``foliot`` is on its path, and nothing of whoever runs the tests."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    """What a shell knows: ``tompion`` is on its path, and nothing of whoever runs the tests."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     here = home / "bin"
     here.mkdir(exist_ok=True)
-    command = here / "foliot"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foliot "$@"\n')
+    command = here / "tompion"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tompion "$@"\n')
     command.chmod(0o755)
     return {**known, "PATH": f"{here}:{known['PATH']}", **more}
 
@@ -39,7 +39,7 @@ def shell(line: str, home: Path, known: Mapping[str, str]) -> subprocess.Complet
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
-    command = [sys.executable, "-m", "foliot", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "tompion", "serve", "--port", "0"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=surroundings(tmp_path)
     ) as process:
@@ -56,9 +56,9 @@ def test_the_lines_that_the_how_to_shows_work_as_printed(
     """In this process, because two dozen others take a minute to start."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert lines.pop(0) == "export FOLIOT_URL=http://127.0.0.1:8640"
+    assert lines.pop(0) == "export TOMPION_URL=http://127.0.0.1:8640"
     assert len(lines) > 20
-    monkeypatch.setenv("FOLIOT_URL", served)
+    monkeypatch.setenv("TOMPION_URL", served)
     monkeypatch.chdir(tmp_path)
     for line in lines:
         words, _, file = line.partition(" > ")
@@ -72,17 +72,17 @@ def test_the_lines_that_the_how_to_shows_work_as_printed(
 
 
 def test_a_store_is_asked_without_a_service_and_errors_have_their_exit_codes(tmp_path: Path) -> None:
-    known = surroundings(tmp_path, FOLIOT_STORE="sqlite:///jobs.db")
-    made = shell("foliot schedules create report --cron @daily --function tasks:report --json", tmp_path, known)
+    known = surroundings(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
+    made = shell("tompion schedules create report --cron @daily --function tasks:report --json", tmp_path, known)
     assert (json.loads(made.stdout)["schedule_id"], made.stderr) == ("report", "")
-    left = shell("foliot schedules get nobody --json", tmp_path, known)
+    left = shell("tompion schedules get nobody --json", tmp_path, known)
     assert (left.returncode, left.stdout, json.loads(left.stderr)["code"]) == (3, "", "not_found")
-    gone = shell("foliot schedules list --url http://127.0.0.1:1", tmp_path, known)
+    gone = shell("tompion schedules list --url http://127.0.0.1:1", tmp_path, known)
     assert (gone.returncode, gone.stderr.count("\n")) == (6, 1)
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
 def test_completion_is_there_for_each_shell(name: str, tmp_path: Path) -> None:
-    left = shell("foliot", tmp_path, surroundings(tmp_path, _FOLIOT_COMPLETE=f"source_{name}"))
+    left = shell("tompion", tmp_path, surroundings(tmp_path, _TOMPION_COMPLETE=f"source_{name}"))
     assert left.returncode == 0
     assert f"complete_{name}" in left.stdout

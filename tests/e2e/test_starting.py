@@ -30,7 +30,7 @@ CURL_JSON = (7, 82)
 
 
 def surroundings(**more: str) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")} | more
+    return {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")} | more
 
 
 def first_address(process: subprocess.Popen[str]) -> str:
@@ -43,7 +43,7 @@ def first_address(process: subprocess.Popen[str]) -> str:
 
 
 def seconds_until_healthy(home: Path) -> float:
-    command = [str(Path(sys.executable).parent / "foliot"), "serve", "--port", "0"]
+    command = [str(Path(sys.executable).parent / "tompion"), "serve", "--port", "0"]
     begun = time.monotonic()
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings()) as process:
         try:
@@ -74,14 +74,14 @@ def test_an_installed_service_answers_within_three_seconds(tmp_path: Path) -> No
 
 def cloned(home: Path) -> Path:
     """A clone of this repository whose ``.venv`` is that of the tests: what ``make`` would install is there already."""
-    clone = home / "foliot"
+    clone = home / "tompion"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True, timeout=SECONDS)
     binaries = clone / ".venv" / "bin"
     binaries.mkdir(parents=True)
-    for name, words in {"python": "", "foliot": "-m foliot "}.items():
+    for name, words in {"python": "", "tompion": "-m tompion "}.items():
         (binaries / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
         (binaries / name).chmod(0o755)
-    (clone / ".venv" / "foliot-installed").write_text(stamp_of(clone))
+    (clone / ".venv" / "tompion-installed").write_text(stamp_of(clone))
     return clone
 
 
@@ -114,7 +114,7 @@ def can_curl() -> bool:
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
 def test_make_serve_in_a_clone_answers_the_readme_s_curl_and_ends_with_an_interrupt(tmp_path: Path) -> None:
     clone = cloned(tmp_path)
-    given = surroundings(FOLIOT_SKIP_PAGE="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
+    given = surroundings(TOMPION_SKIP_PAGE="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
     command = ["make", "serve", "ARGS=--port 0"]
     with subprocess.Popen(
         command, cwd=clone, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -132,7 +132,7 @@ def test_make_serve_in_a_clone_answers_the_readme_s_curl_and_ends_with_an_interr
                 os.killpg(process.pid, signal.SIGKILL)
     assert "Traceback" not in problems
     assert "stopping" in out
-    assert (clone / "foliot.db").exists()
+    assert (clone / "tompion.db").exists()
 
 
 def curl_as_the_readme(clone: Path, address: str) -> None:

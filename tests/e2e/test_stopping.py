@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from foliot import SyncFoliot
-from foliot.client import Client
+from tompion import SyncTompion
+from tompion.client import Client
 
 SECONDS = 60
 TASKS = """
@@ -31,8 +31,8 @@ def held():
 @contextmanager
 def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A service of its own, until the test has ended it."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
-    command = [sys.executable, "-m", "foliot", "serve", "--port", "0"]
+    known = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
+    command = [sys.executable, "-m", "tompion", "serve", "--port", "0"]
     with subprocess.Popen(
         command, cwd=home, text=True, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -101,8 +101,8 @@ def test_while_a_run_executes(tmp_path: Path) -> None:
         (tmp_path / "go").write_text("done")
         _, complaints = process.communicate(timeout=SECONDS)
         assert (process.returncode, complaints) == (130, "")
-    with SyncFoliot(f"sqlite:///{tmp_path / 'foliot.db'}", engine=False) as foliot:
-        found = foliot.get_run(run.run_id)
+    with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
+        found = tompion.get_run(run.run_id)
         assert (found.state, found.result) == ("SUCCESS", "done")
 
 

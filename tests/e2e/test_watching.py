@@ -15,10 +15,10 @@ from urllib.request import Request, urlopen
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from foliot import SyncFoliot
-from foliot.model.trace import trace_id_of
 from tests.conformance.executor.kit import Server, serving
 from tests.servers import free_port
+from tompion import SyncTompion
+from tompion.model.trace import trace_id_of
 
 CANARY = "canary-4711-hunter2"
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -38,8 +38,13 @@ def started(
 ) -> Iterator[tuple[subprocess.Popen[str], list[dict[str, Any]]]]:
     """Start a process that logs JSON; give it, and what it has said so far."""
     (home / "tasks.py").write_text(TASKS)
-    surroundings = {**os.environ, "FOLIOT_STORE": f"sqlite:///{home}/jobs.db", "FOLIOT_LOG_FORMAT": "json", **variables}
-    command = [sys.executable, "-m", "foliot", *arguments]
+    surroundings = {
+        **os.environ,
+        "TOMPION_STORE": f"sqlite:///{home}/jobs.db",
+        "TOMPION_LOG_FORMAT": "json",
+        **variables,
+    }
+    command = [sys.executable, "-m", "tompion", *arguments]
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
         try:
             yield process, []
@@ -75,9 +80,9 @@ def spans_of(collector: Server) -> list[Any]:
 def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: Path) -> None:
     with serving() as collector, started(
         tmp_path, "serve", "--port", "0",
-        FOLIOT_TRACING="otlp", FOLIOT_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+        TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, said):  # fmt: skip
-        line = until(process, said, message="Foliot is on http://")
+        line = until(process, said, message="Tompion is on http://")
         url = line["message"].split()[3]
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
@@ -100,8 +105,8 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
     assert [each["path"] for each in said if each["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
     assert CANARY not in json.dumps(said)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
-    assert names >= {"foliot.run", "foliot.decide", "foliot.launch", "foliot.execute", "foliot.trigger"}
-    (trigger,) = [span for span in spans if span.name == "foliot.trigger"]
+    assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}
+    (trigger,) = [span for span in spans if span.name == "tompion.trigger"]
     assert trigger.links[0].trace_id.hex() == "4bf92f3577b34da6a3ce929d0e0e4736"
     assert CANARY not in str(spans)
 
@@ -111,23 +116,27 @@ def test_a_worker_shows_its_metrics_on_a_port_of_its_own(tmp_path: Path) -> None
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, said):
         where = until(process, said, message="metrics are on")["message"].split()[-1]
         until(process, said, message="running the schedules")
-        with SyncFoliot(f"sqlite:///{tmp_path}/jobs.db", engine=False) as foliot:
-            foliot.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
-            foliot.trigger("good")
+        with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
+            tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
+            tompion.trigger("good")
         until(process, said, event="ended")
         with urlopen(where, timeout=30) as answer:
             text = answer.read().decode()
         process.terminate()
         assert process.wait(60) == 0
     found = {sample.name: sample.value for each in text_string_to_metric_families(text) for sample in each.samples}
-    assert (found["foliot_runs_emitted_total"], found["foliot_store_up"], found["foliot_instances_live"]) == (1, 1, 1)
+    assert (found["tompion_runs_emitted_total"], found["tompion_store_up"], found["tompion_instances_live"]) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     with serving() as server:
         port = server.url.rpartition(":")[2]
         ran = subprocess.run(
-            [sys.executable, "-m", "foliot", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],
+            [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],
             cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
     assert ran.returncode == 2

@@ -1,4 +1,4 @@
-"""``foliot worker`` as a user meets it: a real process, a file of schedules, and signals."""
+"""``tompion worker`` as a user meets it: a real process, a file of schedules, and signals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot import SyncFoliot
-from foliot.model.run import FINAL
 from tests.conformance.api.kit import serving
+from tompion import SyncTompion
+from tompion.model.run import FINAL
 
 TASKS = """
 import threading
@@ -43,7 +43,7 @@ def home(tmp_path: Path) -> Path:
 @contextmanager
 def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a worker where the tasks are; end it whatever happens."""
-    command = [sys.executable, "-m", "foliot", "worker", "--store", "sqlite:///jobs.db", *arguments]
+    command = [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", *arguments]
     with subprocess.Popen(
         command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
     ) as process:
@@ -55,7 +55,7 @@ def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def surroundings() -> dict[str, str]:
     """An environment in which output is held back unless it is flushed."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "FOLIOT_STORE")}
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "TOMPION_STORE")}
 
 
 def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> list[str]:
@@ -69,13 +69,13 @@ def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> l
     raise AssertionError(f"it ended: {seen} {process.stderr.read() if process.stderr else ''}")
 
 
-def schedules(home: Path) -> SyncFoliot:
-    return SyncFoliot(f"sqlite:///{home / 'jobs.db'}", engine=False)
+def schedules(home: Path) -> SyncTompion:
+    return SyncTompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
 
 
 def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
-    with schedules(home) as foliot:
-        foliot.create("notes", cron="* * * * * *", function="tasks:note")
+    with schedules(home) as tompion:
+        tompion.create("notes", cron="* * * * * *", function="tasks:note")
     with worker(home) as process:
         lines = wait_for(process, lambda line: "SUCCESS" in line)
         lines += wait_for(process, lambda line: "SUCCESS" in line)
@@ -88,19 +88,19 @@ def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
     assert all(event and event[1] == "notes" for event in events), lines
     assert max(map(len, lines)) <= 80
     notes = (home / "notes.txt").read_text().splitlines()
-    with schedules(home) as foliot:
-        runs = foliot.runs("notes", limit=1_000).items
-        assert foliot.verify("notes").ok
-        assert foliot.get("notes").in_flight == 0
+    with schedules(home) as tompion:
+        runs = tompion.runs("notes", limit=1_000).items
+        assert tompion.verify("notes").ok
+        assert tompion.get("notes").in_flight == 0
     assert {run.state for run in runs} <= FINAL, "nothing may be left in flight"
     assert sorted(run.key for run in runs if run.state == "SUCCESS") == sorted(notes), "each once"
     assert len(notes) == len(set(notes)) >= 2
 
 
 def test_a_second_interrupt_does_not_wait(home: Path) -> None:
-    with schedules(home) as foliot:
-        foliot.create("hanging", cron="0 0 1 1 *", function="tasks:hang")
-        foliot.trigger("hanging")
+    with schedules(home) as tompion:
+        tompion.create("hanging", cron="0 0 1 1 *", function="tasks:hang")
+        tompion.trigger("hanging")
     with worker(home) as process:
         wait_for(process, lambda line: "launched" in line)
         process.send_signal(signal.SIGINT)
@@ -122,9 +122,9 @@ def test_a_worker_that_is_interrupted_once_says_so_in_its_exit_code(home: Path) 
 def test_functions_are_found_in_the_directory_that_is_named(
     home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with schedules(home) as foliot:
-        foliot.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
-        foliot.trigger("notes")
+    with schedules(home) as tompion:
+        tompion.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
+        tompion.trigger("notes")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     store = f"sqlite:///{home / 'jobs.db'}"
     with worker(elsewhere, "--store", store, "--app-dir", str(home), "--queue", "reports") as process:
@@ -137,16 +137,16 @@ def test_functions_are_found_in_the_directory_that_is_named(
 
 
 @contextmanager
-def service(home: Path) -> Iterator[tuple[SyncFoliot, str]]:
+def service(home: Path) -> Iterator[tuple[SyncTompion, str]]:
     """A service with an engine, on a store in this process."""
-    with SyncFoliot(f"sqlite:///{home / 'service.db'}") as foliot, serving(foliot.desk) as url:
-        yield foliot, url
+    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.desk) as url:
+        yield tompion, url
 
 
 @contextmanager
 def remote(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a worker that has no store."""
-    command = [sys.executable, "-m", "foliot", "worker", *arguments]
+    command = [sys.executable, "-m", "tompion", "worker", *arguments]
     with subprocess.Popen(
         command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
     ) as process:
@@ -157,9 +157,9 @@ def remote(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> None:
-    with service(home) as (foliot, url):
-        foliot.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
-        run = foliot.trigger("notes")
+    with service(home) as (tompion, url):
+        tompion.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
+        run = tompion.trigger("notes")
         with remote(home, "--url", url, "--queue", "reports") as process:
             lines = wait_for(process, lambda line: "ended" in line)
             process.send_signal(signal.SIGTERM)
@@ -167,9 +167,9 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
         assert (process.returncode, problems) == (0, "")
         assert lines[0] == f"executing runs of {url}, queue reports (Ctrl-C to stop)"
         assert rest.splitlines()[-1] == "stopped"
-        assert foliot.get_run(run.run_id).state == "SUCCESS"
+        assert tompion.get_run(run.run_id).state == "SUCCESS"
     assert (home / "notes.txt").read_text().splitlines() == [run.key]
-    assert not (home / "foliot.db").exists()
+    assert not (home / "tompion.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 import psycopg
 
-from foliot.embedded import SyncFoliot
-from foliot.wiring import open_migrator
 from tests.chaos import history
 from tests.chaos.fleet import Fleet
 from tests.chaos.nemesis import WHILE_FIRING_S
@@ -30,6 +28,8 @@ from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
 from tests.servers.replica import Pair
+from tompion.embedded import SyncTompion
+from tompion.wiring import open_migrator
 
 SECONDS = 60
 """After which waiting is given up."""
@@ -90,8 +90,8 @@ def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda 
             migrator.up()
         history.install(url)
         fleet = stack.enter_context(Fleet(options.workers, None, url, directory))
-        foliot = stack.enter_context(SyncFoliot(url, engine=False, settings=SETTINGS))
-        trial = _Trial(options, pair, url, fleet, foliot)
+        tompion = stack.enter_context(SyncTompion(url, engine=False, settings=SETTINGS))
+        trial = _Trial(options, pair, url, fleet, tompion)
         trial.rage(tell)
         trial.settle()
         fleet.stop()
@@ -101,12 +101,12 @@ def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda 
 class _Trial:
     """One trial; lives only as long as that takes."""
 
-    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, foliot: SyncFoliot) -> None:
+    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: SyncTompion) -> None:
         self._options = options
         self._pair = pair
         self._url = url
         self._fleet = fleet
-        self._foliot = foliot
+        self._tompion = tompion
         self._dice = Random(options.seed)
         self._plans: list[Plan] = []
         self._traffic: Traffic | None = None
@@ -120,8 +120,8 @@ class _Trial:
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
         self._plans = plans_of(self._dice, self._end_s)
         for plan in self._plans:
-            self._foliot.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
-        self._traffic = traffic = Traffic(self._foliot, self._plans, Random(self._options.seed + 1))
+            self._tompion.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
+        self._traffic = traffic = Traffic(self._tompion, self._plans, Random(self._options.seed + 1))
         traffic.start()
         over = time.monotonic() + self._options.seconds
         try:
@@ -144,7 +144,7 @@ class _Trial:
         assert traffic is not None
         ledger, lines = history.read_ledger(self._url), self._fleet.lines()
         names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
-        proofs = [self._foliot.verify(plan.schedule_id) for plan in self._plans]
+        proofs = [self._tompion.verify(plan.schedule_id) for plan in self._plans]
         evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
         exits = [code for worker in self._fleet.workers for code in worker.exits]
         violations = check(evidence) + traffic.surprises + self._fleet.tracebacks()

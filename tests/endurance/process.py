@@ -1,4 +1,4 @@
-"""A real ``foliot worker``, what it says, and what its functions leave behind."""
+"""A real ``tompion worker``, what it says, and what its functions leave behind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from foliot.embedded import SyncFoliot
-from foliot.model.run import FINAL
-from foliot.model.schedule import Run
+from tompion.embedded import SyncTompion
+from tompion.model.run import FINAL
+from tompion.model.schedule import Run
 
 SECONDS = 60
 """After which waiting is given up."""
@@ -91,9 +91,9 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
     """Start a worker; end it whatever happens."""
     home.mkdir(exist_ok=True)
     (home / "tasks.py").write_text(TASKS)
-    (home / "foliot.toml").write_text(CONFIGURATION + limits)
-    command = [sys.executable, "-m", "foliot", "worker", "--store", store, "--config", "foliot.toml", "--quiet"]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    (home / "tompion.toml").write_text(CONFIGURATION + limits)
+    command = [sys.executable, "-m", "tompion", "worker", "--store", store, "--config", "tompion.toml", "--quiet"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     with (home / "said.txt").open("wb") as said:
         process = subprocess.Popen(
             command, cwd=home, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env={**kept, **(surroundings or {})}
@@ -105,33 +105,33 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
         process.wait(SECONDS)
 
 
-def create(foliot: SyncFoliot, count: int, **fields: Any) -> list[str]:
+def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
     """Create schedules that tick each second and drop nothing."""
     names = [f"every-second-{number}" for number in range(count)]
     given: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
     for name in names:
-        foliot.create(name, **{**given, "catchup_policy": "fire_immediately", **fields})
+        tompion.create(name, **{**given, "catchup_policy": "fire_immediately", **fields})
     return names
 
 
-def runs_of(foliot: SyncFoliot, name: str) -> list[Run]:
+def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
     """Return all runs of a schedule, oldest first."""
     found: list[Run] = []
-    page = foliot.runs(name, limit=PAGE)
+    page = tompion.runs(name, limit=PAGE)
     found += page.items
     while page.next_page is not None:
-        page = foliot.runs(name, limit=PAGE, before=page.next_page)
+        page = tompion.runs(name, limit=PAGE, before=page.next_page)
         found += page.items
     return sorted(found, key=lambda run: run.scheduled_for)
 
 
-def problems(foliot: SyncFoliot, names: list[str], notes: list[str]) -> list[str]:
+def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[str]:
     """Return what does not add up: ticks that are missing or double, launches that nobody recorded, runs left open."""
     found = []
     launched = Counter(notes)
     for name in names:
-        found += [f"{name}: {problem}" for problem in foliot.verify(name).problems]
-        runs = runs_of(foliot, name)
+        found += [f"{name}: {problem}" for problem in tompion.verify(name).problems]
+        runs = runs_of(tompion, name)
         seconds = [int(run.scheduled_for.timestamp()) for run in runs if run.source == "schedule"]
         if len(seconds) != len(set(seconds)):
             found.append(f"{name}: a tick was decided twice: {seconds}")
@@ -143,7 +143,7 @@ def problems(foliot: SyncFoliot, names: list[str], notes: list[str]) -> list[str
     return found + [f"launched, and not in the ledger: {key}" for key in launched]
 
 
-def gaps(foliot: SyncFoliot, name: str) -> list[tuple[int, int]]:
+def gaps(tompion: SyncTompion, name: str) -> list[tuple[int, int]]:
     """Return the seconds between two runs of a schedule that have no run."""
-    seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(foliot, name)]
+    seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(tompion, name)]
     return [(a, b) for a, b in pairwise(seconds) if b != a + 1]

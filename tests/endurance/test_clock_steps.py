@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from foliot.embedded import SyncFoliot
-from foliot.wiring import open_migrator
 from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
 from tests.servers.faketime import SteppedClock
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tompion.embedded import SyncTompion
+from tompion.wiring import open_migrator
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,27 +24,27 @@ HOUR_S = 3_600
 OFF = "off the database's: nothing is fired here"
 
 
-def latest(foliot: SyncFoliot, name: str) -> int:
+def latest(tompion: SyncTompion, name: str) -> int:
     """Return the last tick that was decided, by itself."""
-    newest = foliot.runs(name, source="schedule", limit=1).items
+    newest = tompion.runs(name, source="schedule", limit=1).items
     return int(newest[0].scheduled_for.timestamp()) if newest else 0
 
 
-def goes_on(process: Worker, foliot: SyncFoliot, name: str, after_s: int) -> None:
+def goes_on(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
     """Wait until a tick after an instant was decided."""
-    until(lambda: latest(foliot, name) > after_s, process.said)
+    until(lambda: latest(tompion, name) > after_s, process.said)
 
 
-def is_alive(process: Worker, foliot: SyncFoliot, name: str) -> None:
+def is_alive(process: Worker, tompion: SyncTompion, name: str) -> None:
     """Let an engine run something that somebody asks for."""
-    run = foliot.trigger(name)
+    run = tompion.trigger(name)
     until(lambda: run.key in process.notes(), process.said)
 
 
 def verified(store: str, clock: SteppedClock) -> None:
     """Let the command look at all ticks up to a time that is not ours."""
     done = subprocess.run(
-        [sys.executable, "-m", "foliot", "verify", "--store", store],
+        [sys.executable, "-m", "tompion", "verify", "--store", store],
         env={**os.environ, **clock.surroundings},
         capture_output=True,
         text=True,
@@ -55,57 +55,57 @@ def verified(store: str, clock: SteppedClock) -> None:
 
 
 def coming_and_going(
-    process: Worker, foliot: SyncFoliot, step: SteppedClock, server: SteppedClock | None = None
+    process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None
 ) -> None:
     """Step the clock that counts forward by two hours, back by one, and on again."""
     clocks = [step] if server is None else [server, step]
-    begun = latest(foliot, "skips")
+    begun = latest(tompion, "skips")
     for clock in clocks:
         clock.step(2 * HOUR_S)
-    goes_on(process, foliot, "skips", begun + 2 * HOUR_S - 5)
+    goes_on(process, tompion, "skips", begun + 2 * HOUR_S - 5)
     for clock in clocks:
         clock.step(HOUR_S)
-    is_alive(process, foliot, "asked-for")
-    stopped = latest(foliot, "skips")
-    is_alive(process, foliot, "asked-for")
-    assert latest(foliot, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
+    is_alive(process, tompion, "asked-for")
+    stopped = latest(tompion, "skips")
+    is_alive(process, tompion, "asked-for")
+    assert latest(tompion, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
     for clock in clocks:
         clock.step(2 * HOUR_S + 20)
-    goes_on(process, foliot, "skips", stopped + 10)
-    goes_on(process, foliot, "once", stopped + 10)
+    goes_on(process, tompion, "skips", stopped + 10)
+    goes_on(process, tompion, "once", stopped + 10)
 
 
-def made(foliot: SyncFoliot) -> list[str]:
+def made(tompion: SyncTompion) -> list[str]:
     """Create schedules with every catch-up rule, and one that is only asked for."""
     rules = {"skips": "none", "once": "coalesce"}
     for name, rule in rules.items():
         fields = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
-        foliot.create(name, catchup_policy=rule, **fields)
-    foliot.create("all", cron="*/10 * * * *", function="tasks:note", catchup_policy="fire_immediately")
-    foliot.create("asked-for", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
+        tompion.create(name, catchup_policy=rule, **fields)
+    tompion.create("all", cron="*/10 * * * *", function="tasks:note", catchup_policy="fire_immediately")
+    tompion.create("asked-for", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
     return [*rules, "all", "asked-for"]
 
 
-def reckoned(notes: list[str], foliot: SyncFoliot, names: list[str]) -> None:
+def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
     """Find every tick once, and the hours that nobody lived through as the rules say."""
-    assert problems(foliot, names, notes) == []
-    ((before, after),) = [gap for gap in gaps(foliot, "skips") if gap[1] - gap[0] > HOUR_S]
-    spans = [span for span in foliot.spans("skips") if span.ticks > HOUR_S]
+    assert problems(tompion, names, notes) == []
+    ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
+    spans = [span for span in tompion.spans("skips") if span.ticks > HOUR_S]
     assert [(span.reason, span.ticks) for span in spans] == [("missed", after - before - 1)]
-    caught_up = {int(run.scheduled_for.timestamp()) for run in runs_of(foliot, "all")}
+    caught_up = {int(run.scheduled_for.timestamp()) for run in runs_of(tompion, "all")}
     assert caught_up >= set(range(before - before % 600 + 600, after, 600))
     assert len(caught_up) >= 11
 
 
 def test_a_worker_on_sqlite_whose_clock_is_set(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'jobs.db'}"
-    with SyncFoliot(store, engine=False) as foliot, SteppedClock() as clock:
-        names = made(foliot)
+    with SyncTompion(store, engine=False) as tompion, SteppedClock() as clock:
+        names = made(tompion)
         with worker(tmp_path / "worker", store, clock.surroundings) as process:
             process.launches(2)
-            coming_and_going(process, foliot, clock)
+            coming_and_going(process, tompion, clock)
             process.stop()
-        reckoned(process.notes(), foliot, names)
+        reckoned(process.notes(), tompion, names)
         verified(store, clock)
 
 
@@ -116,14 +116,14 @@ def test_workers_on_postgresql_and_the_clock_of_its_server(tmp_path: Path) -> No
         with open_migrator(url) as migrator:
             migrator.up()
         with (
-            SyncFoliot(url, engine=False) as foliot,
+            SyncTompion(url, engine=False) as tompion,
             worker(tmp_path / "stepped", url, own.surroundings) as stepped,
         ):
-            names = made(foliot)
+            names = made(tompion)
             stepped.launches(2)
             own.step(2 * HOUR_S)
             stepped.hears(OFF)
-            until(lambda: not any(foliot.get(name).in_flight for name in names))  # what it had fired before that
+            until(lambda: not any(tompion.get(name).in_flight for name in names))  # what it had fired before that
             silent = len(stepped.notes())
             with worker(tmp_path / "right", url) as right:
                 right.launches(4)
@@ -131,8 +131,8 @@ def test_workers_on_postgresql_and_the_clock_of_its_server(tmp_path: Path) -> No
                 own.step(0)
                 right.stop()
             stepped.launches(2)
-            coming_and_going(stepped, foliot, own, theirs)
+            coming_and_going(stepped, tompion, own, theirs)
             stepped.stop()
             notes = stepped.notes() + right.notes()
-            reckoned(notes, foliot, names)
+            reckoned(notes, tompion, names)
             verified(url, own)

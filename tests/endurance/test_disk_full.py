@@ -11,11 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from foliot.embedded import SyncFoliot
-from foliot.wiring import open_migrator
 from tests.endurance.process import Worker, create, gaps, problems, until, worker
 from tests.servers.postgres import PostgresServer
 from tests.servers.small_disk import SmallDisk, can_mount
+from tompion.embedded import SyncTompion
+from tompion.wiring import open_migrator
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 LIMITS = "misfire_grace_ms = 60000\n"
@@ -53,33 +53,33 @@ def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
         connection.execute("DROP FUNCTION refuse CASCADE")
 
 
-def refused(process: Worker, foliot: SyncFoliot, names: list[str]) -> None:
+def refused(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
     """Wait until an engine has said that it cannot fire; whatever it has launched by then is in the ledger."""
     before = process.said().count("cannot fire just now")
     until(lambda: process.said().count("cannot fire just now") >= before + 3, process.said)
-    keys = {run.key for name in names for run in foliot.runs(name, limit=1_000).items}
+    keys = {run.key for name in names for run in tompion.runs(name, limit=1_000).items}
     assert set(process.notes()) <= keys
     assert process.process.poll() is None
 
 
-def recovered(process: Worker, foliot: SyncFoliot, names: list[str]) -> None:
+def recovered(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
     """Wait until it fires again, and find every tick, also those of the time without room, exactly once."""
     process.launches(3 * len(names))
     process.stop()
-    assert problems(foliot, names, process.notes()) == []
-    assert {name: gaps(foliot, name) for name in names} == {name: [] for name in names}
+    assert problems(tompion, names, process.notes()) == []
+    assert {name: gaps(tompion, name) for name in names} == {name: [] for name in names}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another process is given limits as Linux does it")
 def test_sqlite_without_room_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "jobs.db"
-    with SyncFoliot(f"sqlite:///{path}", engine=False) as foliot:
-        names = create(foliot, 3)
+    with SyncTompion(f"sqlite:///{path}", engine=False) as tompion:
+        names = create(tompion, 3)
         with worker(tmp_path / "worker", f"sqlite:///{path}", limits=LIMITS) as process:
             process.launches(3)
             with sqlite_is_full(process, path):
-                refused(process, foliot, names)
-            recovered(process, foliot, names)
+                refused(process, tompion, names)
+            recovered(process, tompion, names)
 
 
 def test_postgresql_without_room_loses_nothing(tmp_path: Path) -> None:
@@ -87,11 +87,11 @@ def test_postgresql_without_room_loses_nothing(tmp_path: Path) -> None:
         url = server.create_small("jobs") if isinstance(server, SmallDisk) else server.create_database("jobs")
         with open_migrator(url) as migrator:
             migrator.up()
-        with SyncFoliot(url, engine=False) as foliot:
-            names = create(foliot, 20)
+        with SyncTompion(url, engine=False) as tompion:
+            names = create(tompion, 20)
             with worker(tmp_path / "worker", url, limits=LIMITS) as process:
                 process.launches(20)
                 with server_is_full(server, url):
                     process.hears("No space left on device")
-                    refused(process, foliot, names)
-                recovered(process, foliot, names)
+                    refused(process, tompion, names)
+                recovered(process, tompion, names)

@@ -9,12 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from foliot.errors import StoreUnavailable
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
 from tests.conformance.waiting import wait_until
 from tests.endurance.failover import Options, run
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tompion.errors import StoreUnavailable
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 SECONDS = 30
@@ -40,7 +40,7 @@ def test_what_a_standby_did_not_have_is_found_out(tmp_path: Path) -> None:
 def test_what_no_standby_has_confirmed_is_not_confirmed() -> None:
     """Whoever sees a commit hang because the standby is away may cancel it, by hand or with a tool that does so.
 
-    The server then says COMMIT all the same, with no more than a warning that the standby may not have it.  Foliot took
+    The server then says COMMIT all the same, with no more than a warning that the standby may not have it.  Tompion took
     that for an answer, and launched ticks that a failover would have forgotten.
     """
     with PostgresServer(CRASH_SAFE) as server:

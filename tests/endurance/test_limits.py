@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, SyncFoliot
-from foliot.errors import InvalidInput, LimitExceeded
-from foliot.launch.base import Launch
-from foliot.model.run import FINAL
-from foliot.operations import drafting, preview, stating
-from foliot.settings import Settings
-from foliot.spec import cron, document, icalendar
+from tompion import SyncTompion, Tompion
+from tompion.errors import InvalidInput, LimitExceeded
+from tompion.launch.base import Launch
+from tompion.model.run import FINAL
+from tompion.operations import drafting, preview, stating
+from tompion.settings import Settings
+from tompion.spec import cron, document, icalendar
 
 TESTS = Path(__file__).parents[1]
 SMALL = Settings(
@@ -35,26 +35,26 @@ FIELDS: dict[str, Any] = {"cron": "0 0 * * *", "function": "tasks:work"}
 
 
 @pytest.fixture(scope="module")
-def foliot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncFoliot]:
+def tompion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncTompion]:
     store = f"sqlite:///{tmp_path_factory.mktemp('limits') / 'limits.db'}"
-    with SyncFoliot(store, engine=False, settings=SMALL) as opened:
+    with SyncTompion(store, engine=False, settings=SMALL) as opened:
         yield opened
 
 
-def put(foliot: SyncFoliot, **fields: Any) -> Any:
-    return foliot.upsert("limited", **{**FIELDS, **fields})
+def put(tompion: SyncTompion, **fields: Any) -> Any:
+    return tompion.upsert("limited", **{**FIELDS, **fields})
 
 
 def payload(size: int) -> dict[str, str]:
     return {"x": "y" * (size - len('{"x":""}'))}
 
 
-def workflow(foliot: SyncFoliot, size: int) -> Any:
+def workflow(tompion: SyncTompion, size: int) -> Any:
     def read(text: str) -> dict[str, Any]:
         return {"executor": "http", "options": {"url": "http://example.org/", "note": text}}
 
     around = len('{"executor":"http","options":{"note":"","url":"http://example.org/"}}')
-    return foliot.put_workflow("limited", read("y" * (size - around)))
+    return tompion.put_workflow("limited", read("y" * (size - around)))
 
 
 def many(count: int) -> list[str]:
@@ -74,66 +74,69 @@ def attributes(count: int) -> dict[str, Any]:
     return {f"a{number}": {"type": "Keyword", "value": "x"} for number in range(count)}
 
 
-def backfilled(foliot: SyncFoliot, count: int) -> Any:
-    foliot.upsert("past", cron="* * * * *", function="tasks:work")
-    (made,) = foliot.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
-    return foliot.cancel_backfill(made.backfill_id)
+def backfilled(tompion: SyncTompion, count: int) -> Any:
+    tompion.upsert("past", cron="* * * * *", function="tasks:work")
+    (made,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
+    return tompion.cancel_backfill(made.backfill_id)
 
 
-def ranges(foliot: SyncFoliot, count: int) -> Any:
-    foliot.upsert("ranges", cron="* * * * *", function="tasks:work")
+def ranges(tompion: SyncTompion, count: int) -> Any:
+    tompion.upsert("ranges", cron="* * * * *", function="tasks:work")
     begun = [PAST + timedelta(days=number) for number in range(count)]
-    made = foliot.backfill("ranges", ranges=[(each, each) for each in begun])
-    return [foliot.cancel_backfill(each.backfill_id) for each in made]
+    made = tompion.backfill("ranges", ranges=[(each, each) for each in begun])
+    return [tompion.cancel_backfill(each.backfill_id) for each in made]
 
 
-def users(foliot: SyncFoliot, count: int) -> Any:
-    foliot.put_calendar({"name": "shared", "dates": ["2027-01-01"]})
+def users(tompion: SyncTompion, count: int) -> Any:
+    tompion.put_calendar({"name": "shared", "dates": ["2027-01-01"]})
     for number in range(count):
-        foliot.upsert(f"user-{number}", **FIELDS, exclude={"named": ["shared"]})
-    return foliot.put_calendar({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
+        tompion.upsert(f"user-{number}", **FIELDS, exclude={"named": ["shared"]})
+    return tompion.put_calendar({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
 
 
-def crowd(foliot: SyncFoliot, count: int) -> None:
-    with SyncFoliot("sqlite://", engine=False, settings=SMALL) as crowded:
+def crowd(tompion: SyncTompion, count: int) -> None:
+    with SyncTompion("sqlite://", engine=False, settings=SMALL) as crowded:
         for number in range(count):
             crowded.upsert(f"one-{number}", **FIELDS)
 
 
-LIMITS: dict[str, tuple[int | str, Callable[[SyncFoliot, int], Any]]] = {
-    "payload": ("max_payload_bytes", lambda foliot, size: put(foliot, payload=payload(size))),
+LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
+    "payload": ("max_payload_bytes", lambda tompion, size: put(tompion, payload=payload(size))),
     "payload of a trigger": (
         "max_payload_bytes",
-        lambda foliot, size: put(foliot) and foliot.trigger("limited", payload=payload(size)),
+        lambda tompion, size: put(tompion) and tompion.trigger("limited", payload=payload(size)),
     ),
-    "memo": ("max_payload_bytes", lambda foliot, size: put(foliot, memo=payload(size))),
+    "memo": ("max_payload_bytes", lambda tompion, size: put(tompion, memo=payload(size))),
     "workflow": ("max_payload_bytes", workflow),
-    "schedule id": ("max_name_chars", lambda foliot, size: foliot.upsert("n" * size, **FIELDS)),
-    "workflow id": ("max_name_chars", lambda foliot, size: foliot.put_workflow("w" * size, {"executor": "http"})),
-    "queue": ("max_name_chars", lambda foliot, size: put(foliot, queue="q" * size)),
-    "label": ("max_name_chars", lambda foliot, size: put(foliot, labels={"l" * size: "v" * size})),
-    "value of a label": ("max_name_chars", lambda foliot, size: put(foliot, labels={"l": "v" * size})),
-    "labels": (drafting.MAX_LABELS, lambda foliot, size: put(foliot, labels=labels(size))),
-    "description": (drafting.MAX_DESCRIPTION_CHARS, lambda foliot, size: put(foliot, description="d" * size)),
-    "note": (drafting.MAX_NOTE_CHARS, lambda foliot, size: put(foliot) and foliot.pause("limited", note="n" * size)),
-    "search attributes": (stating.MAX_ATTRIBUTES, lambda foliot, size: put(foliot, search_attributes=attributes(size))),
-    "cron strings": (document.MAX_SOURCES, lambda foliot, size: put(foliot, cron=many(size))),
+    "schedule id": ("max_name_chars", lambda tompion, size: tompion.upsert("n" * size, **FIELDS)),
+    "workflow id": ("max_name_chars", lambda tompion, size: tompion.put_workflow("w" * size, {"executor": "http"})),
+    "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
+    "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
+    "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
+    "labels": (drafting.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
+    "description": (drafting.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
+    "note": (drafting.MAX_NOTE_CHARS, lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size)),
+    "search attributes": (
+        stating.MAX_ATTRIBUTES,
+        lambda tompion, size: put(tompion, search_attributes=attributes(size)),
+    ),
+    "cron strings": (document.MAX_SOURCES, lambda tompion, size: put(tompion, cron=many(size))),
     "length of a cron string": (
         cron.MAX_TEXT,
-        lambda foliot, size: put(foliot, cron="0 0 " + " " * (size - len("0 0 * * *")) + "* * *"),
+        lambda tompion, size: put(tompion, cron="0 0 " + " " * (size - len("0 0 * * *")) + "* * *"),
     ),
-    "excluded dates": (document.MAX_DATES, lambda foliot, size: put(foliot, exclude=days(size))),
+    "excluded dates": (document.MAX_DATES, lambda tompion, size: put(tompion, exclude=days(size))),
     "dates of a calendar": (
         icalendar.MAX_EVENTS,
-        lambda foliot, size: foliot.put_calendar({"name": "c", **days(size)}),
+        lambda tompion, size: tompion.put_calendar({"name": "c", **days(size)}),
     ),
     "schedules of a namespace": ("max_schedules_per_namespace", crowd),
     "schedules of a calendar": ("max_schedules_per_calendar", users),
     "ticks of a backfill": ("max_backfill_ticks", backfilled),
     "backfills": ("max_backfills", ranges),
-    "page": ("max_page", lambda foliot, size: foliot.list_schedules(limit=size)),
-    "page of runs": ("max_page", lambda foliot, size: put(foliot) and foliot.runs("limited", limit=size)),
-    "preview": (preview.MAX_PREVIEW, lambda foliot, size: foliot.preview(cron="0 0 * * *", count=size)),
+    "page": ("max_page", lambda tompion, size: tompion.list_schedules(limit=size)),
+    "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs("limited", limit=size)),
+    "preview": (preview.MAX_PREVIEW, lambda tompion, size: tompion.preview(cron="0 0 * * *", count=size)),
 }
 """How many, or which of the settings says how many; and what takes so many."""
 ELSEWHERE = {
@@ -160,12 +163,12 @@ def test_every_limit_is_met() -> None:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_what_is_at_its_limit_is_taken_and_one_more_is_not(foliot: SyncFoliot, name: str) -> None:
+def test_what_is_at_its_limit_is_taken_and_one_more_is_not(tompion: SyncTompion, name: str) -> None:
     chosen, do = LIMITS[name]
     limit: int = getattr(SMALL, chosen) if isinstance(chosen, str) else chosen
-    do(foliot, limit)
+    do(tompion, limit)
     with pytest.raises((InvalidInput, LimitExceeded), match=r"\d"):
-        do(foliot, limit + 1)
+        do(tompion, limit + 1)
 
 
 def answer(launch: Launch) -> str:
@@ -182,12 +185,12 @@ def fail(launch: Launch) -> None:
 @pytest.mark.parametrize("more", [0, 1, 1_000_000])
 def test_results_and_errors_beyond_their_limit_are_cut(tmp_path: Path, more: int) -> None:
     async def ran(function: str, size: int) -> Any:
-        async with Foliot(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as foliot:
+        async with Tompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
             name = f"{__name__}:{function}"
-            await foliot.upsert(function, cron="0 0 1 1 *", function=name)
-            run = await foliot.trigger(function, payload=size)
+            await tompion.upsert(function, cron="0 0 1 1 *", function=name)
+            run = await tompion.trigger(function, payload=size)
             async with asyncio.timeout(30):
-                while (found := await foliot.get_run(run.run_id)).state not in FINAL:
+                while (found := await tompion.get_run(run.run_id)).state not in FINAL:
                     await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.01)
         return found
 

@@ -12,16 +12,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot import Foliot, SyncFoliot
-from foliot.api.metrics import COUNTERS, HISTOGRAMS
-from foliot.clock import pause
-from foliot.operations.standing import standing
-from foliot.settings import Settings
-from foliot.store.postgres.driver import PostgresMigrator
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.waiting import wait_until
 from tests.endurance.tenants import multiply, put_off
 from tests.servers.postgres import PostgresServer
+from tompion import SyncTompion, Tompion
+from tompion.api.metrics import COUNTERS, HISTOGRAMS
+from tompion.clock import pause
+from tompion.operations.standing import standing
+from tompion.settings import Settings
+from tompion.store.postgres.driver import PostgresMigrator
+from tompion.store.sqlite.driver import SqliteStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 TENANTS = 100_000
@@ -35,28 +35,28 @@ OTHERS = """
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-QUESTIONS: dict[str, Callable[[SyncFoliot], Any]] = {
-    "list": lambda foliot: foliot.list_schedules(),
-    "search": lambda foliot: foliot.list_schedules(text="jo"),
-    "deleted": lambda foliot: foliot.list_schedules(state="closed"),
-    "get": lambda foliot: foliot.get("job"),
-    "describe": lambda foliot: foliot.describe("job"),
-    "stats": lambda foliot: foliot.stats(),
-    "runs": lambda foliot: foliot.recent_runs(),
-    "coming": lambda foliot: foliot.coming(seconds=86_400),
-    "forecast": lambda foliot: foliot.forecast(),
-    "attention": lambda foliot: foliot.attention(),
-    "queues": lambda foliot: foliot.list_queues(),
-    "history": lambda foliot: foliot.history(everything=True),
-    "notices": lambda foliot: foliot.list_notices(),
-    "workflows": lambda foliot: foliot.list_workflows(),
-    "calendars": lambda foliot: foliot.list_calendars(),
-    "keys": lambda foliot: foliot.list_keys(),
-    "verify": lambda foliot: foliot.verify("job"),
-    "trigger": lambda foliot: foliot.trigger("job"),
-    "create": lambda foliot: foliot.create("other", cron="@daily", function=WORK),
-    "patch": lambda foliot: foliot.patch("job", payload={"n": 1}),
-    "pause": lambda foliot: foliot.pause("job"),
+QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
+    "list": lambda tompion: tompion.list_schedules(),
+    "search": lambda tompion: tompion.list_schedules(text="jo"),
+    "deleted": lambda tompion: tompion.list_schedules(state="closed"),
+    "get": lambda tompion: tompion.get("job"),
+    "describe": lambda tompion: tompion.describe("job"),
+    "stats": lambda tompion: tompion.stats(),
+    "runs": lambda tompion: tompion.recent_runs(),
+    "coming": lambda tompion: tompion.coming(seconds=86_400),
+    "forecast": lambda tompion: tompion.forecast(),
+    "attention": lambda tompion: tompion.attention(),
+    "queues": lambda tompion: tompion.list_queues(),
+    "history": lambda tompion: tompion.history(everything=True),
+    "notices": lambda tompion: tompion.list_notices(),
+    "workflows": lambda tompion: tompion.list_workflows(),
+    "calendars": lambda tompion: tompion.list_calendars(),
+    "keys": lambda tompion: tompion.list_keys(),
+    "verify": lambda tompion: tompion.verify("job"),
+    "trigger": lambda tompion: tompion.trigger("job"),
+    "create": lambda tompion: tompion.create("other", cron="@daily", function=WORK),
+    "patch": lambda tompion: tompion.patch("job", payload={"n": 1}),
+    "pause": lambda tompion: tompion.pause("job"),
 }
 
 
@@ -65,8 +65,8 @@ def work() -> None:
 
 
 def made(url: str, count: int) -> None:
-    with SyncFoliot(url, engine=False, namespace="tenant-1") as foliot:
-        foliot.create("job", cron="* * * * * *", function=WORK)
+    with SyncTompion(url, engine=False, namespace="tenant-1") as tompion:
+        tompion.create("job", cron="* * * * * *", function=WORK)
     multiply(url, count)
     put_off(url, DUE)
 
@@ -88,22 +88,22 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
     monkeypatch.setattr(SqliteStore, "_connect", counting)
     found = {}
-    with SyncFoliot(f"sqlite:///{path}", engine=False, namespace=namespace) as foliot:
+    with SyncTompion(f"sqlite:///{path}", engine=False, namespace=namespace) as tompion:
         for name, ask in QUESTIONS.items():
             taken[0] = 0
-            ask(foliot)
+            ask(tompion)
             found[name] = taken[0]
     return found
 
 
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire what is due of many tenants; return which namespaces its numbers name, by metric."""
-    async with Foliot(url, namespace="tenant-1") as foliot:
-        tally = foliot.desk.tally
+    async with Tompion(url, namespace="tenant-1") as tompion:
+        tally = tompion.desk.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(foliot.desk.send(standing, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion.desk.send(standing, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
@@ -139,9 +139,9 @@ def rows_read(url: str, namespace: str) -> dict[str, int]:
 
         assert wait_until(nobody_else)
         before: dict[str, int] = dict(server.execute(READ).fetchall())
-        with SyncFoliot(url, engine=False, namespace=namespace) as foliot:
+        with SyncTompion(url, engine=False, namespace=namespace) as tompion:
             for ask in QUESTIONS.values():
-                ask(foliot)
+                ask(tompion)
         assert wait_until(nobody_else)
         after: dict[str, int] = dict(server.execute(READ).fetchall())
     return {name: count - before[name] for name, count in after.items()}

@@ -12,24 +12,24 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot import Foliot
-from foliot.clock import SystemClock, pause
-from foliot.engine.host import Engine
-from foliot.engine.membership import Membership, answer_of
-from foliot.engine.sweeping import SWEEP_BATCH
-from foliot.launch.function import FunctionExecutor
-from foliot.model.dial import Span
-from foliot.model.notice import NoticeRow
-from foliot.model.rows import RequestRow
-from foliot.model.run import RunRow
-from foliot.operations import schedules
-from foliot.settings import Settings
-from foliot.store.base import Params, Store, Transaction, Work
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore, PostgresTransaction
-from foliot.store.sqlite.driver import SqliteStore, SqliteTransaction
-from foliot.testing.clock import ManualClock
 from tests.conformance.operations.kit import BEGIN, Bench, Worker, open_transaction
 from tests.interleavings.cast import CarryNothing
+from tompion import Tompion
+from tompion.clock import SystemClock, pause
+from tompion.engine.host import Engine
+from tompion.engine.membership import Membership, answer_of
+from tompion.engine.sweeping import SWEEP_BATCH
+from tompion.launch.function import FunctionExecutor
+from tompion.model.dial import Span
+from tompion.model.notice import NoticeRow
+from tompion.model.rows import RequestRow
+from tompion.model.run import RunRow
+from tompion.operations import schedules
+from tompion.settings import Settings
+from tompion.store.base import Params, Store, Transaction, Work
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore, PostgresTransaction
+from tompion.store.sqlite.driver import SqliteStore, SqliteTransaction
+from tompion.testing.clock import ManualClock
 
 T = TypeVar("T")
 pytestmark = [pytest.mark.slow, pytest.mark.server]
@@ -153,9 +153,9 @@ def test_ticks_are_fired_between_the_batches(url: str, statements: list[tuple[st
 
 async def swept(url: str, store: Watched) -> None:
     """Let an engine fire and clean up until nothing old is left."""
-    async with Foliot(url, engine=False) as foliot:
-        await foliot.create("old", cron="0 0 1 1 *", function=WORK)
-        await foliot.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
+    async with Tompion(url, engine=False) as tompion:
+        await tompion.create("old", cron="0 0 1 1 *", function=WORK)
+        await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
         for part in range(OLD_RUNS // PART):
             await answer_of(store.write(partial(grow_old, key=1, part=part)))
         assert await answer_of(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
@@ -166,7 +166,7 @@ async def swept(url: str, store: Watched) -> None:
             while any(await answer_of(store.read(partial(counts, key=1)))) or not fired(store):
                 await pause(0.02)
         await engine.stop()
-        assert (await foliot.verify("ticks")).ok
+        assert (await tompion.verify("ticks")).ok
 
 
 def test_ticks_are_fired_while_a_batch_is_under_way(postgres_url: str) -> None:

@@ -26,10 +26,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.operations.kit import BEGIN
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text(encoding="utf-8"))
 ENDLESS = "/api/v1/events"

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import foliot
-from foliot import InvalidSpec, NamedCalendar, Spec
-from foliot.model.spec import CALENDAR_FIELDS, Dialect
-from foliot.spec.days import HORIZON
-from foliot.spec.duration import parse_duration
-from foliot.spec.zone import load_zone
+import tompion
 from tests.fuzz import process, texts
+from tompion import InvalidSpec, NamedCalendar, Spec
+from tompion.model.spec import CALENDAR_FIELDS, Dialect
+from tompion.spec.days import HORIZON
+from tompion.spec.duration import parse_duration
+from tompion.spec.zone import load_zone
 
 QUICK_S = 0.005
 """No cron string and no field may take longer to parse, compile and ask once."""
@@ -41,7 +41,7 @@ def _cron(dialect: Dialect) -> Callable[[str], Spec]:
 
 
 def _string(text: str) -> None:
-    foliot.compile(text, "Europe/Berlin", schedule_id="fuzz").next_epoch(0)
+    tompion.compile(text, "Europe/Berlin", schedule_id="fuzz").next_epoch(0)
 
 
 def _field(name: str) -> Callable[[str], Spec]:
@@ -68,7 +68,7 @@ def _zone(text: str) -> Spec:
 
 
 def _file(text: str) -> Spec:
-    calendar = foliot.read_icalendar("file", text)
+    calendar = tompion.read_icalendar("file", text)
     spec = Spec(cron="0 9 * * *", exclude={"named": ["file"]})
     spec.compile(calendars=[calendar]).next_epoch(0)
     return spec
@@ -82,7 +82,7 @@ DOORS = {
     door.name: door
     for door in (
         Door("compile", _string, CRON, QUICK_S),
-        Door("cron, foliot", _cron("foliot"), CRON, QUICK_S),
+        Door("cron, tompion", _cron("tompion"), CRON, QUICK_S),
         Door("cron, quartz", _cron("quartz"), CRON, QUICK_S),
         Door("cron, temporal", _cron("temporal"), CRON, QUICK_S),
         *(Door(f"calendar {name}", _field(name), FIELD, QUICK_S) for name in CALENDAR_FIELDS),

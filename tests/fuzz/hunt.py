@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
-from foliot.spec.days import HORIZON
-from foliot.spec.zone import load_zone, zone_names
 from tests.fuzz.doors import DOORS, Broken, Door, check_answers, pass_through
+from tompion.spec.days import HORIZON
+from tompion.spec.zone import load_zone, zone_names
 
 MEASUREMENTS = 5
 """How often a slow case is measured again, in processor time: a busy machine is slow too, but not in that."""
@@ -57,7 +57,7 @@ def warm() -> None:
 def forget() -> None:
     """Empty every cache of the engine but the zones', so that a case is measured as if it were the first."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("foliot."):
+        if name.startswith("tompion."):
             for attribute, value in list(vars(module).items()):
                 if attribute not in KEPT and hasattr(value, "cache_clear"):
                     value.cache_clear()

@@ -10,29 +10,29 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from foliot import securing, wiring
-from foliot.api.rest.gate import Keys
-from foliot.api.rest.issuers import read_issuers
-from foliot.api.rest.tokens import Tokens
-from foliot.configuration import OPTIONS, Configuration, load
-from foliot.errors import InvalidInput, Unauthenticated
-from foliot.model.key import Parts, hash_of
-from foliot.model.key import key_text as key_written
-from foliot.model.rows import KeyRow
-from foliot.operations.desk import Desk
-from foliot.store.base import Transaction
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
 from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
+from tompion import securing, wiring
+from tompion.api.rest.gate import Keys
+from tompion.api.rest.issuers import read_issuers
+from tompion.api.rest.tokens import Tokens
+from tompion.configuration import OPTIONS, Configuration, load
+from tompion.errors import InvalidInput, Unauthenticated
+from tompion.model.key import Parts, hash_of
+from tompion.model.key import key_text as key_written
+from tompion.model.rows import KeyRow
+from tompion.operations.desk import Desk
+from tompion.store.base import Transaction
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
-ISSUER = {"iss": HMAC.iss, "audience": "foliot", "algorithms": ["HS256"], "secret_env": VARIABLE}
+ISSUER = {"iss": HMAC.iss, "audience": "tompion", "algorithms": ["HS256"], "secret_env": VARIABLE}
 
 
 def from_file(text: str) -> None:
     """A configuration file, and everything that a service makes of it before it opens anything."""
-    path = _scratch() / "foliot.toml"
+    path = _scratch() / "tompion.toml"
     path.write_bytes(text.encode(errors="surrogateescape" if text.isascii() else "replace"))
     _obeyed(load({}, None, str(path)))
 
@@ -89,7 +89,7 @@ REFUSALS: dict[Callable[[str], None], type[Exception]] = {
 
 FILE_SEEDS = tuple(
     """\
-store = "sqlite:///foliot.db"
+store = "sqlite:///tompion.db"
 port = 8640
 queues = ["default", "bulk"]
 engine = true
@@ -101,11 +101,11 @@ heartbeat_ms = 30000
 max_buffer = 1000
 ----
 auth = "required"
-hosts = ["*.example.org", "foliot"]
+hosts = ["*.example.org", "tompion"]
 
 [[issuer]]
 iss = "https://hmac.example"
-audience = ["foliot"]
+audience = ["tompion"]
 algorithms = ["RS256"]
 jwks_url = "https://hmac.example/jwks.json"
 leeway_s = 30
@@ -143,17 +143,17 @@ text = "a\\u00e9"
 """.split("----\n")
 )
 VARIABLE_SEEDS = (
-    "FOLIOT_PORT=8640\nFOLIOT_ENGINE=yes\nFOLIOT_QUEUES=default,bulk\nTICK_MS=500",
-    "FOLIOT_AUTH=required\nFOLIOT_HOSTS=*.example.org\nFOLIOT_PUBLIC_URL=https://foliot.example:8443/x",
-    "FOLIOT_TEMPORAL_ADDRESS=127.0.0.1:7233\nFOLIOT_MAX_BODY_BYTES=1\nFOLIOT_LOCK_TTL_MS=60000",
-    "FOLIOT_LOG_LEVEL=debug\nFOLIOT_HEARTBEAT_MS=0\nMAX_BUFFER=-1\nFOLIOT_HOST=[::1]",
+    "TOMPION_PORT=8640\nTOMPION_ENGINE=yes\nTOMPION_QUEUES=default,bulk\nTICK_MS=500",
+    "TOMPION_AUTH=required\nTOMPION_HOSTS=*.example.org\nTOMPION_PUBLIC_URL=https://tompion.example:8443/x",
+    "TOMPION_TEMPORAL_ADDRESS=127.0.0.1:7233\nTOMPION_MAX_BODY_BYTES=1\nTOMPION_LOCK_TTL_MS=60000",
+    "TOMPION_LOG_LEVEL=debug\nTOMPION_HEARTBEAT_MS=0\nMAX_BUFFER=-1\nTOMPION_HOST=[::1]",
 )
 CLAIM_SEEDS = tuple(
     json.dumps(claims)
     for claims in (
         HMAC.claims(),
-        HMAC.claims(aud=["foliot", "x"], nbf=NOW - 5, jti="1"),
-        HMAC.claims(foliot={"*": "reader", "a": "admin"}),
+        HMAC.claims(aud=["tompion", "x"], nbf=NOW - 5, jti="1"),
+        HMAC.claims(tompion={"*": "reader", "a": "admin"}),
         HMAC.claims(exp=NOW + 1e9, iat=1.5, sub=None),
     )
 )
@@ -198,7 +198,7 @@ def token_text(draw: texts.Draw) -> str:
 
 @cache
 def _scratch() -> Path:
-    made = tempfile.TemporaryDirectory(prefix="foliot-fuzz-")
+    made = tempfile.TemporaryDirectory(prefix="tompion-fuzz-")
     _kept.append(made)
     return Path(made.name)
 
@@ -218,7 +218,7 @@ def _keys() -> Keys:
 
 @cache
 def _tokens() -> Tokens:
-    return Tokens(read_issuers((ISSUER,), "foliot.toml", {VARIABLE: SECRET}, lambda: 0.0), lambda: float(NOW))
+    return Tokens(read_issuers((ISSUER,), "tompion.toml", {VARIABLE: SECRET}, lambda: 0.0), lambda: float(NOW))
 
 
 @cache

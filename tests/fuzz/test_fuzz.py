@@ -12,13 +12,13 @@ import sys
 import pytest
 from schemathesis.core.failures import FailureGroup
 
-from foliot import InvalidSpec, Spec
 from tests.fuzz import __main__ as command
 from tests.fuzz import conversing, process
 from tests.fuzz import hunt as hunting
 from tests.fuzz.conversing import converse
 from tests.fuzz.doors import DOORS, Broken, Door, check_error
 from tests.fuzz.hunt import Misbehaved, Tally, hunt, judge, new_seed, run_case
+from tompion import InvalidSpec, Spec
 
 SECONDS = 2.0
 
@@ -38,19 +38,19 @@ EVENT = "BEGIN:VCALENDAR\nBEGIN:VEVENT\n{}\nEND:VEVENT\nEND:VCALENDAR"
 
 FOUND = [
     # numbers with more zeros than anyone writes
-    ("cron, foliot", "0000059 * * * *"),
-    ("cron, foliot", "*/0000015 * * * *"),
-    ("cron, foliot", "0 0 * * FRI#00015"),
+    ("cron, tompion", "0000059 * * * *"),
+    ("cron, tompion", "*/0000015 * * * *"),
+    ("cron, tompion", "0 0 * * FRI#00015"),
     ("calendar minute", "0" * 999 + "7"),
     # a step without a number
-    ("cron, foliot", "*/ * * * *"),
-    ("cron, foliot", "5/ * * * *"),
+    ("cron, tompion", "*/ * * * *"),
+    ("cron, tompion", "5/ * * * *"),
     # beyond the end of the week
-    ("cron, foliot", "0 0 * * H(7-7)"),
-    ("cron, foliot", "0 0 * * H(5-7)"),
+    ("cron, tompion", "0 0 * * H(7-7)"),
+    ("cron, tompion", "0 0 * * H(5-7)"),
     # zone names that are nearly right: the search for the right one took more than 5 ms
     ("cron, temporal", "TZ=As,a/Tokyo @hourly"),
-    ("cron, foliot", "CRON_TZ=Europe/Be;rlin 0 9 * * 1 # standup"),
+    ("cron, tompion", "CRON_TZ=Europe/Be;rlin 0 9 * * 1 # standup"),
     ("cron, temporal", "CRON_TZ=ERI#urope/Berlin 0 9 * * 1 # standup"),
     ("compile", "TZ=Asia/T１okyo @hourly"),
     ("zone", "America/Argentina/" * 50),
@@ -58,7 +58,7 @@ FOUND = [
     ("zone", "Europe/Berlin\0"),
     # from the first year to the last
     ("calendar year", "2200"),
-    ("cron, foliot", "0 0 0 29 2 ? 2200"),
+    ("cron, tompion", "0 0 0 29 2 ? 2200"),
     # moments outside of what a datetime can hold, or with a line break in the middle
     ("icalendar", EVENT.format("DTSTART:00000101")),
     ("icalendar", EVENT.format("DTSTART:99991231\nDURATION:P9W")),
@@ -86,24 +86,24 @@ FOUND = [
     ("json", '{"calendars": [{"year": [{"start": 2030, "end": 2026}]}]}'),
     ("json", '{"calendars": [{"hour": [{"start": 22, "end": 2}]}], "dialect": "temporal"}'),
     # other text that parsers trip over
-    ("cron, foliot", ""),
-    ("cron, foliot", "\0"),
-    ("cron, foliot", "@"),
-    ("cron, foliot", "@every"),
-    ("cron, foliot", "@every 1h/"),
-    ("cron, foliot", "@every " + "9" * 900 + "s"),
-    ("cron, foliot", "TZ="),
-    ("cron, foliot", "TZ==\t="),
-    ("cron, foliot", "0 0 * * +"),
-    ("cron, foliot", "+ + + + +"),
-    ("cron, foliot", "# # # # #"),
-    ("cron, foliot", " #" * 499),
-    ("cron, foliot", "," * 1000),
-    ("cron, foliot", "0," * 490 + "0 * * * *"),
-    ("cron, foliot", "L-" + "9" * 900 + " * * * *"),
-    ("cron, foliot", "0 0 L-" + "9" * 900 + " * *"),
-    ("cron, foliot", "*" * 10_000),
-    ("cron, foliot", "\u2003" * 1000),
+    ("cron, tompion", ""),
+    ("cron, tompion", "\0"),
+    ("cron, tompion", "@"),
+    ("cron, tompion", "@every"),
+    ("cron, tompion", "@every 1h/"),
+    ("cron, tompion", "@every " + "9" * 900 + "s"),
+    ("cron, tompion", "TZ="),
+    ("cron, tompion", "TZ==\t="),
+    ("cron, tompion", "0 0 * * +"),
+    ("cron, tompion", "+ + + + +"),
+    ("cron, tompion", "# # # # #"),
+    ("cron, tompion", " #" * 499),
+    ("cron, tompion", "," * 1000),
+    ("cron, tompion", "0," * 490 + "0 * * * *"),
+    ("cron, tompion", "L-" + "9" * 900 + " * * * *"),
+    ("cron, tompion", "0 0 L-" + "9" * 900 + " * *"),
+    ("cron, tompion", "*" * 10_000),
+    ("cron, tompion", "\u2003" * 1000),
     ("cron, quartz", "0 0 12 ? ? ?"),
     ("cron, temporal", "#"),
     ("rrule", "FREQ=SECONDLY;INTERVAL=999999999;BYMONTH=2;BYMONTHDAY=30"),
@@ -117,10 +117,10 @@ FOUND = [
     ("config file", "port = nan"),
     ("config file", "limits = 1"),
     ("config file", "issuer = [1]"),
-    ("config variables", "FOLIOT_PORT=" + "9" * 5000),
-    ("config variables", "FOLIOT_PORT=-8640"),
-    ("config variables", "FOLIOT_PUBLIC_URL=http://["),
-    ("config variables", "FOLIOT_HOSTS=\ud800"),
+    ("config variables", "TOMPION_PORT=" + "9" * 5000),
+    ("config variables", "TOMPION_PORT=-8640"),
+    ("config variables", "TOMPION_PUBLIC_URL=http://["),
+    ("config variables", "TOMPION_HOSTS=\ud800"),
     # credentials that are nearly right, or nothing at all
     ("key", "flt_0123456789ab_"),
     ("key", "flt_" + "_" * 61),

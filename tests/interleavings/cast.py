@@ -7,24 +7,24 @@ from concurrent.futures import Future
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-from foliot.engine.backfilling import Backfilling
-from foliot.engine.firing import Fired, Firing
-from foliot.engine.instance import Instance
-from foliot.engine.membership import Membership
-from foliot.engine.probe import Probe
-from foliot.engine.rescuing import Rescuing
-from foliot.engine.settling import Settling
-from foliot.engine.step import CarryOut, Settled, StepT
-from foliot.errors import FoliotError
-from foliot.model.run import RunState
-from foliot.operations import adaptive, control, schedules
-from foliot.operations.session import Session
-from foliot.plan.settle import Outcome
-from foliot.store.base import Transaction, Work
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.threads import Threads
 from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
+from tompion.engine.backfilling import Backfilling
+from tompion.engine.firing import Fired, Firing
+from tompion.engine.instance import Instance
+from tompion.engine.membership import Membership
+from tompion.engine.probe import Probe
+from tompion.engine.rescuing import Rescuing
+from tompion.engine.settling import Settling
+from tompion.engine.step import CarryOut, Settled, StepT
+from tompion.errors import TompionError
+from tompion.model.run import RunState
+from tompion.operations import adaptive, control, schedules
+from tompion.operations.session import Session
+from tompion.plan.settle import Outcome
+from tompion.store.base import Transaction, Work
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.threads import Threads
 
 LIMIT = 100
 SCRIPT = """
@@ -191,7 +191,7 @@ def kind_of(pair: tuple[str, str]) -> Kind:
 def is_left_out(answers: list[Any]) -> bool:
     """Whether its loop comes again: it passed over what the other held, has lost its lease, or is to try again."""
     last = answers[-1]
-    if isinstance(last, FoliotError):
+    if isinstance(last, TompionError):
         return last.retryable
     return last is None or (isinstance(last, Fired) and (last.claimed > 0 or len(answers) == 1))
 
@@ -211,7 +211,7 @@ def shown(answers: list[Any]) -> tuple[str, ...]:
             told += [of_run(row.id, "forsake") for row, _ in answer.forsaken]
         elif isinstance(answer, Settled):
             told.append(repr(("settled", sorted(answer.accepted), sorted(answer.retried), answer.stale)))
-        elif not isinstance(answer, FoliotError):
+        elif not isinstance(answer, TompionError):
             told += [] if answer is None else [repr(answer)]
         elif not answer.retryable:
             told.append(repr(f"{type(answer).__name__}: {answer}"))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from foliot.model.backfill import BackfillRow
-from foliot.model.rows import ScheduleRow
-from foliot.operations import editing
-from foliot.operations.session import Session
-from foliot.store.postgres.driver import PostgresTransaction
-from foliot.store.postgres.statements import load_statements
 from tests.interleavings.search import Report, Worlds, explore
 from tests.simulation.planting import Defect, Patches, planted
+from tompion.model.backfill import BackfillRow
+from tompion.model.rows import ScheduleRow
+from tompion.operations import editing
+from tompion.operations.session import Session
+from tompion.store.postgres.driver import PostgresTransaction
+from tompion.store.postgres.statements import load_statements
 
 MOST = 150
 """So many orders of each pair are tried before a mistake counts as missed."""

@@ -11,15 +11,15 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from foliot.errors import FoliotError
-from foliot.operations.session import Session
-from foliot.operations.verify import verify
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresStore
 from tests.interleavings.cast import PARTS, Actor, is_left_out, kind_of, launched, shown
 from tests.interleavings.stage import Player, Stage, cursors_of
 from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
 from tests.servers.postgres import PostgresServer
+from tompion.errors import TompionError
+from tompion.operations.session import Session
+from tompion.operations.verify import verify
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresStore
 
 SECONDS = 60
 MOST_REPEATS = 5
@@ -145,7 +145,7 @@ class Pair:
         stage.shut()
         met = stage.players[0].met + stage.players[1].met
         first = [_answer(future) for future in futures]
-        met[TOLD] += sum(isinstance(answer, FoliotError) and answer.retryable for answer in first)
+        met[TOLD] += sum(isinstance(answer, TompionError) and answer.retryable for answer in first)
         answers = self._go_on(first)
         complaints += self._world.complaints()
         left = self._world.left()
@@ -245,7 +245,7 @@ def _problems(schedule_id: str, transaction: Transaction) -> list[str]:
 def _answer(future: Future[Any]) -> Any:
     try:
         return future.result(SECONDS)
-    except FoliotError as error:
+    except TompionError as error:
         return error
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import psycopg
 
-from foliot.store.postgres import driver
-from foliot.store.postgres.driver import AGAIN
-from foliot.store.postgres.session import Connection, Watchdog
+from tompion.store.postgres import driver
+from tompion.store.postgres.driver import AGAIN
+from tompion.store.postgres.session import Connection, Watchdog
 
 NAMES = ("first", "second")
 PATIENCE_S = 60.0

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from foliot.model.rows import HeldRun
-from foliot.operations import schedules
-from foliot.settings import Settings
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.operations.kit import BEGIN, Bench, at, held_of
 from tests.servers.postgres import PostgresServer
+from tompion.model.rows import HeldRun
+from tompion.operations import schedules
+from tompion.settings import Settings
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.testing.clock import ManualClock
 
 SETTINGS = replace(Settings(), lock_ttl_ms=20_000, heartbeat_ms=5_000, backfills_per_iteration=2)
 NOW = at("08:02:05")
@@ -26,7 +26,7 @@ UNDONE = """
 ALTER TABLE dials DROP CONSTRAINT IF EXISTS added;
 ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
 DROP INDEX IF EXISTS dials_added;
-UPDATE foliot_schema SET version = 1 WHERE version <> 1;
+UPDATE tompion_schema SET version = 1 WHERE version <> 1;
 """
 UNCOUNTED = ("run_number", "audit_number")
 RUN_KEY = ("schedule_key", "nominal_s", "origin")

@@ -16,13 +16,13 @@ from typing import Any
 
 import aiohttp
 
-from foliot.clock import pause
-from foliot.launch.http import HttpExecutor
-from foliot.launch.site import Site
-from foliot.settings import Settings
 from tests.conformance.executor.home import Home
 from tests.load.target import argv
 from tests.servers import LOOPBACK
+from tompion.clock import pause
+from tompion.launch.http import HttpExecutor
+from tompion.launch.site import Site
+from tompion.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_S = 0.02

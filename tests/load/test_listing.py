@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.engine.fill import Due, aim, fill
-from foliot import SyncFoliot
+from tompion import SyncTompion
 
 FEW, MANY = 5_000, 20_000
 PAGE = 500
@@ -18,11 +18,11 @@ MOST_GROWTH = 1.25
 AHEAD = Due(4_000_000_000, 4_000_003_600)
 
 
-def listed(foliot: SyncFoliot) -> int:
+def listed(tompion: SyncTompion) -> int:
     """How many schedules there are, seen page by page."""
     count, after = 0, None
     while True:
-        page = foliot.list_schedules(limit=PAGE, after=after)
+        page = tompion.list_schedules(limit=PAGE, after=after)
         count += len(page.items)
         after = page.next_page
         if after is None:
@@ -34,12 +34,12 @@ def peak_of_listing(home: Path, count: int) -> int:
     url = f"sqlite:///{home / f'{count}.db'}"
     fill(url, count, AHEAD)
     aim(url, cron="0 9 * * MON-FRI")  # one spec: how many are kept compiled is bounded elsewhere
-    with SyncFoliot(url, engine=False) as foliot:
-        assert len(foliot.list_schedules(limit=PAGE).items) == PAGE
+    with SyncTompion(url, engine=False) as tompion:
+        assert len(tompion.list_schedules(limit=PAGE).items) == PAGE
         gc.collect()
         tracemalloc.start()
         try:
-            assert listed(foliot) == count
+            assert listed(tompion) == count
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

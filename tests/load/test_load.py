@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from foliot.clock import pause
-from foliot.launch.http import HttpExecutor
-from foliot.launch.site import Site
 from tests.conformance.executor.home import Home
 from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
 from tests.servers import LOOPBACK
+from tompion.clock import pause
+from tompion.launch.http import HttpExecutor
+from tompion.launch.site import Site
 
 RUNS = 1_000
 MOST_BYTES = 64 * 1024

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from foliot import SyncFoliot
+from tompion import SyncTompion
 
 if __name__ == "__main__":
-    with SyncFoliot(sys.argv[1], engine=False) as foliot:
-        foliot.pause_matching(everything=True)
+    with SyncTompion(sys.argv[1], engine=False) as tompion:
+        tompion.pause_matching(everything=True)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-from foliot import Settings, SyncFoliot
-from foliot.wiring import open_store
+from tompion import Settings, SyncTompion
+from tompion.wiring import open_store
 
 SETTINGS = Settings(
     misfire_grace_ms=700,
@@ -28,50 +28,50 @@ YEARLY = "0 0 1 1 *"
 EVERY_SECOND = "* * * * * *"
 
 
-def define(foliot: SyncFoliot) -> None:
+def define(tompion: SyncTompion) -> None:
     """Make schedules of every kind while no engine runs."""
-    foliot.put_calendar({"name": "closed", "dates": ["2027-01-01"]})
-    foliot.put_workflow("flow", {"function": "tasks:note"})
-    foliot.put_workflow("flow", {"function": "tasks:fail"})
-    foliot.create("missed", cron=EVERY_SECOND, function="tasks:note")
-    foliot.create("spread", cron=EVERY_SECOND, function="tasks:note", catchup_policy="spread", overlap_policy="allow")
-    foliot.create("queued", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"}, overlap_policy="queue")
-    foliot.create("overlapping", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"})
-    foliot.create("failing", cron=EVERY_SECOND, function="tasks:fail", labels={"team": "etl"}, max_attempts=2)
-    foliot.create("elsewhere", cron=EVERY_SECOND, function="tasks:note", queue="nobody", overlap_policy="allow")
-    foliot.create("limited", cron=EVERY_SECOND, function="tasks:note", remaining_actions=1)
-    foliot.create("shadow", cron=EVERY_SECOND, function="tasks:note", shadow=True)
-    foliot.create("slow", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, overlap_policy="allow")
-    foliot.create("strict", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, max_execution_ms=100)
-    foliot.create("of-flow", cron=YEARLY, timezone="Europe/Berlin", workflow_id="flow", exclude={"named": ["closed"]})
-    foliot.create("edited", cron="0 9 * * *", function="tasks:note", memo={"why": "because"})
-    foliot.patch("edited", cron="H 10 * * *", jitter_ms=300_000, request_id="an edit")
-    foliot.create("polled", intervals="5m", function="tasks:note", adaptive=True, min_interval_ms=1_000)
-    foliot.hint("polled", interval_ms=60_000, reason="it grows")
-    foliot.create("paused", cron=EVERY_SECOND, function="tasks:note")
-    foliot.pause("paused", note="by hand")
-    foliot.create("deleted", cron=EVERY_SECOND, function="tasks:note")
-    foliot.delete("deleted")
-    foliot.create("skipped", cron="0 0 * * *", function="tasks:note")
-    foliot.skip("skipped")
-    foliot.create_key("reader", role="reader")
-    foliot.pause_target(queue="reports", note="repairs")
-    foliot.pause_target(workflow_id="flow")
+    tompion.put_calendar({"name": "closed", "dates": ["2027-01-01"]})
+    tompion.put_workflow("flow", {"function": "tasks:note"})
+    tompion.put_workflow("flow", {"function": "tasks:fail"})
+    tompion.create("missed", cron=EVERY_SECOND, function="tasks:note")
+    tompion.create("spread", cron=EVERY_SECOND, function="tasks:note", catchup_policy="spread", overlap_policy="allow")
+    tompion.create("queued", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"}, overlap_policy="queue")
+    tompion.create("overlapping", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"})
+    tompion.create("failing", cron=EVERY_SECOND, function="tasks:fail", labels={"team": "etl"}, max_attempts=2)
+    tompion.create("elsewhere", cron=EVERY_SECOND, function="tasks:note", queue="nobody", overlap_policy="allow")
+    tompion.create("limited", cron=EVERY_SECOND, function="tasks:note", remaining_actions=1)
+    tompion.create("shadow", cron=EVERY_SECOND, function="tasks:note", shadow=True)
+    tompion.create("slow", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, overlap_policy="allow")
+    tompion.create("strict", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, max_execution_ms=100)
+    tompion.create("of-flow", cron=YEARLY, timezone="Europe/Berlin", workflow_id="flow", exclude={"named": ["closed"]})
+    tompion.create("edited", cron="0 9 * * *", function="tasks:note", memo={"why": "because"})
+    tompion.patch("edited", cron="H 10 * * *", jitter_ms=300_000, request_id="an edit")
+    tompion.create("polled", intervals="5m", function="tasks:note", adaptive=True, min_interval_ms=1_000)
+    tompion.hint("polled", interval_ms=60_000, reason="it grows")
+    tompion.create("paused", cron=EVERY_SECOND, function="tasks:note")
+    tompion.pause("paused", note="by hand")
+    tompion.create("deleted", cron=EVERY_SECOND, function="tasks:note")
+    tompion.delete("deleted")
+    tompion.create("skipped", cron="0 0 * * *", function="tasks:note")
+    tompion.skip("skipped")
+    tompion.create_key("reader", role="reader")
+    tompion.pause_target(queue="reports", note="repairs")
+    tompion.pause_target(workflow_id="flow")
 
 
-def live(foliot: SyncFoliot) -> None:
+def live(tompion: SyncTompion) -> None:
     """Let runs begin, end and wait in every way."""
-    foliot.trigger("strict")
-    cancelled, terminated, _left = (foliot.trigger("slow") for _ in range(3))
-    foliot.trigger("edited", payload={"is": "its own"}, request_id="a trigger")
-    foliot.trigger("of-flow")
+    tompion.trigger("strict")
+    cancelled, terminated, _left = (tompion.trigger("slow") for _ in range(3))
+    tompion.trigger("edited", payload={"is": "its own"}, request_id="a trigger")
+    tompion.trigger("of-flow")
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    foliot.backfill("skipped", midnight - timedelta(days=3), midnight)
-    foliot.backfill("queued", midnight, midnight + timedelta(seconds=30))
+    tompion.backfill("skipped", midnight - timedelta(days=3), midnight)
+    tompion.backfill("queued", midnight, midnight + timedelta(seconds=30))
     began = {cancelled.run_id, terminated.run_id}
-    until(lambda: began <= {each.run_id for each in foliot.runs("slow").items if each.started_at is not None})
-    foliot.cancel_run(cancelled.run_id)
-    foliot.terminate_run(terminated.run_id)
+    until(lambda: began <= {each.run_id for each in tompion.runs("slow").items if each.started_at is not None})
+    tompion.cancel_run(cancelled.run_id)
+    tompion.terminate_run(terminated.run_id)
 
 
 def until(check: Callable[[], bool]) -> None:
@@ -82,17 +82,17 @@ def until(check: Callable[[], bool]) -> None:
 
 def main(url: str) -> None:
     """Fill a store."""
-    with SyncFoliot(url, engine=False) as foliot:
-        define(foliot)
-        created = foliot.get("shadow").created_at
+    with SyncTompion(url, engine=False) as tompion:
+        define(tompion)
+        created = tompion.get("shadow").created_at
     with closing(open_store(url)) as store:
         store.write(lambda t: t.insert_search_attribute("default", "Team", "Keyword")).result()
         store.write(lambda t: t.secret("sessions", "a secret")).result()
     until(lambda: datetime.now(UTC) - created > timedelta(seconds=4.2))  # several are missed: one alone is not spread
     receiver = {"url": "http://127.0.0.1:9/", "secret_env": "OPS_SECRET", "allow": ["127.0.0.1:9"]}
-    foliot = SyncFoliot(url, settings=SETTINGS, notifications={"ops": receiver}, queues=("default",))
-    foliot.open()
-    live(foliot)
+    tompion = SyncTompion(url, settings=SETTINGS, notifications={"ops": receiver}, queues=("default",))
+    tompion.open()
+    live(tompion)
     sys.stdout.write("alive\n")
     sys.stdout.flush()
     threading.Event().wait()

@@ -30,7 +30,7 @@ SECONDS = 60
 EPOCH = "1767225600"
 """When the files in a wheel were made, whenever that was: 2026-01-01."""
 NEXT_VERSION = "99.0.0"
-PACKAGE = "foliot"
+PACKAGE = "tompion"
 SAID = "said.txt"
 BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
 
@@ -61,7 +61,7 @@ class Release:
 
     def environment(self, cwd: Path) -> dict[str, str]:
         """Return what its processes are told: where it is and what lies beside the store, and nothing else."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
         return {**kept, "PYTHONPATH": f"{self.home}{os.pathsep}{cwd}"}
 
     def run(self, *arguments: str, cwd: Path, program: tuple[str, ...] = ("-m", PACKAGE)) -> Ended:
@@ -146,7 +146,7 @@ def build(commit: str, directory: Path) -> Path:
             f"({archived.stderr.strip()})"
         )
     shutil.unpack_archive(packed, tree)
-    environment = {**os.environ, "FOLIOT_SKIP_PAGE": "1", "SOURCE_DATE_EPOCH": EPOCH}
+    environment = {**os.environ, "TOMPION_SKIP_PAGE": "1", "SOURCE_DATE_EPOCH": EPOCH}
     command = [sys.executable, "-c", BUILD, str(directory)]
     built = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
@@ -174,8 +174,8 @@ def next_release(directory: Path) -> Release:
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {PACKAGE}\nVersion: {NEXT_VERSION}\n")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    lines = [f"{name} = {where}" for name, where in declared["foliot.executors"].items()]
-    (about / "entry_points.txt").write_text("\n".join(["[foliot.executors]", *lines, ""]))
+    lines = [f"{name} = {where}" for name, where in declared["tompion.executors"].items()]
+    (about / "entry_points.txt").write_text("\n".join(["[tompion.executors]", *lines, ""]))
     return Release(NEXT_VERSION, directory)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from foliot import SyncFoliot
-from foliot.wiring import open_migrator
+from tompion import SyncTompion
+from tompion.wiring import open_migrator
 
 EVERY_SECOND = "* * * * * *"
 ALL = {"cron": EVERY_SECOND, "catchup_policy": "fire_immediately"}
@@ -15,12 +15,12 @@ def main(url: str) -> None:
     """Make some that simply run, one of which runs wait for each other, and a run that takes long."""
     with open_migrator(url, create=True) as migrator:
         migrator.up()
-    with SyncFoliot(url, engine=False) as foliot:
+    with SyncTompion(url, engine=False) as tompion:
         for number in range(8):
-            foliot.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
-        foliot.create("behind", function="tasks:wait", payload={"gate": "behind"}, overlap_policy="queue", **ALL)
-        foliot.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"gate": "lost"})
-        foliot.trigger("lost")
+            tompion.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
+        tompion.create("behind", function="tasks:wait", payload={"gate": "behind"}, overlap_policy="queue", **ALL)
+        tompion.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"gate": "lost"})
+        tompion.trigger("lost")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ Rows = list[dict[str, Any]]
 Snapshot = dict[str, Rows]
 """Every row of every table, by the names of its columns."""
 
-OURS = frozenset({"foliot_schema", "numbers", "sqlite_sequence"})
+OURS = frozenset({"tompion_schema", "numbers", "sqlite_sequence"})
 """Tables that only one dialect has; what counts the migrations is among them."""
 _TABLES = """
 SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema AND table_type = 'BASE TABLE'
@@ -61,7 +61,7 @@ class SqlitePlace(Place):
     dialect = "sqlite"
 
     def __init__(self, home: Path) -> None:
-        self.path = home / "foliot.db"
+        self.path = home / "tompion.db"
         super().__init__(f"sqlite:///{self.path}", home)
 
     def rows(self, query: str) -> Rows:
@@ -91,7 +91,7 @@ class PostgresPlace(Place):
         return [row["table_name"] for row in self.rows(_TABLES)]
 
     def version(self) -> int:
-        return int(self.one("SELECT version FROM foliot_schema"))
+        return int(self.one("SELECT version FROM tompion_schema"))
 
 
 def as_before(now: Mapping[str, Rows], before: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -105,4 +105,4 @@ def as_before(now: Mapping[str, Rows], before: Mapping[str, Rows]) -> dict[str, 
 
 def stored(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot without the number that counts the migrations."""
-    return {table: rows for table, rows in snapshot.items() if table != "foliot_schema"}
+    return {table: rows for table, rows in snapshot.items() if table != "tompion_schema"}

@@ -10,17 +10,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from foliot.wiring import open_migrator
 from tests.conformance.waiting import wait_for_waiting
 from tests.migration.releases import HERE, SAID, SECONDS, Release
 from tests.migration.stores import Place, PostgresPlace, Snapshot, as_before, stored
 from tests.migration.upgrading import migrated, wait_for
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tompion.wiring import open_migrator
 
 INTERRUPTING = (str(HERE / "interrupting.py"),)
 LOCK = 20_261_116
 """What that program asks for in the middle of its script."""
-_MIGRATORS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'foliot'"
+_MIGRATORS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tompion'"
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def test_a_migrator_of_a_file_is_killed(coming: Release, full_file: Place) -> No
     before, was = last_but_one(full_file)
     with coming.started(full_file.url, cwd=full_file.home, program=INTERRUPTING) as process:
         wait_for((full_file.home / "inside").exists, "the last statement begins")
-        assert (full_file.home / "foliot.db-wal").stat().st_size, "what it has changed is in the file, uncommitted"
+        assert (full_file.home / "tompion.db-wal").stat().st_size, "what it has changed is in the file, uncommitted"
         process.kill()
     assert_unharmed(coming, full_file, before, was)
     assert full_file.one("PRAGMA integrity_check") == "ok"

@@ -9,15 +9,15 @@ from contextlib import ExitStack, closing, contextmanager
 import psycopg
 import pytest
 
-from foliot.errors import StoreUnavailable
-from foliot.store.postgres import driver
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.operations.kit import BEGIN, Bench
 from tests.conformance.waiting import wait_for_waiting
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
 from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, wait_for
+from tompion.errors import StoreUnavailable
+from tompion.store.postgres import driver
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.testing.clock import ManualClock
 
 pytestmark = pytest.mark.server
 SCRIPT = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE dials ADD COLUMN next_note text;"

@@ -10,10 +10,10 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from foliot import Foliot, SchemaTooNew, SyncFoliot
-from foliot.cli.main import main
 from tests.migration.releases import Release
 from tests.migration.stores import Place
+from tompion import SchemaTooNew, SyncTompion, Tompion
+from tompion.cli.main import main
 
 PROCESSES = ["worker", "serve --port 0"]
 COMMANDS = [
@@ -52,7 +52,7 @@ def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) ->
     roles = ["migrate roles"] if newer.dialect == "postgres" else []
     before = newer.snapshot()
     for command in [*COMMANDS, *roles]:
-        monkeypatch.setattr(sys, "argv", ["foliot", *command.split(), "--store", newer.url])
+        monkeypatch.setattr(sys, "argv", ["tompion", *command.split(), "--store", newer.url])
         said, complaint = io.StringIO(), io.StringIO()
         with redirect_stdout(said), redirect_stderr(complaint), pytest.raises(SystemExit) as left:
             main()
@@ -64,7 +64,7 @@ def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_doctor_says_so_and_advises_nothing_else(
     newer: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["foliot", "doctor", "--store", newer.url])
+    monkeypatch.setattr(sys, "argv", ["tompion", "doctor", "--store", newer.url])
     with pytest.raises(SystemExit) as left:
         main()
     said = capsys.readouterr().out.split("\n")
@@ -73,15 +73,15 @@ def test_the_doctor_says_so_and_advises_nothing_else(
 
 
 async def _open(url: str) -> None:
-    async with Foliot(url):
+    async with Tompion(url):
         pass
 
 
 def test_a_program_is_refused(newer: Place) -> None:
     before = newer.snapshot()
     doors: list[Callable[[], object]] = [
-        lambda: SyncFoliot(newer.url).open(),
-        lambda: SyncFoliot(newer.url, engine=False).open(),
+        lambda: SyncTompion(newer.url).open(),
+        lambda: SyncTompion(newer.url, engine=False).open(),
         lambda: asyncio.run(_open(newer.url)),
     ]
     for door in doors:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.migration.releases import NEXT_VERSION, Pin, Release, build, contents_of, pin_of, pins
 
-WHERE = ("-c", "import foliot; from importlib.metadata import version; print(foliot.__file__, version('foliot'))")
+WHERE = ("-c", "import tompion; from importlib.metadata import version; print(tompion.__file__, version('tompion'))")
 
 
 @pytest.mark.parametrize("pin", pins(), ids=lambda pin: pin.version)
@@ -27,7 +27,7 @@ def test_processes_of_a_release_use_that_release(old: Release, coming: Release, 
     """The checkout is installed as well, and must not win."""
     for release in (old, coming):
         said = release.run(cwd=tmp_path, program=WHERE).said.split()
-        assert said == [str(release.home / "foliot" / "__init__.py"), release.version]
+        assert said == [str(release.home / "tompion" / "__init__.py"), release.version]
     assert (old.version, coming.version) == (pins()[-1].version, NEXT_VERSION)
 
 

@@ -120,7 +120,7 @@ class Fleet:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        (self._place.home / "foliot.toml").write_text(LIMITS)
+        (self._place.home / "tompion.toml").write_text(LIMITS)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial
-from foliot.model.run import FINAL, OPEN, RunRow, RunState, Source
-from foliot.plan.definition import stored_action, stored_policy, stored_spec
-from foliot.spec.compiled import compile_spec
 from tests.models.overlapping import place, policy_text
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
 from tests.simulation.story import SETTINGS
+from tompion.model.backfill import BackfillRow
+from tompion.model.dial import Dial
+from tompion.model.run import FINAL, OPEN, RunRow, RunState, Source
+from tompion.plan.definition import stored_action, stored_policy, stored_spec
+from tompion.spec.compiled import compile_spec
 
 UNDONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
 

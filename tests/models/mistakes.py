@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.engine import firing
-from foliot.engine.firing import NOTHING, Firing
-from foliot.model.backfill import RUNNING
-from foliot.model.run import Source
-from foliot.operations import control
-from foliot.plan import backfill, edit
-from foliot.plan.decide import Decision
-from foliot.store.base import Transaction
 from tests.simulation.planting import Defect, Patches
+from tompion.engine import firing
+from tompion.engine.firing import NOTHING, Firing
+from tompion.model.backfill import RUNNING
+from tompion.model.run import Source
+from tompion.operations import control
+from tompion.plan import backfill, edit
+from tompion.plan.decide import Decision
+from tompion.store.base import Transaction
 
 ELSEWHERE = 1 << 40
 """The origin of no run."""

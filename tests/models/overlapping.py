@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from foliot.model.dial import Dial
-from foliot.model.policy import Policy
-from foliot.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
-from foliot.plan.definition import stored_action, stored_policy
-from foliot.plan.edit import skips_of
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
+from tompion.model.dial import Dial
+from tompion.model.policy import Policy
+from tompion.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
+from tompion.plan.definition import stored_action, stored_policy
+from tompion.plan.edit import skips_of
 
 
 class Change(NamedTuple):

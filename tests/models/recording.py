@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, Span
-from foliot.model.run import FINAL, RunRow
-from foliot.store.queries import COLUMNS
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.loop import VirtualLoop
 from tests.simulation.story import Story
+from tompion.model.backfill import BackfillRow
+from tompion.model.dial import Dial, Span
+from tompion.model.run import FINAL, RunRow
+from tompion.store.queries import COLUMNS
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.loop import VirtualLoop
 
 _RUN = ", ".join(RunRow._fields)
 _SPAN = ", ".join(Span._fields)

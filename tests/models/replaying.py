@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from foliot.plan.backfill import RECHECK_MS
 from models.checking import Answer, ask
 from tests.models.filling import backfill_module
 from tests.models.overlapping import overlap_module
 from tests.models.recording import Recording
 from tests.models.writing import Module, fire_module, lease_module
 from tests.simulation.story import SETTINGS
+from tompion.plan.backfill import RECHECK_MS
 
 EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot.store.queries import load_queries
 from models.table import GUARDS, promises
+from tompion.store.queries import load_queries
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/explanation/models.md").read_text(encoding="utf-8")
-DIALECTS = ("foliot.store.sqlite", "foliot.store.postgres")
+DIALECTS = ("tompion.store.sqlite", "tompion.store.postgres")
 NO_CODE = {
     "Fire": {"Advance", "Crash", "Insert", "Count", "Edit"},
     "Lease": {"Die", "Lapse", "Joins", "Answered", "Write"},
@@ -68,7 +68,7 @@ def test_the_code_on_the_page_exists(row: Row) -> None:
                 assert [name for name in names if name not in load_queries(dialect)] == [], dialect
         else:
             assert len(names) > 1, f"{part!r} names a file and nothing in it"
-            _check_functions(ROOT / "src/foliot" / names[0], names[1:])
+            _check_functions(ROOT / "src/tompion" / names[0], names[1:])
 
 
 def _check_functions(path: Path, names: list[str]) -> None:

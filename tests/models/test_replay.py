@@ -7,8 +7,6 @@ from functools import cache
 
 import pytest
 
-from foliot.model.backfill import CANCELLED, DONE, RUNNING
-from foliot.plan.backfill import ONLY
 from models.checking import Missing, command
 from models.table import HOLDS
 from tests.models.mistakes import MISTAKES
@@ -16,6 +14,8 @@ from tests.models.recording import Recording, record
 from tests.models.replaying import REPLAYS
 from tests.simulation.defects import DEFECTS
 from tests.simulation.planting import planted
+from tompion.model.backfill import CANCELLED, DONE, RUNNING
+from tompion.plan.backfill import ONLY
 
 try:
     command()

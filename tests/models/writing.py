@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from foliot.model.dial import Dial, Span
-from foliot.model.policy import CatchUp, Policy
-from foliot.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
-from foliot.plan.definition import stored_policy, stored_spec
-from foliot.plan.edit import skips_of
-from foliot.spec.compiled import compile_spec
-from foliot.spec.jitter import fire_time_ms
 from tests.models.recording import Commit, Key, Recording
 from tests.simulation.story import BEGIN
+from tompion.model.dial import Dial, Span
+from tompion.model.policy import CatchUp, Policy
+from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
+from tompion.plan.definition import stored_policy, stored_spec
+from tompion.plan.edit import skips_of
+from tompion.spec.compiled import compile_spec
+from tompion.spec.jitter import fire_time_ms
 
 BEGIN_S = int(BEGIN)
 NONE = "-1000000000"

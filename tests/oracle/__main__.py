@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LINES = 5
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long to go on (default: 60)")
-    parser.add_argument("--seed", type=int, default=None, help="default: FOLIOT_ORACLE_SEED, or a new one")
+    parser.add_argument("--seed", type=int, default=None, help="default: TOMPION_ORACLE_SEED, or a new one")
     parser.add_argument("--round", type=int, default=None, help="run only this round of the seed")
     parser.add_argument("--survey", action="store_true", help="go on after a disagreement and show one of each kind")
     options = parser.parse_args()

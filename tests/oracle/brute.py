@@ -7,7 +7,7 @@ Every sentence of the rules is one small function here, over plain loops:
 * calendar and date exclusions look at the wall time that was named, windows look at the instant;
 * `start_at` and `end_at` cut, both ends inclusive; equal instants are one tick.
 
-A spec is the JSON form of the arguments of ``foliot.Spec``.
+A spec is the JSON form of the arguments of ``tompion.Spec``.
 """
 
 import re
@@ -33,7 +33,7 @@ PROFILES = {
 }
 """profile -> class -> what happens in a gap, what happens in an overlap."""
 
-PROFILE_OF_DIALECT = {"foliot": "vixie", "quartz": "quartz", "temporal": "temporal"}
+PROFILE_OF_DIALECT = {"tompion": "vixie", "quartz": "quartz", "temporal": "temporal"}
 
 
 class Unclear(Exception):
@@ -75,7 +75,7 @@ def rules_of(spec: Spec, walk: Walk) -> list[Rule]:
         if rest.startswith("@every"):
             continue
         assert (own_zone or spec.get("timezone") or "UTC") == walk.zone_name
-        rules.append(parse_cron(rest, spec.get("dialect", "foliot")))
+        rules.append(parse_cron(rest, spec.get("dialect", "tompion")))
     for structured in spec.get("calendars", []):
         assert (spec.get("timezone") or "UTC") == walk.zone_name
         rules.append(parse_calendar(structured))
@@ -87,7 +87,7 @@ def rules_of(spec: Spec, walk: Walk) -> list[Rule]:
 
 def dst_policy(spec: Spec, wildcard: bool) -> tuple[str, str]:
     """What happens in a gap and in an overlap, for one source of the spec."""
-    profile = spec.get("dst_profile") or PROFILE_OF_DIALECT[spec.get("dialect", "foliot")]
+    profile = spec.get("dst_profile") or PROFILE_OF_DIALECT[spec.get("dialect", "tompion")]
     gap, overlap = PROFILES[profile]["wildcard" if wildcard else "fixed"]
     if spec.get("dst_gap") is not None:
         gap = spec["dst_gap"]

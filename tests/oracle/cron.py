@@ -151,7 +151,7 @@ class Rule:
         ]
 
 
-def parse_cron(text: str, dialect: str = "foliot") -> Rule:
+def parse_cron(text: str, dialect: str = "tompion") -> Rule:
     """Read a cron string (without its CRON_TZ= prefix, see `split_zone`)."""
     text = re.sub(r"\s+#.*", "", text).strip()
     parts = MACROS.get(text, text).split()

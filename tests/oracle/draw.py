@@ -167,7 +167,7 @@ def draw_day_of_week(rng: random.Random, hot: date, *, plain: bool = False, sund
 
 
 def draw_days(rng: random.Random, hot: date) -> tuple[str, str]:
-    """Day of month and day of week, for the foliot dialect: free, one restricted, OR, AND."""
+    """Day of month and day of week, for the tompion dialect: free, one restricted, OR, AND."""
     month_day, week_day = draw_day_of_month(rng, hot), draw_day_of_week(rng, hot)
     unrestricted = rng.choice(("*", "*", "*", "?"))
     return pick(
@@ -206,7 +206,7 @@ def draw_times(rng: random.Random, walk: Walk, hot: datetime, *, plain: bool = F
 
 def draw_cron(rng: random.Random, walk: Walk, dialect: str) -> str:
     hot = moment_of(hot_wall(rng, walk))
-    if dialect == "foliot" and rng.random() < 0.03 and walk.seconds_of_day is None:
+    if dialect == "tompion" and rng.random() < 0.03 and walk.seconds_of_day is None:
         return rng.choice(list(MACROS))
     plain = dialect == "temporal"
     second, minute, hour = draw_times(rng, walk, hot, plain=plain)
@@ -292,9 +292,9 @@ def draw_time(rng: random.Random, walk: Walk) -> str:
 
 
 def draw_spec(rng: random.Random, walk: Walk) -> Drawn:
-    """A spec for the zone of the walk, as the JSON form of the arguments of ``foliot.Spec``."""
-    dialect = pick(rng, [(10, "foliot"), (1, "quartz"), (1, "temporal")])
-    spec: Drawn = {} if dialect == "foliot" else {"dialect": dialect}
+    """A spec for the zone of the walk, as the JSON form of the arguments of ``tompion.Spec``."""
+    dialect = pick(rng, [(10, "tompion"), (1, "quartz"), (1, "temporal")])
+    spec: Drawn = {} if dialect == "tompion" else {"dialect": dialect}
     for _ in range(pick(rng, [(7, 1), (2, 2), (1, 3)])):
         add_source(rng, walk, spec, dialect)
     if set(spec) == {"cron"} and rng.random() < 0.05:
@@ -303,7 +303,7 @@ def draw_spec(rng: random.Random, walk: Walk) -> Drawn:
     else:
         spec["timezone"] = walk.zone_name
         if rng.random() < 0.25:
-            spec["exclude"] = draw_exclude(rng, walk, calendars=dialect == "foliot")
+            spec["exclude"] = draw_exclude(rng, walk, calendars=dialect == "tompion")
     if len(spec.get("cron", [])) == 1 and rng.random() < 0.5:
         spec["cron"] = spec["cron"][0]
     if rng.random() < 0.15:
@@ -312,7 +312,7 @@ def draw_spec(rng: random.Random, walk: Walk) -> Drawn:
 
 
 def add_source(rng: random.Random, walk: Walk, spec: Drawn, dialect: str) -> None:
-    structured = 4 if dialect == "foliot" else 0  # dialects are about cron strings
+    structured = 4 if dialect == "tompion" else 0  # dialects are about cron strings
     kind = pick(rng, [(14, "cron"), (structured, "calendars"), (1, "intervals"), (2, "times")])
     if kind == "cron":
         text = sparse(

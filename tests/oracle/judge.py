@@ -68,7 +68,7 @@ class Disagreement:
 
     def __str__(self) -> str:
         text = json.dumps(self.spec, sort_keys=True)
-        engine = f"foliot.compile(foliot.Spec(**json.loads({text!r})))"
+        engine = f"tompion.compile(tompion.Spec(**json.loads({text!r})))"
         return "\n".join(
             (
                 f"spec      {text}",
@@ -77,7 +77,7 @@ class Disagreement:
                 f"expected  {self.expected}",
                 f"got       {self.got}",
                 f"around    {self.seen_around}",
-                f"python    import foliot, json; print({engine}.{self.call})",
+                f"python    import tompion, json; print({engine}.{self.call})",
             )
         )
 

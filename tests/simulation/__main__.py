@@ -18,10 +18,10 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 
-from foliot.wiring import settle_in
 from tests.simulation.defects import DEFECTS, Defect, planted
 from tests.simulation.story import Verdict, tell
 from tests.simulation.telling import TELLING
+from tompion.wiring import settle_in
 
 REPORT_EVERY = 500
 BATCH = 5

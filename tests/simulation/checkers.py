@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from foliot.launch.base import Ended
-from foliot.model.dial import Dial, Span
-from foliot.model.notice import NoticeRow
-from foliot.model.policy import Policy
-from foliot.model.rows import ScheduleRow, VersionRow
-from foliot.model.run import FAILURES, IN_FLIGHT, RunRow, Source
-from foliot.plan.definition import stored_policy, stored_spec
-from foliot.settings import Settings
-from foliot.spec.compiled import compile_spec
-from foliot.spec.jitter import fire_time_ms
-from foliot.spec.ticks import Ticks
-from foliot.testing.executor import Execution
+from tompion.launch.base import Ended
+from tompion.model.dial import Dial, Span
+from tompion.model.notice import NoticeRow
+from tompion.model.policy import Policy
+from tompion.model.rows import ScheduleRow, VersionRow
+from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, Source
+from tompion.plan.definition import stored_policy, stored_spec
+from tompion.settings import Settings
+from tompion.spec.compiled import compile_spec
+from tompion.spec.jitter import fire_time_ms
+from tompion.spec.ticks import Ticks
+from tompion.testing.executor import Execution
 
 _RUN = ", ".join(RunRow._fields)
 _NOTICE = ", ".join(NoticeRow._fields)

@@ -9,26 +9,26 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from foliot.engine import backfilling, firing, launching, releasing, settling
-from foliot.engine.firing import Firing
-from foliot.engine.host import Engine
-from foliot.engine.rescuing import Rescuing
-from foliot.model import run as runs
-from foliot.model.dial import Dial, DialRow
-from foliot.model.policy import CatchUp
-from foliot.operations import control, editing, schedules
-from foliot.operations.session import Session
-from foliot.plan import admit as admission
-from foliot.plan import decide as deciding
-from foliot.plan import edit, generate
-from foliot.plan import settle as plan_settle
-from foliot.plan.backfill import step as backfill_step
-from foliot.plan.decide import Decision
-from foliot.spec import fire as fire_times
-from foliot.store.base import Transaction
-from foliot.store.sqlite import driver
 from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notices
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
+from tompion.engine import backfilling, firing, launching, releasing, settling
+from tompion.engine.firing import Firing
+from tompion.engine.host import Engine
+from tompion.engine.rescuing import Rescuing
+from tompion.model import run as runs
+from tompion.model.dial import Dial, DialRow
+from tompion.model.policy import CatchUp
+from tompion.operations import control, editing, schedules
+from tompion.operations.session import Session
+from tompion.plan import admit as admission
+from tompion.plan import decide as deciding
+from tompion.plan import edit, generate
+from tompion.plan import settle as plan_settle
+from tompion.plan.backfill import step as backfill_step
+from tompion.plan.decide import Decision
+from tompion.spec import fire as fire_times
+from tompion.store.base import Transaction
+from tompion.store.sqlite import driver
 
 __all__ = [
     "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notices", "planted",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from foliot.engine.attempt import Attempt
-from foliot.engine.host import Engine
-from foliot.engine.launching import Launching
-from foliot.model.dial import Dial
-from foliot.model.run import Reason, RunRow
-from foliot.plan import settle as plan_settle
-from foliot.plan.decide import Decision
-from foliot.plan.rule import Rule
-from foliot.settings import Settings
-from foliot.store.base import Transaction
 from tests.simulation.planting import Patches, defect
+from tompion.engine.attempt import Attempt
+from tompion.engine.host import Engine
+from tompion.engine.launching import Launching
+from tompion.model.dial import Dial
+from tompion.model.run import Reason, RunRow
+from tompion.plan import settle as plan_settle
+from tompion.plan.decide import Decision
+from tompion.plan.rule import Rule
+from tompion.settings import Settings
+from tompion.store.base import Transaction
 
 
 @defect

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foliot.engine.firing import Firing
-from foliot.model.dial import Dial, DialRow
-from foliot.operations import schedules
-from foliot.plan import edit, govern
-from foliot.plan import settle as plan_settle
-from foliot.store.base import Transaction
 from tests.simulation.planting import Patches, defect
+from tompion.engine.firing import Firing
+from tompion.model.dial import Dial, DialRow
+from tompion.operations import schedules
+from tompion.plan import edit, govern
+from tompion.plan import settle as plan_settle
+from tompion.store.base import Transaction
 
 FENCE = "AND attempt = ?4"
 IN_FLIGHT = "AND state IN ('ENQUEUED', 'STARTED')"

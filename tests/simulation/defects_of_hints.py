@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from foliot.engine import settling
-from foliot.model.dial import Dial
-from foliot.plan import decide, govern
-from foliot.plan import settle as plan_settle
-from foliot.plan.rule import Rule
 from tests.simulation.planting import Patches, defect
+from tompion.engine import settling
+from tompion.model.dial import Dial
+from tompion.plan import decide, govern
+from tompion.plan import settle as plan_settle
+from tompion.plan.rule import Rule
 
 
 @defect

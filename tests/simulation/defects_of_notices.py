@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.engine import noticing
-from foliot.engine.accounts import Accounts
-from foliot.engine.delivering import Delivering
-from foliot.engine.host import Engine
-from foliot.engine.noticing import Noticing
-from foliot.model.run import RunState
-from foliot.store.base import Transaction
 from tests.simulation.planting import Patches, defect
+from tompion.engine import noticing
+from tompion.engine.accounts import Accounts
+from tompion.engine.delivering import Delivering
+from tompion.engine.host import Engine
+from tompion.engine.noticing import Noticing
+from tompion.model.run import RunState
+from tompion.store.base import Transaction
 
 
 @defect

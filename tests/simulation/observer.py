@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from foliot.model.dial import Dial
-from foliot.model.hint import read_hints
-from foliot.model.policy import Policy
-from foliot.model.run import AUTOMATIC, FINAL, IN_FLIGHT, RunRow
-from foliot.plan.definition import stored_policy
-from foliot.settings import Settings
-from foliot.store.sqlite.driver import SqliteStore
+from tompion.model.dial import Dial
+from tompion.model.hint import read_hints
+from tompion.model.policy import Policy
+from tompion.model.run import AUTOMATIC, FINAL, IN_FLIGHT, RunRow
+from tompion.plan.definition import stored_policy
+from tompion.settings import Settings
+from tompion.store.sqlite.driver import SqliteStore
 
 _RUN = ", ".join(RunRow._fields)
 Rows = list[Any]

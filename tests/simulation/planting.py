@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from foliot.store.queries import load_queries
-from foliot.store.sqlite import driver
+from tompion.store.queries import load_queries
+from tompion.store.sqlite import driver
 
 _MISSING = object()
 

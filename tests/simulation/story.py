@@ -16,23 +16,6 @@ from hashlib import sha256
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from foliot import clock as time
-from foliot.clock import pause
-from foliot.engine.host import Engine
-from foliot.engine.outside import Outside
-from foliot.engine.probe import Probe
-from foliot.launch.base import Ended, Launch
-from foliot.model.notice import Delivery, NoticeRule, Topic
-from foliot.model.run import RunId, RunState
-from foliot.model.token import CALLBACKS
-from foliot.operations import schedules, targets
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction, Work
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.executor import RecordingExecutor
-from foliot.testing.faults import Fault, FaultyStore, Mishap
-from foliot.testing.loop import Stuck, VirtualLoop
 from tests.simulation.checkers import Told, check, read_ledger
 from tests.simulation.observer import Observer
 from tests.simulation.workload import (
@@ -45,6 +28,23 @@ from tests.simulation.workload import (
     refused,
     requests_of,
 )
+from tompion import clock as time
+from tompion.clock import pause
+from tompion.engine.host import Engine
+from tompion.engine.outside import Outside
+from tompion.engine.probe import Probe
+from tompion.launch.base import Ended, Launch
+from tompion.model.notice import Delivery, NoticeRule, Topic
+from tompion.model.run import RunId, RunState
+from tompion.model.token import CALLBACKS
+from tompion.operations import schedules, targets
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction, Work
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.executor import RecordingExecutor
+from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.loop import Stuck, VirtualLoop
 
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward

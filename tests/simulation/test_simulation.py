@@ -8,13 +8,13 @@ from collections import Counter
 
 import pytest
 
-from foliot.testing.faults import Fault
 from tests.simulation import observer
 from tests.simulation.__main__ import caught
 from tests.simulation.checkers import CHECKERS
 from tests.simulation.defects import DEFECTS, Defect
 from tests.simulation.story import LAUNCHED, tell
 from tests.simulation.telling import TELLING
+from tompion.testing.faults import Fault
 
 SEEDS = 500
 PER_TEST = 10

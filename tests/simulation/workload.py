@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 from typing import Any, NamedTuple
 
-from foliot.errors import FoliotError, NotFound
-from foliot.model.backfill import RUNNING
-from foliot.operations import adaptive, control, schedules, targets
-from foliot.operations.session import Session
+from tompion.errors import NotFound, TompionError
+from tompion.model.backfill import RUNNING
+from tompion.operations import adaptive, control, schedules, targets
+from tompion.operations.session import Session
 
 SPECS: tuple[dict[str, Any], ...] = (
     {"cron": ["* * * * *"]},
@@ -121,7 +121,7 @@ def perform(session: Session, request: Request, now_s: float) -> Any:
 
 def refused(error: BaseException) -> bool:
     """Whether an answer says that the request did not fit, rather than that the store failed."""
-    return isinstance(error, FoliotError) and not error.retryable
+    return isinstance(error, TompionError) and not error.retryable
 
 
 def _cancel_newest(session: Session, schedule_id: str, *, request_id: str) -> Any:

@@ -8,9 +8,9 @@ import sys
 import tempfile
 from contextlib import ExitStack
 
-from foliot.wiring import open_migrator
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.soak.load import Options, soak
+from tompion.wiring import open_migrator
 
 
 def tell(text: str) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from foliot import Foliot
-from foliot.clock import pause
-from foliot.launch.base import Launch
-from foliot.settings import Settings
 from tests.soak.samples import Sample, growing, of_process, of_store, table
+from tompion import Tompion
+from tompion.clock import pause
+from tompion.launch.base import Launch
+from tompion.settings import Settings
 
 SAMPLES = 40
 CALLS_PER_S = 20
@@ -71,10 +71,10 @@ def settings(seconds: float) -> Settings:
 async def soak(options: Options, tell: Callable[[str], None] = lambda _: None) -> Report:
     """Let an engine work for so long, and count what it holds."""
     samples: list[Sample] = []
-    async with Foliot(options.url, settings=settings(options.seconds)) as foliot:
+    async with Tompion(options.url, settings=settings(options.seconds)) as tompion:
         for number in range(options.schedules):
-            await foliot.create(f"soak-{number}", payload={"n": 0}, **_fields(number))
-        calling = asyncio.ensure_future(_call(foliot, options))
+            await tompion.create(f"soak-{number}", payload={"n": 0}, **_fields(number))
+        calling = asyncio.ensure_future(_call(tompion, options))
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for number in range(1, SAMPLES + 1):
@@ -84,12 +84,12 @@ async def soak(options: Options, tell: Callable[[str], None] = lambda _: None) -
                 tell(f"{number * 100 // SAMPLES} %: {samples[-1]}")
         calling.cancel()
         calls = (await asyncio.gather(calling, return_exceptions=True))[0]
-        counts = foliot.desk.tally.counts
+        counts = tompion.desk.tally.counts
         violations = growing(samples) + [f"{counts[name]} {name}" for name in BAD if counts[name]]
         if isinstance(calls, BaseException):
             violations.append(f"whoever calls was stopped: {calls!r}")
         for number in range(options.schedules):
-            violations += [str(each) for each in (await foliot.verify(f"soak-{number}")).problems]
+            violations += [str(each) for each in (await tompion.verify(f"soak-{number}")).problems]
         return Report(violations, samples, counts["runs_settled"], calls if isinstance(calls, int) else 0)
 
 
@@ -107,7 +107,7 @@ def _fields(number: int) -> dict[str, Any]:
     }
 
 
-async def _call(foliot: Foliot, options: Options) -> int:
+async def _call(tompion: Tompion, options: Options) -> int:
     """Trigger, edit, pause and resume until it is time to stop; return how often."""
     dice = Random(options.seed)
     calls = 0
@@ -115,12 +115,12 @@ async def _call(foliot: Foliot, options: Options) -> int:
         while True:
             name = f"soak-{dice.randrange(options.schedules)}"
             request_id = f"call-{options.seed}-{calls}"
-            await foliot.trigger(name, request_id=request_id)
+            await tompion.trigger(name, request_id=request_id)
             if calls % 5 == 0:
-                await foliot.pause(name)
-                await foliot.resume(name)
+                await tompion.pause(name)
+                await tompion.resume(name)
             if calls % 20 == 0:
-                await foliot.patch(name, payload={"n": calls})
+                await tompion.patch(name, payload={"n": calls})
             calls += 1
             await pause(1 / CALLS_PER_S)
     except asyncio.CancelledError:

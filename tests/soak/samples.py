@@ -33,7 +33,7 @@ FEW = (1.10, 6)
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
 _BACKENDS = """
 SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND now() - state_change > '2 s')
-FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'foliot'
+FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tompion'
 """
 
 

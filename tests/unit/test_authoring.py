@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import foliot
-from foliot import Finding, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, NamedCalendar, Spec, Tick, authoring
+import tompion
+from tompion import Finding, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, NamedCalendar, Spec, Tick, authoring
 
 BERLIN = "Europe/Berlin"
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -448,22 +448,22 @@ def test_the_example_of_the_class_runs() -> None:
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-@pytest.mark.parametrize("name", foliot.__all__)
+@pytest.mark.parametrize("name", tompion.__all__)
 def test_every_public_name_exists_and_is_documented(name: str) -> None:
-    assert (getattr(foliot, name).__doc__ or "").strip()
+    assert (getattr(tompion, name).__doc__ or "").strip()
 
 
 def test_a_star_gives_the_public_names_and_no_others() -> None:
     names: dict[str, Any] = {}
-    exec("from foliot import *", names)  # noqa: S102 - a star cannot be written inside a function
-    assert set(names) - {"__builtins__"} == set(foliot.__all__)
-    assert foliot.__all__ == sorted(foliot.__all__)
+    exec("from tompion import *", names)  # noqa: S102 - a star cannot be written inside a function
+    assert set(names) - {"__builtins__"} == set(tompion.__all__)
+    assert tompion.__all__ == sorted(tompion.__all__)
 
 
 def public_functions() -> list[tuple[str, Any]]:
     found = []
-    for name in foliot.__all__:
-        value = getattr(foliot, name)
+    for name in tompion.__all__:
+        value = getattr(tompion, name)
         if inspect.isclass(value):
             members = inspect.getmembers(value, inspect.isroutine)
             own = [(key, member) for key, member in members if not key.startswith("_") and key in vars(value)]
@@ -482,7 +482,7 @@ def test_every_public_function_is_typed(name: str, function: Any) -> None:
 
 
 def test_the_package_says_that_it_is_typed() -> None:
-    assert files("foliot").joinpath("py.typed").is_file()
+    assert files("tompion").joinpath("py.typed").is_file()
 
 
 def test_a_fold_that_text_cannot_keep_is_refused() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from foliot.configuration import OPTIONS, Configuration, load, told
-from foliot.errors import InvalidInput
-from foliot.model.policy import CatchUp, Overlap
-from foliot.settings import Settings
+from tompion.configuration import OPTIONS, Configuration, load, told
+from tompion.errors import InvalidInput
+from tompion.model.policy import CatchUp, Overlap
+from tompion.settings import Settings
 
 FILE = """
-store = "postgresql://localhost/foliot"
+store = "postgresql://localhost/tompion"
 port = 9000
 queues = ["reports", "default"]
 
@@ -33,8 +33,8 @@ function = "tasks:report"
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    (tmp_path / "foliot.toml").write_text(FILE)
-    return str(tmp_path / "foliot.toml")
+    (tmp_path / "tompion.toml").write_text(FILE)
+    return str(tmp_path / "tompion.toml")
 
 
 def said(configuration: Configuration, name: str) -> tuple[object, str]:
@@ -43,11 +43,11 @@ def said(configuration: Configuration, name: str) -> tuple[object, str]:
 
 
 def test_whoever_comes_last_counts(path: str) -> None:
-    environment = {"FOLIOT_PORT": "9001", "FOLIOT_MAX_BUFFER": "8", "FOLIOT_QUEUES": "a, b", "LOCK_TTL_MS": "90000"}
+    environment = {"TOMPION_PORT": "9001", "TOMPION_MAX_BUFFER": "8", "TOMPION_QUEUES": "a, b", "LOCK_TTL_MS": "90000"}
     found = load(environment, {"port": 9002, "host": None}, path)
     assert said(found, "host") == ("127.0.0.1", "default")
-    assert said(found, "store") == ("postgresql://localhost/foliot", path)
-    assert said(found, "queues") == (["a", "b"], "FOLIOT_QUEUES")
+    assert said(found, "store") == ("postgresql://localhost/tompion", path)
+    assert said(found, "queues") == (["a", "b"], "TOMPION_QUEUES")
     assert said(found, "port") == (9002, "flag")
     assert said(found, "limits.tick_ms") == (500, path)
     assert said(found, "limits.lock_ttl_ms") == (90_000, "LOCK_TTL_MS")
@@ -65,56 +65,56 @@ def test_nothing_said_is_the_default() -> None:
 
 
 def test_limits_that_only_together_make_sense() -> None:
-    found = load({"FOLIOT_HEARTBEAT_MS": "90000", "FOLIOT_LOCK_TTL_MS": "200000"})
+    found = load({"TOMPION_HEARTBEAT_MS": "90000", "TOMPION_LOCK_TTL_MS": "200000"})
     assert (found.settings.heartbeat_ms, found.settings.lock_ttl_ms) == (90_000, 200_000)
     with pytest.raises(InvalidInput, match="heartbeat_ms"):
-        load({"FOLIOT_HEARTBEAT_MS": "90000"})
+        load({"TOMPION_HEARTBEAT_MS": "90000"})
 
 
 def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FOLIOT_CONFIG", raising=False)
-    assert told({}).path == "foliot.toml"
+    monkeypatch.delenv("TOMPION_CONFIG", raising=False)
+    assert told({}).path == "tompion.toml"
     monkeypatch.chdir(Path(__file__).parent)
     assert told({}).path is None
-    monkeypatch.setenv("FOLIOT_CONFIG", path)
+    monkeypatch.setenv("TOMPION_CONFIG", path)
     assert told({}).get("port") == 9000
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("port = 'x'", "foliot.toml: port: 'x'; expected a whole number"),
-        ("port = true", "foliot.toml: port: True; expected a whole number"),
-        ("prot = 1", "foliot.toml: prot: there is no such setting"),
-        ("auth = 'maybe'", "foliot.toml: auth: 'maybe'; expected open or required"),
-        ("queues = [1]", "foliot.toml: queues"),
-        ("[limits]\ntick = 1", "foliot.toml: limits.tick: there is no such limit"),
-        ("[limits]\ntick_ms = 0", "foliot.toml: limits.tick_ms"),
-        ("limits = 1", "foliot.toml: limits: expected a table"),
-        ("executors = 1", "foliot.toml: executors: expected tables"),
-        ("schedule = 1", "foliot.toml: schedule: expected blocks"),
+        ("port = 'x'", "tompion.toml: port: 'x'; expected a whole number"),
+        ("port = true", "tompion.toml: port: True; expected a whole number"),
+        ("prot = 1", "tompion.toml: prot: there is no such setting"),
+        ("auth = 'maybe'", "tompion.toml: auth: 'maybe'; expected open or required"),
+        ("queues = [1]", "tompion.toml: queues"),
+        ("[limits]\ntick = 1", "tompion.toml: limits.tick: there is no such limit"),
+        ("[limits]\ntick_ms = 0", "tompion.toml: limits.tick_ms"),
+        ("limits = 1", "tompion.toml: limits: expected a table"),
+        ("executors = 1", "tompion.toml: executors: expected tables"),
+        ("schedule = 1", "tompion.toml: schedule: expected blocks"),
         ("[[schedule]]\ncron = 'x'", "[[schedule]] number 1: id"),
         ("[[schedule]]\nid = 'a'\n[[schedule]]\nid = 'a'", "[[schedule]] number 2: id: 'a' is there twice"),
-        ("notification = 1", "foliot.toml: notification: expected blocks, [[notification]]"),
+        ("notification = 1", "tompion.toml: notification: expected blocks, [[notification]]"),
         ("[[notification]]\nurl = 'x'", "[[notification]] number 1: name"),
         ("[[notification]]\nname = 'a'\n[[notification]]\nname = 'a'", "number 2: name: 'a' is there twice"),
-        ("ping_method = 'PUT'", "foliot.toml: ping_method: 'PUT'; expected GET or POST"),
-        ("port = ", "foliot.toml: this is no TOML"),
+        ("ping_method = 'PUT'", "tompion.toml: ping_method: 'PUT'; expected GET or POST"),
+        ("port = ", "tompion.toml: this is no TOML"),
     ],
 )
 def test_a_file_that_cannot_be(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "foliot.toml").write_text(text)
+    (tmp_path / "tompion.toml").write_text(text)
     with pytest.raises(InvalidInput) as caught:
-        load({}, None, str(tmp_path / "foliot.toml"))
+        load({}, None, str(tmp_path / "tompion.toml"))
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ({"FOLIOT_PORT": "x"}, "FOLIOT_PORT: 'x'; expected a whole number"),
-        ({"FOLIOT_ENGINE": "maybe"}, "FOLIOT_ENGINE: 'maybe'; expected true or false"),
+        ({"TOMPION_PORT": "x"}, "TOMPION_PORT: 'x'; expected a whole number"),
+        ({"TOMPION_ENGINE": "maybe"}, "TOMPION_ENGINE: 'maybe'; expected true or false"),
         ({"TICK_MS": "soon"}, "TICK_MS: 'soon'"),
     ],
 )
@@ -131,7 +131,7 @@ def test_a_file_that_is_not_there() -> None:
 def test_the_defaults_of_schedules_come_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "defaults.toml"
     file.write_text('[limits]\ndefault_overlap_policy = "buffer_all"\ndefault_jitter_ms = 500\n')
-    environment = {"DEFAULT_CATCHUP_POLICY": "all", "FOLIOT_MIN_INTERVAL_MS": "60000", "DEFAULT_JITTER_MS": "700"}
+    environment = {"DEFAULT_CATCHUP_POLICY": "all", "TOMPION_MIN_INTERVAL_MS": "60000", "DEFAULT_JITTER_MS": "700"}
     found = load(environment, path=str(file))
     assert found.settings == Settings(
         default_overlap_policy=Overlap.QUEUE,
@@ -153,9 +153,9 @@ def test_a_default_that_is_no_policy_names_who_says_so() -> None:
 @pytest.mark.parametrize(
     ("variable", "hint"),
     [
-        ("FOLIOT_PROT", "did you mean FOLIOT_PORT?"),
-        ("FOLIOT_DEFAULT_OVERLAP", "did you mean FOLIOT_DEFAULT_OVERLAP_POLICY?"),
-        ("FOLIOT_COLOUR_OF_THE_SKY", "'foliot config' shows all"),
+        ("TOMPION_PROT", "did you mean TOMPION_PORT?"),
+        ("TOMPION_DEFAULT_OVERLAP", "did you mean TOMPION_DEFAULT_OVERLAP_POLICY?"),
+        ("TOMPION_COLOUR_OF_THE_SKY", "'tompion config' shows all"),
     ],
 )
 def test_a_variable_that_is_no_setting_is_refused(variable: str, hint: str) -> None:
@@ -168,9 +168,9 @@ def test_a_variable_that_is_no_setting_is_refused(variable: str, hint: str) -> N
 def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
     """A client's, a test's, those a command finds, those of Kubernetes, and a secret's that the file names."""
     file = tmp_path / "secret.toml"
-    file.write_text('[[notification]]\nname = "ops"\nsecret_env = "FOLIOT_OPS_SECRET"\n')
+    file.write_text('[[notification]]\nname = "ops"\nsecret_env = "TOMPION_OPS_SECRET"\n')
     names = ["URL", "CERT_KEY", "CONFIG", "TEST_ROLE", "ORACLE_SEED", "RUN_ID", "SERVICE_HOST", "PORT_8640_TCP"]
-    environment = {**{f"FOLIOT_{name}": "x" for name in names}, "FOLIOT_OPS_SECRET": "x", "FOLIO": "x"}
+    environment = {**{f"TOMPION_{name}": "x" for name in names}, "TOMPION_OPS_SECRET": "x", "FOLIO": "x"}
     assert load(environment, path=str(file)).settings == Settings()
-    with pytest.raises(InvalidInput, match="FOLIOT_OPS_SECRET"):
+    with pytest.raises(InvalidInput, match="TOMPION_OPS_SECRET"):
         load(environment)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, InvalidField, Launch, SyncFoliot
-from foliot.engine.probe import Event
+from tompion import InvalidField, Launch, SyncTompion, Tompion
+from tompion.engine.probe import Event
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -22,13 +22,13 @@ YEARLY = "0 0 1 1 *"
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/foliot.db"
+    return f"sqlite:///{tmp_path}/tompion.db"
 
 
-def declared(url: str, cron: str = YEARLY, **given: Any) -> tuple[SyncFoliot, list[Event]]:
+def declared(url: str, cron: str = YEARLY, **given: Any) -> tuple[SyncTompion, list[Event]]:
     """A program with one schedule, and what it says."""
     events: list[Event] = []
-    app = SyncFoliot(url, engine=False, listener=events.append)
+    app = SyncTompion(url, engine=False, listener=events.append)
 
     @app.schedule(cron, **given)
     def report(run: Launch) -> None:
@@ -67,7 +67,7 @@ def test_a_restart_with_the_same_code_changes_nothing(url: str) -> None:
 def test_operators_own_the_pause_and_what_they_change(url: str) -> None:
     """Until the code changes: then it wins, and the pause stays."""
     told(url)
-    with SyncFoliot(url, engine=False) as operator:
+    with SyncTompion(url, engine=False) as operator:
         operator.pause(ID, note="maintenance")
         operator.patch(ID, cron="0 6 * * *", max_attempts=3)
     assert told(url) == [("drift", "not as the code declares it: cron, max_attempts")]
@@ -83,14 +83,14 @@ def test_operators_own_the_pause_and_what_they_change(url: str) -> None:
 
 def test_what_was_deleted_comes_back_with_the_code(url: str) -> None:
     told(url)
-    with SyncFoliot(url, engine=False) as operator:
+    with SyncTompion(url, engine=False) as operator:
         operator.delete(ID)
     assert told(url) == [("created", "as the code declares it")]
 
 
 def test_a_function_of_the_program_itself_is_called(url: str) -> None:
     """It cannot be imported by anybody; this very process knows it."""
-    app = SyncFoliot(url)
+    app = SyncTompion(url)
     called, results = threading.Event(), []
 
     @app.schedule(YEARLY, schedule_id="local", payload={"n": 5})
@@ -102,26 +102,26 @@ def test_a_function_of_the_program_itself_is_called(url: str) -> None:
     with app:
         made = app.trigger("local")
         assert called.wait(SECONDS)
-    with SyncFoliot(url, engine=False) as reader:
+    with SyncTompion(url, engine=False) as reader:
         assert reader.get_run(made.run_id).result == "done"
     assert results == [({"n": 5}, True, True, True)]
 
 
 def test_mistakes_are_said_where_they_are_made(url: str) -> None:
-    app = SyncFoliot(url, engine=False)
+    app = SyncTompion(url, engine=False)
     app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="declared twice"):
         app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="is not a function"):
         app.schedule(YEARLY)("tasks:report")  # type: ignore[type-var]  # as somebody might write
-    other = SyncFoliot(url, engine=False)
+    other = SyncTompion(url, engine=False)
     other.schedule("61 * * * *", schedule_id="wrong")(print)
     with pytest.raises(ValueError, match="61"), other:
         pass
 
 
 def test_the_asynchronous_twin_declares_too(url: str) -> None:
-    app = Foliot(url, engine=False)
+    app = Tompion(url, engine=False)
 
     @app.schedule(YEARLY, schedule_id="async")
     async def report() -> None:
@@ -136,7 +136,7 @@ def test_the_asynchronous_twin_declares_too(url: str) -> None:
 
 SCRIPT = """
 import sys
-from foliot import {kind}
+from tompion import {kind}
 app = {kind}(sys.argv[1], listener=lambda event: print(event.kind, event.schedule_id, flush=True))
 
 @app.schedule("@every 1s")
@@ -147,7 +147,7 @@ sys.exit(app.run())
 """
 
 
-@pytest.mark.parametrize(("kind", "function"), [("Foliot", "async def"), ("SyncFoliot", "def")])
+@pytest.mark.parametrize(("kind", "function"), [("Tompion", "async def"), ("SyncTompion", "def")])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_script_runs_until_it_is_told_to_stop(
     tmp_path: Path, url: str, kind: str, function: str, number: signal.Signals, code: int
@@ -174,17 +174,17 @@ def test_a_script_runs_until_it_is_told_to_stop(
     assert lines[0] == "created jobs.report"
 
 
-@pytest.mark.parametrize("kind", ["Foliot", "SyncFoliot"])
+@pytest.mark.parametrize("kind", ["Tompion", "SyncTompion"])
 def test_a_program_whose_service_is_not_there_says_so_in_one_line(tmp_path: Path, kind: str) -> None:
     script = tmp_path / "jobs.py"
     script.write_text(SCRIPT.format(kind=kind, function="def"))
     command = [sys.executable, str(script), "http://127.0.0.1:1"]
     left = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (left.returncode, left.stdout, left.stderr.count("\n")) == (6, "", 1)
-    assert left.stderr.startswith("foliot: no answer from http://127.0.0.1:1: ")
+    assert left.stderr.startswith("tompion: no answer from http://127.0.0.1:1: ")
 
 
 def test_a_lambda_is_refused_where_it_is_declared(url: str) -> None:
-    app = SyncFoliot(url, engine=False)
+    app = SyncTompion(url, engine=False)
     with pytest.raises(InvalidField, match="a lambda has no name"):
         app.schedule("@daily", schedule_id="report")(lambda: None)

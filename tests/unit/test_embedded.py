@@ -1,4 +1,4 @@
-"""Foliot inside a process of one's own: both twins, on a SQLite file, with the machine's own clock."""
+"""Tompion inside a process of one's own: both twins, on a SQLite file, with the machine's own clock."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, Settings, SyncFoliot
-from foliot.engine.probe import Event
-from foliot.errors import AlreadyExists, FoliotError, InvalidField, NotFound
-from foliot.methods import AsyncMethods, SyncMethods, _Async, _Sync
-from foliot.model.schedule import Run
+from tompion import Settings, SyncTompion, Tompion
+from tompion.engine.probe import Event
+from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
+from tompion.methods import AsyncMethods, SyncMethods, _Async, _Sync
+from tompion.model.schedule import Run
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -69,7 +69,7 @@ async def endless():
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/foliot.db"
+    return f"sqlite:///{tmp_path}/tompion.db"
 
 
 @pytest.fixture
@@ -130,62 +130,62 @@ def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
 
 
 def test_the_twins_are_built_alike() -> None:
-    assert inspect.signature(Foliot.__init__) == inspect.signature(SyncFoliot.__init__)
+    assert inspect.signature(Tompion.__init__) == inspect.signature(SyncTompion.__init__)
 
 
 def test_an_operation_keeps_its_documentation(url: str) -> None:
-    with SyncFoliot(url, engine=False) as foliot:
-        assert foliot.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
+    with SyncTompion(url, engine=False) as tompion:
+        assert tompion.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
 
 
 def test_both_twins_take_hints(url: str) -> None:
     async def ask() -> Any:
-        async with Foliot(url, engine=False, actor="planner") as foliot:
-            await foliot.create("poll", intervals="1h", function="tasks:work", adaptive=True)
-            return await foliot.hint("poll", interval_ms=60_000, reason="it is busy")
+        async with Tompion(url, engine=False, actor="planner") as tompion:
+            await tompion.create("poll", intervals="1h", function="tasks:work", adaptive=True)
+            return await tompion.hint("poll", interval_ms=60_000, reason="it is busy")
 
     given = asyncio.run(ask())
-    with SyncFoliot(url, engine=False) as foliot:
-        assert foliot.hints("poll") == given == foliot.describe("poll").outlook
+    with SyncTompion(url, engine=False) as tompion:
+        assert tompion.hints("poll") == given == tompion.describe("poll").outlook
         assert (given.hints[0].author, given.hints[0].reason) == ("planner", "it is busy")
-        assert foliot.clear_hints("poll").hints == ()
-        assert foliot.reset_failures("poll").consecutive_failures == 0
+        assert tompion.clear_hints("poll").hints == ()
+        assert tompion.reset_failures("poll").consecutive_failures == 0
 
 
 def test_both_twins_look_ahead(url: str) -> None:
     """A preview was for the page alone."""
 
     async def ask() -> Any:
-        async with Foliot(url, engine=False) as foliot:
-            return await foliot.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
+        async with Tompion(url, engine=False) as tompion:
+            return await tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
 
-    with SyncFoliot(url, engine=False) as foliot:
-        found = foliot.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
+    with SyncTompion(url, engine=False) as tompion:
+        found = tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
     assert found == asyncio.run(ask())
     assert found.ticks[0].at.isoformat() == "2027-01-15T09:00:00+00:00"
 
 
 def test_nothing_works_before_it_is_open(url: str) -> None:
-    with pytest.raises(FoliotError, match="not open"):
-        SyncFoliot(url).get("report")
-    with pytest.raises(InvalidField, match="store"), SyncFoliot("mysql://x"):
+    with pytest.raises(TompionError, match="not open"):
+        SyncTompion(url).get("report")
+    with pytest.raises(InvalidField, match="store"), SyncTompion("mysql://x"):
         pass
 
 
 def test_entering_twice_is_refused(url: str) -> None:
     """The second 'with' opened the store again, and what the first had opened was never closed."""
-    foliot = SyncFoliot(url)
-    with foliot:
-        with pytest.raises(FoliotError, match="open already"):
-            foliot.open()
-        foliot.create("job", cron=YEARLY, function="a:b")  # the refusal closed nothing
-    with foliot:
-        assert foliot.get("job").token == 1
+    tompion = SyncTompion(url)
+    with tompion:
+        with pytest.raises(TompionError, match="open already"):
+            tompion.open()
+        tompion.create("job", cron=YEARLY, function="a:b")  # the refusal closed nothing
+    with tompion:
+        assert tompion.get("job").token == 1
 
     async def story() -> None:
-        twin = Foliot(url)
+        twin = Tompion(url)
         async with twin:
-            with pytest.raises(FoliotError, match="open already"):
+            with pytest.raises(TompionError, match="open already"):
                 await twin.open()
             assert (await twin.get("job")).token == 1
         async with twin:
@@ -195,20 +195,20 @@ def test_entering_twice_is_refused(url: str) -> None:
 
 
 def test_closing_twice_is_no_mistake(url: str) -> None:
-    foliot = SyncFoliot(url).open()
-    foliot.create("job", cron=YEARLY, function="a:b")
-    foliot.close()
-    foliot.close()
-    with pytest.raises(FoliotError, match="not open"):
-        foliot.get("job")
-    SyncFoliot(url).close()
+    tompion = SyncTompion(url).open()
+    tompion.create("job", cron=YEARLY, function="a:b")
+    tompion.close()
+    tompion.close()
+    with pytest.raises(TompionError, match="not open"):
+        tompion.get("job")
+    SyncTompion(url).close()
 
     async def story() -> None:
-        twin = await Foliot(url).open()
+        twin = await Tompion(url).open()
         assert (await twin.get("job")).token == 1
         await twin.close()
         await twin.close()
-        with pytest.raises(FoliotError, match="not open"):
+        with pytest.raises(TompionError, match="not open"):
             await twin.get("job")
 
     asyncio.run(story())
@@ -220,17 +220,17 @@ def test_closing_twice_is_no_mistake(url: str) -> None:
 def ran(url: str, function: str, **given: Any) -> Run:
     """Trigger a function, wait for its end and return the run."""
     waiter = Waiter()
-    with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
-        foliot.create("job", cron=YEARLY, function=function, **given)
-        made = foliot.trigger("job")
+    with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+        tompion.create("job", cron=YEARLY, function=function, **given)
+        made = tompion.trigger("job")
         waiter.wait("ended")
-        return foliot.get_run(made.run_id)
+        return tompion.get_run(made.run_id)
 
 
 def test_an_asynchronous_function(url: str, tasks: Any) -> None:
     run = ran(url, f"{tasks.__name__}:asynchronous", payload={"a": 1}, user_id="u1")
     assert (run.state, run.result) == ("SUCCESS", {"key": run.key, "user": "u1"})
-    assert tasks.seen == [("job", {"a": 1}, "foliot-engine")]
+    assert tasks.seen == [("job", {"a": 1}, "tompion-engine")]
     assert run.started_at is not None
     assert run.finished_at is not None
 
@@ -238,7 +238,7 @@ def test_an_asynchronous_function(url: str, tasks: Any) -> None:
 def test_a_synchronous_function_has_a_thread_of_its_own(url: str, tasks: Any) -> None:
     run = ran(url, f"{tasks.__name__}:synchronous")
     assert (run.state, run.result) == ("SUCCESS", "trigger")
-    assert tasks.seen[0][2].startswith("foliot-function")
+    assert tasks.seen[0][2].startswith("tompion-function")
 
 
 def test_a_function_without_argument(url: str, tasks: Any) -> None:
@@ -273,46 +273,46 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
             if event.kind == "ended":
                 loop.call_soon_threadsafe(ended.set)
 
-        async with Foliot(url, settings=QUICK, listener=listen) as foliot:
-            await foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:synchronous")
-            made = await foliot.trigger("job")
+        async with Tompion(url, settings=QUICK, listener=listen) as tompion:
+            await tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:synchronous")
+            made = await tompion.trigger("job")
             async with asyncio.timeout(SECONDS):
                 await ended.wait()
             with pytest.raises(AlreadyExists):
-                await foliot.create("job", cron=YEARLY, function="a:b")
-            assert foliot.counts["runs_settled"] == 1
-            return await foliot.get_run(made.run_id)
+                await tompion.create("job", cron=YEARLY, function="a:b")
+            assert tompion.counts["runs_settled"] == 1
+            return await tompion.get_run(made.run_id)
 
     assert asyncio.run(story()).state == "SUCCESS"
 
 
 def test_a_tick_fires_by_itself(url: str, tasks: Any) -> None:
     waiter = Waiter()
-    with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
-        foliot.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
+    with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+        tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
         waiter.wait("ended", 2)
-        foliot.pause("job")
-        runs = foliot.runs("job", state="SUCCESS").items
+        tompion.pause("job")
+        runs = tompion.runs("job", state="SUCCESS").items
         assert len(runs) >= 2
-        assert foliot.verify("job").ok
+        assert tompion.verify("job").ok
 
 
 def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
-    with SyncFoliot(url, engine=False) as foliot:
-        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
-        made = foliot.trigger("job")
-    with SyncFoliot(url, engine=False) as foliot:
-        run = foliot.get_run(made.run_id)
+    with SyncTompion(url, engine=False) as tompion:
+        tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
+        made = tompion.trigger("job")
+    with SyncTompion(url, engine=False) as tompion:
+        run = tompion.get_run(made.run_id)
         assert (run.state, run.attempt) == ("ENQUEUED", 0)
-        assert foliot.counts == {}
+        assert tompion.counts == {}
 
 
 def test_each_namespace_and_actor_is_its_own(url: str) -> None:
-    with SyncFoliot(url, engine=False, namespace="a", actor="ann") as foliot:
-        foliot.create("job", cron=YEARLY, function="a:b")
-        assert foliot.history("job").items[0].actor == "ann"
-    with SyncFoliot(url, engine=False, namespace="b") as foliot, pytest.raises(NotFound):
-        foliot.get("job")
+    with SyncTompion(url, engine=False, namespace="a", actor="ann") as tompion:
+        tompion.create("job", cron=YEARLY, function="a:b")
+        assert tompion.history("job").items[0].actor == "ann"
+    with SyncTompion(url, engine=False, namespace="b") as tompion, pytest.raises(NotFound):
+        tompion.get("job")
 
 
 @pytest.mark.parametrize("function", ["holding", "endless"])
@@ -320,42 +320,42 @@ def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) 
     """A run goes on beyond the grace: its lease ends with the engine, and the next one has it at once."""
     waiter = Waiter()
     settings = Settings(tick_ms=20, shutdown_grace_ms=0)
-    with SyncFoliot(url, settings=settings, listener=waiter) as foliot:
-        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:{function}")
-        made = foliot.trigger("job")
+    with SyncTompion(url, settings=settings, listener=waiter) as tompion:
+        tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:{function}")
+        made = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
-    with SyncFoliot(url, engine=False) as foliot:
-        assert foliot.get_run(made.run_id).attempt == 1
-        foliot.patch("job", function=f"{tasks.__name__}:without_argument")
+    with SyncTompion(url, engine=False) as tompion:
+        assert tompion.get_run(made.run_id).attempt == 1
+        tompion.patch("job", function=f"{tasks.__name__}:without_argument")
     tasks.let_go.set()
     tasks.held.clear()
-    with SyncFoliot(url, settings=settings, listener=waiter) as foliot:
+    with SyncTompion(url, settings=settings, listener=waiter) as tompion:
         if function == "endless":  # the run is of the version that was in force: it is executed again
             assert tasks.held.wait(SECONDS)
         else:
             waiter.wait("ended")
-        assert foliot.get_run(made.run_id).attempt == 2
-    for thread in [each for each in threading.enumerate() if each.name.startswith("foliot-function")]:
+        assert tompion.get_run(made.run_id).attempt == 2
+    for thread in [each for each in threading.enumerate() if each.name.startswith("tompion-function")]:
         thread.join(SECONDS)
         assert not thread.is_alive(), "the function has ended, and its thread has not"
 
 
 def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
     """A run ends within the grace: its outcome is written before the store is closed."""
-    foliot = SyncFoliot(url, settings=QUICK)
-    with foliot:
-        foliot.create("job", cron=YEARLY, function=f"{tasks.__name__}:holding")
-        made = foliot.trigger("job")
+    tompion = SyncTompion(url, settings=QUICK)
+    with tompion:
+        tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:holding")
+        made = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
-    with SyncFoliot(url, engine=False) as again:
+    with SyncTompion(url, engine=False) as again:
         assert again.get_run(made.run_id).state == "SUCCESS"
 
 
 def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
     """One process fires, another manages: neither knows of the other but by the file."""
     waiter = Waiter()
-    with SyncFoliot(url, settings=QUICK, listener=waiter), SyncFoliot(url, engine=False) as manager:
+    with SyncTompion(url, settings=QUICK, listener=waiter), SyncTompion(url, engine=False) as manager:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         made = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
@@ -364,16 +364,16 @@ def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
 
 SLEEPER = """
 import sys, threading, types
-from foliot import Settings, SyncFoliot
+from tompion import Settings, SyncTompion
 
 held = threading.Event()
 sleeper = types.ModuleType("sleeper")
 sleeper.work = lambda: (held.set(), threading.Event().wait())
 sys.modules["sleeper"] = sleeper
 
-with SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20, shutdown_grace_ms=10)) as foliot:
-    foliot.create("job", cron="0 0 1 1 *", function="sleeper:work")
-    foliot.trigger("job")
+with SyncTompion(sys.argv[1], settings=Settings(tick_ms=20, shutdown_grace_ms=10)) as tompion:
+    tompion.create("job", cron="0 0 1 1 *", function="sleeper:work")
+    tompion.trigger("job")
     held.wait()
 print("closed", flush=True)
 """
@@ -389,13 +389,13 @@ def test_a_function_that_never_ends_does_not_keep_the_process(url: str) -> None:
 
 CHILD = """
 import sys
-from foliot import Settings, SyncFoliot
+from tompion import Settings, SyncTompion
 
 def listen(event):
     if event.kind == "ended":
         print("ended", event.schedule_id, flush=True)
 
-with SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
+with SyncTompion(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
     print("ready", flush=True)
     sys.stdin.readline()
 """
@@ -410,37 +410,37 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-        with SyncFoliot(url, engine=False) as foliot:
-            foliot.create("job", cron=YEARLY, function="os:getpid")
-            made = foliot.trigger("job")
+        with SyncTompion(url, engine=False) as tompion:
+            tompion.create("job", cron=YEARLY, function="os:getpid")
+            made = tompion.trigger("job")
             assert child.stdout.readline() == "ended job\n"
-            assert foliot.get_run(made.run_id).result == child.pid
-        with SyncFoliot(url, settings=QUICK, listener=waiter) as foliot:
-            more = [foliot.trigger("job") for _ in range(10)]
+            assert tompion.get_run(made.run_id).result == child.pid
+        with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+            more = [tompion.trigger("job") for _ in range(10)]
             child.stdin.write("\n")
             child.stdin.close()
             assert child.wait(SECONDS) == 0
-            wait_for_all(foliot, [run.run_id for run in more], waiter)
-            results = [foliot.get_run(run.run_id) for run in more]
+            wait_for_all(tompion, [run.run_id for run in more], waiter)
+            results = [tompion.get_run(run.run_id) for run in more]
     assert {run.attempt for run in results} <= {1, 2}
     assert all(isinstance(run.result, int) for run in results)
 
 
-def wait_for_all(foliot: SyncFoliot, run_ids: list[str], waiter: Waiter) -> None:
+def wait_for_all(tompion: SyncTompion, run_ids: list[str], waiter: Waiter) -> None:
     """The child may have ended some of them: what is ours comes as an event."""
     ended = 0
-    while any(foliot.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
+    while any(tompion.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
         ended += 1
         waiter.wait("ended", ended)
 
 
 def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Callable[[], None]:
-        raise FoliotError("no engine today")
+        raise TompionError("no engine today")
 
-    monkeypatch.setattr("foliot.wiring.build_engine", broken)
-    foliot = SyncFoliot(url)
-    with pytest.raises(FoliotError, match="no engine today"), foliot:
+    monkeypatch.setattr("tompion.wiring.build_engine", broken)
+    tompion = SyncTompion(url)
+    with pytest.raises(TompionError, match="no engine today"), tompion:
         pass
-    with pytest.raises(FoliotError, match="not open"):
-        foliot.get("job")
+    with pytest.raises(TompionError, match="not open"):
+        tompion.get("job")

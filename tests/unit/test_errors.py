@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-import foliot
-from foliot import FoliotError, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, UnknownZone, errors
+import tompion
+from tompion import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, TompionError, UnknownZone, errors
 
 EVERYTHING: dict[str, Any] = {
     "problem": "61 is out of range",
@@ -104,33 +104,33 @@ def test_an_error_survives_the_way_between_processes(error: InvalidSpec) -> None
     assert (str(copy), vars(copy)) == (str(error), vars(error))
 
 
-def subclasses(kind: type[FoliotError]) -> Iterator[type[FoliotError]]:
+def subclasses(kind: type[TompionError]) -> Iterator[type[TompionError]]:
     for child in kind.__subclasses__():
         yield child
         yield from subclasses(child)
 
 
-def all_errors() -> set[type[FoliotError]]:
-    for module in pkgutil.walk_packages(foliot.__path__, "foliot."):
+def all_errors() -> set[type[TompionError]]:
+    for module in pkgutil.walk_packages(tompion.__path__, "tompion."):
         if not module.name.endswith("__main__"):
             with suppress(ImportError):  # a door or an engine whose extra is not installed
                 import_module(module.name)
-    return {FoliotError, *subclasses(FoliotError)}
+    return {TompionError, *subclasses(TompionError)}
 
 
 @pytest.mark.parametrize(
     ("child", "parent", "code"),
     [
-        (FoliotError, Exception, "error"),
-        (InvalidInput, FoliotError, "invalid_input"),
+        (TompionError, Exception, "error"),
+        (InvalidInput, TompionError, "invalid_input"),
         (InvalidSpec, InvalidInput, "invalid_spec"),
         (UnknownZone, InvalidSpec, "unknown_zone"),
         (InvalidTime, InvalidInput, "invalid_time"),
-        (LimitExceeded, FoliotError, "limit_exceeded"),
+        (LimitExceeded, TompionError, "limit_exceeded"),
     ],
 )
 def test_the_tree_and_the_codes_are_what_callers_rely_on(
-    child: type[FoliotError], parent: type[Exception], code: str
+    child: type[TompionError], parent: type[Exception], code: str
 ) -> None:
     assert child.__bases__[0] is parent
     assert child.code == code

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from foliot import eventloop
+from tompion import eventloop
 
 
 def test_what_is_left_is_cancelled_and_given_a_moment() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot import Foliot, Settings, SyncFoliot
-from foliot.engine.probe import Event
-from foliot.errors import FoliotError
+from tompion import Settings, SyncTompion, Tompion
+from tompion.engine.probe import Event
+from tompion.errors import TompionError
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -39,18 +39,18 @@ PROGRAM = """
 import atexit, os, sys, threading, time
 
 atexit.register(time.sleep, 0.5)
-from foliot import Settings, SyncFoliot
+from tompion import Settings, SyncTompion
 
-foliot = SyncFoliot(sys.argv[1], settings=Settings(tick_ms=20))
-foliot.open()
+tompion = SyncTompion(sys.argv[1], settings=Settings(tick_ms=20))
+tompion.open()
 """
 
 HOLDING = """
 import tasks
 
-foliot.create("job", cron="0 0 1 1 *", function="tasks:holding")
-foliot.create("other", cron="* * * * * *", function="tasks:nothing")
-foliot.trigger("job")
+tompion.create("job", cron="0 0 1 1 *", function="tasks:holding")
+tompion.create("other", cron="* * * * * *", function="tasks:nothing")
+tompion.trigger("job")
 assert tasks.held.wait(60)
 """
 
@@ -58,7 +58,7 @@ THREAD = """
 def go_on():
     threading.main_thread().join()
     time.sleep(0.3)
-    print(foliot.create("late", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
+    print(tompion.create("late", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
 
 threading.Thread(target=go_on).start()
 """
@@ -67,21 +67,21 @@ FORK = """
 if os.fork() == 0:
     sys.exit(0)
 os.wait()
-print(foliot.create("parent", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
+print(tompion.create("parent", cron="0 0 1 1 *", function="tasks:nothing").schedule_id)
 """
 
 BLOCKED = """
-from foliot import embedded
+from tompion import embedded
 
 embedded.LEAVE_S = 0.1
-foliot._thread._loop.call_soon_threadsafe(threading.Event().wait)
+tompion._thread._loop.call_soon_threadsafe(threading.Event().wait)
 """
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     (tmp_path / "tasks.py").write_text(TASKS)
-    return f"sqlite:///{tmp_path}/foliot.db"
+    return f"sqlite:///{tmp_path}/tompion.db"
 
 
 def ended(url: str, tmp_path: Path, program: str) -> str:
@@ -106,7 +106,7 @@ def test_a_process_that_closes_nothing_ends_quietly_and_hands_back(
         if event.kind == "ended" and event.schedule_id == "job":
             over.set()
 
-    with SyncFoliot(url, settings=QUICK, listener=listen):
+    with SyncTompion(url, settings=QUICK, listener=listen):
         assert over.wait(SECONDS)  # soon, and not when a lease of two minutes has ended
     sys.modules.pop("tasks")
 
@@ -127,45 +127,45 @@ def test_an_engine_that_does_not_answer_is_left_alone(url: str, tmp_path: Path) 
 # --- event loops ------------------------------------------------------------------------------------------------------
 
 
-async def opened(url: str) -> Foliot:
-    return await Foliot(url, settings=QUICK).open()
+async def opened(url: str) -> Tompion:
+    return await Tompion(url, settings=QUICK).open()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_closing_after_the_event_loop_says_so(url: str) -> None:
     """It was the RuntimeError of a loop that nobody had asked about."""
     loop = asyncio.new_event_loop()
-    foliot = loop.run_until_complete(opened(url))
+    tompion = loop.run_until_complete(opened(url))
     left = asyncio.all_tasks(loop)
     loop.close()
-    with pytest.raises(FoliotError, match="its event loop was closed before"):
-        asyncio.run(foliot.close())
+    with pytest.raises(TompionError, match="its event loop was closed before"):
+        asyncio.run(tompion.close())
     for task in left:
         task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is pending for ever
-    asyncio.run(foliot.close())  # it is closed
-    with SyncFoliot(url, engine=False) as other:
+    asyncio.run(tompion.close())  # it is closed
+    with SyncTompion(url, engine=False) as other:
         other.create("job", cron=YEARLY, function="tasks:nothing")
 
 
 def test_closing_after_asyncio_run_works(url: str) -> None:
     """That has cancelled the loops of the engine, so that nothing is in the way of a goodbye."""
-    foliot = asyncio.run(opened(url))
-    asyncio.run(foliot.close())
+    tompion = asyncio.run(opened(url))
+    asyncio.run(tompion.close())
 
 
 def test_closing_in_another_event_loop_is_refused_and_changes_nothing(url: str) -> None:
     loop = asyncio.new_event_loop()
-    foliot = loop.run_until_complete(opened(url))
-    with pytest.raises(FoliotError, match="open in another event loop: close it there"):
-        asyncio.run(foliot.close())
-    made = loop.run_until_complete(foliot.create("job", cron=YEARLY, function="tasks:nothing"))
+    tompion = loop.run_until_complete(opened(url))
+    with pytest.raises(TompionError, match="open in another event loop: close it there"):
+        asyncio.run(tompion.close())
+    made = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))
     assert made.schedule_id == "job"
-    loop.run_until_complete(foliot.close())
+    loop.run_until_complete(tompion.close())
     loop.close()
 
 
 def test_without_an_engine_any_event_loop_will_do(url: str) -> None:
     loop = asyncio.new_event_loop()
-    foliot = loop.run_until_complete(Foliot(url, engine=False).open())
-    asyncio.run(foliot.close())
+    tompion = loop.run_until_complete(Tompion(url, engine=False).open())
+    asyncio.run(tompion.close())
     loop.close()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from foliot import Foliot
-from foliot.engine.outside import Outside
-from foliot.wiring import pinging
+from tompion import Tompion
+from tompion.engine.outside import Outside
+from tompion.wiring import pinging
 
 SECONDS = 30
 
@@ -36,13 +36,13 @@ class Monitor:
 def test_a_service_without_an_engine_pings() -> None:
     async def story() -> None:
         monitor = Monitor()
-        foliot = Foliot("sqlite://", engine=False)
-        foliot.outside = Outside(pinger=monitor)
-        async with asyncio.timeout(SECONDS), foliot, pinging(foliot):
+        tompion = Tompion("sqlite://", engine=False)
+        tompion.outside = Outside(pinger=monitor)
+        async with asyncio.timeout(SECONDS), tompion, pinging(tompion):
             await monitor.often.wait()
             assert monitor.heard[:3] == [[], [], []]
-            assert foliot.desk.tally.counts["pings_failed"] == 1
-            assert foliot.desk.tally.counts["pings"] >= 1
+            assert tompion.desk.tally.counts["pings_failed"] == 1
+            assert tompion.desk.tally.counts["pings"] >= 1
         assert monitor.closed
 
     asyncio.run(story())
@@ -50,7 +50,7 @@ def test_a_service_without_an_engine_pings() -> None:
 
 def test_nobody_is_told_who_does_not_want_to_be() -> None:
     async def story() -> None:
-        async with Foliot("sqlite://", engine=False) as foliot, pinging(foliot):
+        async with Tompion("sqlite://", engine=False) as tompion, pinging(tompion):
             assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(story())

@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot import Foliot, SyncFoliot
-from foliot.errors import FoliotError, InvalidField
-from foliot.launch.base import Ended, Launch
-from foliot.testing import Rehearsal
-from foliot.testing.executor import RecordingExecutor
+from tompion import SyncTompion, Tompion
+from tompion.errors import InvalidField, TompionError
+from tompion.launch.base import Ended, Launch
+from tompion.testing import Rehearsal
+from tompion.testing.executor import RecordingExecutor
 
 FRIDAY = "2026-03-27T00:00:00Z"
 
 
 def test_a_week_across_a_clock_change() -> None:
-    app = SyncFoliot("sqlite:///never-opened.db")
+    app = SyncTompion("sqlite:///never-opened.db")
     seen: list[str] = []
 
     @app.schedule("0 9 * * MON-FRI", timezone="Europe/Berlin", schedule_id="report")
@@ -39,7 +39,7 @@ def test_a_week_across_a_clock_change() -> None:
 
 
 def test_functions_take_their_time_in_no_time() -> None:
-    app = Foliot("sqlite:///never-opened.db", queues=["mine"])
+    app = Tompion("sqlite:///never-opened.db", queues=["mine"])
 
     @app.schedule("0 * * * *", schedule_id="slow", overlap="skip")
     async def slow() -> str:
@@ -57,7 +57,7 @@ def test_functions_take_their_time_in_no_time() -> None:
 
 
 def test_whatever_an_operator_does_can_be_rehearsed() -> None:
-    app = SyncFoliot("sqlite:///never-opened.db")
+    app = SyncTompion("sqlite:///never-opened.db")
     fails = True
 
     @app.schedule("0 * * * *", schedule_id="report", catchup="coalesce", max_attempts=2, retry_delay_ms=60_000)
@@ -107,12 +107,12 @@ def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
 
 def test_what_a_rehearsal_cannot_do() -> None:
     rehearsal = Rehearsal(at=FRIDAY)
-    with pytest.raises(FoliotError, match="not on"):
+    with pytest.raises(TompionError, match="not on"):
         rehearsal.list_schedules()
     with rehearsal:
         with pytest.raises(InvalidField, match="does not go back"):
             rehearsal.advance(-1)
-        with pytest.raises(FoliotError, match="on already"), rehearsal:
+        with pytest.raises(TompionError, match="on already"), rehearsal:
             pass
-    with pytest.raises(FoliotError, match="not on"):
+    with pytest.raises(TompionError, match="not on"):
         rehearsal.advance(1)

@@ -11,12 +11,12 @@ import trustme
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, PublicFormat
 
-from foliot.api.rest.certificates import KINDS
-from foliot.api.rest.issuers import FIELDS
-from foliot.api.rest.keysets import FITS
-from foliot.configuration import Configuration, load
-from foliot.errors import InvalidField
-from foliot.securing import hosts_of, refuse_open_doors
+from tompion.api.rest.certificates import KINDS
+from tompion.api.rest.issuers import FIELDS
+from tompion.api.rest.keysets import FITS
+from tompion.configuration import Configuration, load
+from tompion.errors import InvalidField
+from tompion.securing import hosts_of, refuse_open_doors
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
 ISSUER = """
@@ -24,7 +24,7 @@ auth = "required"
 [[issuer]]
 iss = "https://login.example"
 """
-AUDIENCE = 'audience = "foliot"\n'
+AUDIENCE = 'audience = "tompion"\n'
 BY_SECRET = f'secret_env = "{SECRET}"\n'
 WITH_SECRET = f'{ISSUER}{AUDIENCE}algorithms = ["HS256"]\n{BY_SECRET}'
 CERTIFICATE = """
@@ -65,8 +65,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configuration:
     monkeypatch.chdir(files)
     monkeypatch.setenv(SECRET, "s" * 40)
-    (files / "foliot.toml").write_text(text)
-    return load({}, {}, "foliot.toml")
+    (files / "tompion.toml").write_text(text)
+    return load({}, {}, "tompion.toml")
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ MISTAKES = {
     "hosts = ['example.org:8640']": "hosts: 'example.org:8640': expected a name or an address, without a port",
     "hosts = ['https://example.org']": "hosts: 'https://example.org': expected a name",
     "public_url = 'http://[bad'": "public_url: 'http://[bad' is no URL",
-    "issuer = 1": "foliot.toml: issuer: expected blocks, [[issuer]]",
-    "certificate = { cn = 'a' }": "foliot.toml: certificate: expected blocks, [[certificate]]",
+    "issuer = 1": "tompion.toml: issuer: expected blocks, [[issuer]]",
+    "certificate = { cn = 'a' }": "tompion.toml: certificate: expected blocks, [[certificate]]",
 }
 
 
@@ -168,7 +168,7 @@ def test_a_mistake_is_refused_and_named(files: Path, text: str, monkeypatch: pyt
     assert MISTAKES[text] in str(caught.value)
     assert "\n" not in str(caught.value)
     if "[[" in str(caught.value.field):
-        assert str(caught.value).startswith("foliot.toml: ")
+        assert str(caught.value).startswith("tompion.toml: ")
 
 
 def test_a_secret_is_never_repeated(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch:
     monkeypatch.setenv("DEPLOY_TOKEN_SECRET", "s" * 40)
     for block in shown:
         begun = block if block.startswith(("host", "auth")) else f'auth = "required"\n{block}'
-        here = begun.replace("/etc/foliot/", "").replace("clients.pem", "ca.pem")
+        here = begun.replace("/etc/tompion/", "").replace("clients.pem", "ca.pem")
         refuse_open_doors(told(files, here, monkeypatch))
 
 

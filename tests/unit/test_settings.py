@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidInput
-from foliot.model.policy import CatchUp, Overlap
-from foliot.operations.drafting import NUMBERS
-from foliot.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
-from foliot.spec.document import MAX_JITTER_MS
+from tompion.errors import InvalidInput
+from tompion.model.policy import CatchUp, Overlap
+from tompion.operations.drafting import NUMBERS
+from tompion.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
+from tompion.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]
 

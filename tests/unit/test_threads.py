@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from foliot.threads import Threads
+from tompion.threads import Threads
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -100,7 +100,7 @@ def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
 
 LEAVING = """
 import threading
-from foliot.threads import Threads
+from tompion.threads import Threads
 
 held = threading.Event()
 Threads(1, "test").submit(lambda: (held.set(), threading.Event().wait()))

@@ -12,10 +12,10 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from foliot import Foliot
-from foliot.engine.probe import Event
-from foliot.launch.base import Launch
-from foliot.wiring import build_tracing
+from tompion import Tompion
+from tompion.engine.probe import Event
+from tompion.launch.base import Launch
+from tompion.wiring import build_tracing
 
 SECONDS = 30
 current: list[int] = []
@@ -37,13 +37,13 @@ def test_a_program_hands_over_the_processor_that_it_has(monkeypatch: pytest.Monk
             ended.set()
 
     async def story() -> None:
-        async with Foliot("sqlite://", tracing=SimpleSpanProcessor(exporter), listener=listen) as foliot:
-            await foliot.create("report", cron="0 0 1 1 *", function=f"{__name__}:work")
-            await foliot.trigger("report")
+        async with Tompion("sqlite://", tracing=SimpleSpanProcessor(exporter), listener=listen) as tompion:
+            await tompion.create("report", cron="0 0 1 1 *", function=f"{__name__}:work")
+            await tompion.trigger("report")
             assert await asyncio.to_thread(ended.wait, SECONDS)
 
     asyncio.run(story())
-    (root,) = [span for span in exporter.get_finished_spans() if span.name == "foliot.run"]
+    (root,) = [span for span in exporter.get_finished_spans() if span.name == "tompion.run"]
     assert current == [root.context.trace_id]
     assert told[0] is not None
     assert f"{root.context.trace_id:032x}" in told[0]
@@ -52,7 +52,7 @@ def test_a_program_hands_over_the_processor_that_it_has(monkeypatch: pytest.Monk
 
 def test_off_is_off() -> None:
     assert build_tracing("off") is None
-    code = "import sys, foliot, foliot.wiring; print('opentelemetry.sdk' in sys.modules)"
+    code = "import sys, tompion, tompion.wiring; print('opentelemetry.sdk' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert ran.stdout.strip() == "False"
 
@@ -60,4 +60,4 @@ def test_off_is_off() -> None:
 def test_the_process_has_a_name_of_its_own() -> None:
     tracing = build_tracing(SimpleSpanProcessor(InMemorySpanExporter()))
     assert tracing is not None
-    assert tracing._resource.attributes["service.name"] == "foliot"
+    assert tracing._resource.attributes["service.name"] == "tompion"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
-from foliot.web.app import BUILT
 from tests.web.kit import NO_BROWSER, Service, browser_path, serving
+from tompion.web.app import BUILT
 
 MS = 15_000
 HARMLESS = ("Failed to load resource: the server responded with a status of 4",)

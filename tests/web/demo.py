@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from foliot.client import Client
 from tests.web.kit import Service
+from tompion.client import Client
 
 BERLIN = "Europe/Berlin"
 WORK = {"function": "tasks:work"}

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foliot.client import Client
+from tompion.client import Client
 
-UI = Path(__file__).parents[2] / "src" / "foliot" / "web" / "ui"
+UI = Path(__file__).parents[2] / "src" / "tompion" / "web" / "ui"
 INSTALLING = runpy.run_path(str(Path(__file__).parents[2] / "requirements" / "browser.py"), run_name="browser")
 NO_BROWSER: str = INSTALLING["WANTED"]
 TASKS = '''
@@ -36,7 +36,7 @@ def fails(**given):
 
 
 def browser_path() -> str | None:
-    """The browser of this machine; ``FOLIOT_BROWSER`` names another."""
+    """The browser of this machine; ``TOMPION_BROWSER`` names another."""
     found: str | None = INSTALLING["found"]()
     return found
 
@@ -54,8 +54,8 @@ class Service:
 def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Service]:
     """Start a service with an engine on a SQLite file in a directory of its own."""
     (home / "tasks.py").write_text(TASKS)
-    command = [sys.executable, "-m", "foliot", "serve", "--port", "0", "--store", "sqlite:///web.db", *arguments]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+    command = [sys.executable, "-m", "tompion", "serve", "--port", "0", "--store", "sqlite:///web.db", *arguments]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=clean) as process:
         try:
             assert process.stdout is not None
@@ -74,7 +74,7 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
 
 def make_key(home: Path, role: str) -> str:
     """Make a key straight on the store, as whoever sets a service up does."""
-    command = [sys.executable, "-m", "foliot", "keys", "create", "tests", "--role", role, "--json"]
+    command = [sys.executable, "-m", "tompion", "keys", "create", "tests", "--role", role, "--json"]
     made = subprocess.run(
         [*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True
     )

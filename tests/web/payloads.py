@@ -54,7 +54,7 @@ SCRIPTS = [
     f"<<script {MARK}>{ACT}//<</script>",
     f"<scr<script {MARK}>ipt>{ACT}</scr</script>ipt>",
     f"<script {MARK} nonce=>{ACT}</script>",
-    f"<script {MARK} nonce=__FOLIOT_NONCE__>{ACT}</script>",
+    f"<script {MARK} nonce=__TOMPION_NONCE__>{ACT}</script>",
     f"<script {MARK} type=importmap>{{}}</script>",
     f"<script {MARK} type=speculationrules>{{}}</script>",
     f"<noscript><p title='</noscript><img {MARK} src=x onerror={ACT}>'>",

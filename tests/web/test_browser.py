@@ -17,7 +17,7 @@ Command = tuple[str, ...]
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing is installed but apt-get."""
-    monkeypatch.delenv("FOLIOT_BROWSER", raising=False)
+    monkeypatch.delenv("TOMPION_BROWSER", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     executable(tmp_path / "apt-get")
     return tmp_path
@@ -41,7 +41,7 @@ def test_one_that_is_there_is_taken(bare: Path, capsys: pytest.CaptureFixture[st
 
 def test_another_one_can_be_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(bare / "chromium")
-    monkeypatch.setenv("FOLIOT_BROWSER", "/opt/mine")
+    monkeypatch.setenv("TOMPION_BROWSER", "/opt/mine")
     assert browser_path() == "/opt/mine"
 
 
@@ -67,7 +67,7 @@ def test_whoever_cannot_is_told_what_to_install(
 ) -> None:
     assert main(given["run"], is_root=given["is_root"]) == 0, "the other tests can go on"
     assert capsys.readouterr().err.strip() == NO_BROWSER
-    for hint in ("apt-get install chromium", "root", "FOLIOT_BROWSER", "skipped"):
+    for hint in ("apt-get install chromium", "root", "TOMPION_BROWSER", "skipped"):
         assert hint in NO_BROWSER
 
 

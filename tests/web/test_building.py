@@ -10,11 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from foliot.web.app import BUILT
+from tompion.web.app import BUILT
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 350 * 1024
-MANTINE = ROOT / "src" / "foliot" / "web" / "ui" / "node_modules" / "@mantine" / "core" / "styles.css"
+MANTINE = ROOT / "src" / "tompion" / "web" / "ui" / "node_modules" / "@mantine" / "core" / "styles.css"
 CLASS = re.compile(r"\bm_[0-9a-f]{6,8}\b")
 """How Mantine names the classes of its components."""
 
@@ -27,7 +27,7 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    ui = tmp_path / "src" / "foliot" / "web" / "ui"
+    ui = tmp_path / "src" / "tompion" / "web" / "ui"
     for name in ("package.json", "package-lock.json", ".npmrc", "src/main.tsx", "node_modules/react/index.js"):
         (ui / name).parent.mkdir(parents=True, exist_ok=True)
         (ui / name).write_text(name)
@@ -95,7 +95,7 @@ def test_what_fails_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
     (tmp_path / "package.json").write_text('{"scripts": {"build": "exit 3"}}')
     monkeypatch.setattr(module, "UI", tmp_path)
     with pytest.raises(
-        SystemExit, match=r"^the page could not be built: npm run failed \(3\); .*FOLIOT_SKIP_PAGE=1.*$"
+        SystemExit, match=r"^the page could not be built: npm run failed \(3\); .*TOMPION_SKIP_PAGE=1.*$"
     ):
         module.npm("run", "build")
 

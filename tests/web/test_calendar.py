@@ -34,7 +34,7 @@ def drop(service: Service, name: str, after: datetime, until: datetime, ticks: i
 def test_every_day_of_a_minutely_schedule_has_its_ticks(page: Page, service: Service) -> None:
     """It showed 500 ticks, and said that tomorrow there were none."""
     service.other.create("often", cron="* * * * *", timezone="UTC", function="tasks:work")
-    page.add_init_script("localStorage.setItem('foliot.zone', 'utc')")
+    page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     today = datetime.now(UTC).date()
     tomorrow = today + timedelta(days=1)
     far = (today.replace(day=1) + timedelta(days=70)).replace(day=1)
@@ -51,7 +51,7 @@ def test_every_day_of_a_minutely_schedule_has_its_ticks(page: Page, service: Ser
 def test_what_is_too_much_to_be_counted_is_not_called_empty(page: Page, service: Service) -> None:
     service.other.create("always", cron="* * * * * *", timezone="UTC", function="tasks:work")
     service.other.pause("always")
-    page.add_init_script("localStorage.setItem('foliot.zone', 'utc')")
+    page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     far = (datetime.now(UTC).date().replace(day=1) + timedelta(days=70)).replace(day=15)
     page.goto(f"{service.url}/schedules/always?month={far:%Y-%m}&day={far}")
     cell(page, far, "not read$")
@@ -68,7 +68,7 @@ def test_an_hourly_schedule_goes_on_after_three_weeks(page: Page, service: Servi
 
 def test_what_was_dropped_lies_on_its_days(page: Page, service: Service) -> None:
     """An outage of three days lay on its last day, as 72 ticks."""
-    page.add_init_script("localStorage.setItem('foliot.zone', 'utc')")
+    page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     service.other.create("hourly", cron="0 * * * *", timezone="UTC", function="tasks:work")
     service.other.create("daily", cron="0 9 * * *", timezone="UTC", function="tasks:work")
     begin = datetime.now(UTC).date() - timedelta(days=40)

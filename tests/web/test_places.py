@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from foliot.client import Client
 from tests.web.kit import Service
+from tompion.client import Client
 
 FAR = "0 0 1 1 *"
 HOLIDAYS = """BEGIN:VCALENDAR

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from foliot.errors import Unauthenticated
-from foliot.model.run import FINAL
 from tests.web.kit import Service, make_key, serving
+from tompion.errors import Unauthenticated
+from tompion.model.run import FINAL
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
 FAR = "0 0 1 1 *"
@@ -48,7 +48,7 @@ def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Servi
         run = service.other.trigger(name)
         page.goto(f"{service.url}/runs/{run.run_id}")
         expect(page.get_by_label(label, exact=True)).to_contain_text(HOSTILE)
-        expect(page).to_have_title(f"Run {run.run_id} · Foliot")
+        expect(page).to_have_title(f"Run {run.run_id} · Tompion")
     for tab in ("", "/runs", "/audit", "/json", "/versions"):
         page.goto(f"{service.url}/schedules/hostile{tab}")
         expect(page.get_by_text(HOSTILE).first).to_be_visible()
@@ -150,7 +150,7 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
 
 def test_nobody_changes_a_service_that_is_read_only(window: BrowserContext, tmp_path: Path) -> None:
     """Admins were shown what a read-only service refuses them as well."""
-    (tmp_path / "foliot.toml").write_text("read_only = true\n")
+    (tmp_path / "tompion.toml").write_text("read_only = true\n")
     with visited(window, tmp_path) as (service, page):
         page.goto(f"{service.url}/keys")
         expect(page.get_by_role("heading", name="There are no keys yet")).to_be_visible()

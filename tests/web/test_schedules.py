@@ -23,7 +23,7 @@ def fact(page: Page, name: str) -> Locator:
 def test_a_list_row_says_what_when_and_how_it_went(page: Page, service: Service) -> None:
     service.other.create("report", cron="0 9 * * MON-FRI", timezone="America/New_York", function="tasks:work")
     page.goto(f"{service.url}/schedules")
-    expect(page).to_have_title("Schedules · Foliot")
+    expect(page).to_have_title("Schedules · Tompion")
     shown = row(page, "report")
     expect(shown).to_contain_text("At 09:00, Monday to Friday, in America/New_York time.")
     expect(shown).to_contain_text("09:00 New York")

@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, expect
 
-from foliot.client import Client
 from tests.conformance.api.kit import Http
 from tests.web.conftest import MS
 from tests.web.kit import Service
 from tests.web.payloads import ALL, MARK, NOWHERE
+from tompion.client import Client
 
 FAR = "0 0 1 1 *"
 TALL = 40_000
@@ -161,11 +161,11 @@ def test_two_hundred_attacks_are_text_in_every_view(wide: tuple[Page, list[str]]
     for place in ("/runs", "/workflows", "/calendars", "/queues", "/keys", "/audit", "/instances"):
         view(place, "data-pwn")
     for place in ("/", "/settings"):
-        view(place, "Foliot")
+        view(place, "Tompion")
     view(f"/workflows/{quote(NAMES[0], safe='')}", "data-pwn")
     view(f"/schedules?text={quote(ALL[0])}&label={quote(ALL[1])}", "schedule")
     view(f"/schedules/{quote(ALL[3], safe='')}", "data-pwn")
-    view(f"/{quote(ALL[4], safe='')}?namespace={quote(OF_NAMESPACES[0])}", "Foliot")
+    view(f"/{quote(ALL[4], safe='')}?namespace={quote(OF_NAMESPACES[0])}", "Tompion")
     view(f"/new?from={quote(victim, safe='')}", "New schedule")
     for name in OF_NAMESPACES:
         view(f"/schedules?namespace={quote(name)}", "Schedules")

@@ -1,4 +1,4 @@
-"""The peers of Foliot: what other durable schedulers in Python do with the same work, on the same machine.
+"""The peers of Tompion: what other durable schedulers in Python do with the same work, on the same machine.
 
 ``contest`` is what a benchmark calls::
 

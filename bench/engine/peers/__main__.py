@@ -57,7 +57,7 @@ class Stores:
     def url(self, kind: str) -> str:
         """Return the URL of a store; of SQLite a new one each time."""
         if kind == SQLITE:
-            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="foliot-peers-"))
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="tompion-peers-"))
             return f"sqlite:///{Path(folder) / 'store.db'}"
         if kind not in self._urls:
             to_stderr(f"starting {kind} …")

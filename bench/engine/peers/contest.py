@@ -32,7 +32,7 @@ SECONDS_PER_SCHEDULE = 0.02
 
 
 class Peer(NamedTuple):
-    """A scheduler that Foliot is compared with."""
+    """A scheduler that Tompion is compared with."""
 
     name: str
     stores: tuple[str, ...]
@@ -145,7 +145,7 @@ def _contest(peer: Peer, work: Work, progress: Progress) -> Result:
 def _run(peer: Peer, work: Work, python: Path) -> dict[str, Any]:
     """Run the peer's program and return the outcome that it wrote."""
     patience = START_SECONDS + SECONDS_PER_SCHEDULE * work.schedules + work.seconds
-    with tempfile.TemporaryDirectory(prefix="foliot-peer-") as name:
+    with tempfile.TemporaryDirectory(prefix="tompion-peer-") as name:
         folder = Path(name)
         assignment = {
             "kind": work.kind,

@@ -1,7 +1,7 @@
 """A virtual environment for every peer, made when it is first needed.
 
 The peers do not agree on the versions of what they use (APScheduler 3 and 4 are even the same package), and none of
-them belongs into Foliot's own environment.  What an environment holds is pinned in ``requirements/<name>.txt``, with
+them belongs into Tompion's own environment.  What an environment holds is pinned in ``requirements/<name>.txt``, with
 hashes and without addresses, as ``uv pip compile --universal --generate-hashes`` writes it.  The environments live in
 ``build/bench``, which git ignores and ``make clean`` removes.
 """
@@ -20,7 +20,7 @@ from bench.engine.peers.progress import Progress, silent
 ROOT = Path(__file__).resolve().parents[3]
 HOME = ROOT / "build" / "bench"
 PINS = Path(__file__).resolve().parent / "requirements"
-STAMP_NAME = "foliot-installed"
+STAMP_NAME = "tompion-installed"
 INSTALL_SECONDS = 600
 
 

@@ -51,7 +51,7 @@ class ValkeyServer:
     def start(self) -> None:
         """Start it; another program may take the port that was just free, hence a few attempts."""
         binary = find_binary(self._progress)
-        self._folder = tempfile.TemporaryDirectory(prefix="foliot-valkey-")
+        self._folder = tempfile.TemporaryDirectory(prefix="tompion-valkey-")
         for attempt in range(1, ATTEMPTS + 1):
             self.port = _free_port()
             self._process = _launch(binary, self.port, Path(self._folder.name))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-from foliot import SyncFoliot
-from foliot.launch.base import Launch
+from tompion import SyncTompion
+from tompion.launch.base import Launch
 
-app = SyncFoliot(settings.FOLIOT_STORE)
+app = SyncTompion(settings.TOMPION_STORE)
 
 
 @app.schedule("* * * * * *", schedule_id="count-tables")

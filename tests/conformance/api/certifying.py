@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from foliot.clock import SystemClock
-from foliot.configuration import load
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import Http, Served, desk_of
+from tompion.clock import SystemClock
+from tompion.configuration import load
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 FILE = """
 auth = "required"
@@ -93,10 +93,10 @@ class World:
         self.server_ca = directory / "server.pem"
         self._server.cert_pem.write_to_path(self.server_ca)
         self.authority.ca.cert_pem.write_to_path(directory / "clients.pem")
-        (directory / "foliot.toml").write_text(FILE)
+        (directory / "tompion.toml").write_text(FILE)
         files = {"tls_cert": "cert.pem", "tls_key": "key.pem", "tls_client_ca": "clients.pem"}
         given = {**{name: str(directory / file) for name, file in files.items()}, **flags}
-        self.told = load({}, given, str(directory / "foliot.toml"))
+        self.told = load({}, given, str(directory / "tompion.toml"))
         self.clock = ManualClock(SystemClock().now())
         self.store = SqliteStore(clock=self.clock)
         self.desk = desk_of(self.store)

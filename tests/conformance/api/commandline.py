@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from foliot.api.routes import NAMES, ROUTES
-from foliot.cli.main import exit_code, main
-from foliot.client.raising import error_of
-from foliot.methods import SyncMethods
-from foliot.wire import decode
 from tests.conformance.api.stories import line
+from tompion.api.routes import NAMES, ROUTES
+from tompion.cli.main import exit_code, main
+from tompion.client.raising import error_of
+from tompion.methods import SyncMethods
+from tompion.wire import decode
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview", "effect")
@@ -132,7 +132,7 @@ def run(argv: list[str]) -> Left:
     """Run the command in this process."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
-    with patch.object(sys, "argv", ["foliot", *argv]), redirect_stdout(out), redirect_stderr(err):
+    with patch.object(sys, "argv", ["tompion", *argv]), redirect_stdout(out), redirect_stderr(err):
         try:
             main()
         except SystemExit as left:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from foliot import SyncFoliot, wiring
-from foliot.client import Client
-from foliot.methods import SyncMethods
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.commandline import CommandLine
-from tests.conformance.api.kit import Blocking, BlockingFoliot, Direct, Http, desk_of, serving
+from tests.conformance.api.kit import Blocking, BlockingTompion, Direct, Http, desk_of, serving
 from tests.conformance.api.plain import PlainRequests
 from tests.conformance.operations.kit import BEGIN
+from tompion import SyncTompion, wiring
+from tompion.client import Client
+from tompion.methods import SyncMethods
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def http(url: str) -> Iterator[Http]:
 )
 def door(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
     """A door to the service, or to its store."""
-    made: Client | Blocking | CommandLine | SyncFoliot | BlockingFoliot
-    on_a_store: dict[str, Callable[[str], CommandLine | SyncFoliot | BlockingFoliot]] = {
+    made: Client | Blocking | CommandLine | SyncTompion | BlockingTompion
+    on_a_store: dict[str, Callable[[str], CommandLine | SyncTompion | BlockingTompion]] = {
         "command_line_on_a_store": partial(CommandLine, "--store"),
-        "embedded": lambda where: SyncFoliot(where, engine=False).open(),
-        "embedded_async": BlockingFoliot,
+        "embedded": lambda where: SyncTompion(where, engine=False).open(),
+        "embedded_async": BlockingTompion,
     }
     if request.param in on_a_store:
         made = on_a_store[request.param](request.getfixturevalue("store_url"))
@@ -89,7 +89,7 @@ def store_url(
     if isinstance(store, PostgresStore):
         found: str = request.getfixturevalue("migrated_url")
         return found
-    return f"sqlite:///{tmp_path / 'foliot.db'}"
+    return f"sqlite:///{tmp_path / 'tompion.db'}"
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from foliot.configuration import load
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN
+from tompion.configuration import load
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 NOW = int(BEGIN)
 SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that lives for a test
@@ -100,8 +100,8 @@ class Somebody:
         return without_none({"alg": self.algorithm, "typ": "JWT", "kid": self.kid, **more})
 
     def claims(self, **more: Any) -> dict[str, Any]:
-        usual = {"iss": self.iss, "aud": "foliot", "sub": "ann", "iat": NOW, "exp": NOW + 600}
-        return without_none({**usual, "foliot": {"default": "editor"}, **more})
+        usual = {"iss": self.iss, "aud": "tompion", "sub": "ann", "iat": NOW, "exp": NOW + 600}
+        return without_none({**usual, "tompion": {"default": "editor"}, **more})
 
     def token(self, header: dict[str, Any] | None = None, **claims: Any) -> str:
         return put_together(self.header(**(header or {})), self.claims(**claims), self.sign)
@@ -121,31 +121,31 @@ auth = "required"
 
 [[issuer]]
 iss = "{HMAC.iss}"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["HS256"]
 secret_env = "{VARIABLE}"
 
 [[issuer]]
 iss = "{RSA.iss}"
-audience = ["foliot", "foliot-staging"]
+audience = ["tompion", "tompion-staging"]
 algorithms = ["RS256"]
 public_key = "DIRECTORY/rsa-1.pem"
 
 [[issuer]]
 iss = "{PSS.iss}"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["PS256"]
 public_key = "DIRECTORY/rsa-1.pem"
 
 [[issuer]]
 iss = "{EC.iss}"
-audience = "foliot"
+audience = "tompion"
 algorithms = "ES256"
 public_key = "DIRECTORY/ec-1.pem"
 
 [[issuer]]
 iss = "{ED.iss}"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["EdDSA"]
 public_key = "DIRECTORY/ed-1.pem"
 kid = "ed-1"
@@ -153,7 +153,7 @@ namespaces = ["default", "reports"]
 
 [[issuer]]
 iss = "{IN_SET.iss}"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["RS256", "ES256"]
 jwks = "DIRECTORY/keys.json"
 leeway_s = 0
@@ -165,11 +165,11 @@ class World:
     """A service that believes some issuers, at a time that stands still."""
 
     def __init__(self, directory: Path, text: str) -> None:
-        (directory / "foliot.toml").write_text(text.replace("DIRECTORY", str(directory)))
+        (directory / "tompion.toml").write_text(text.replace("DIRECTORY", str(directory)))
         self.clock = ManualClock(BEGIN)
         self.store = SqliteStore(clock=self.clock)
         self.desk = desk_of(self.store)
-        self.served = Served(self.desk, load({}, {}, str(directory / "foliot.toml")), self.clock)
+        self.served = Served(self.desk, load({}, {}, str(directory / "tompion.toml")), self.clock)
         self.http = Http(self.served.url)
 
     def ask(self, token: str | None, method: str = "GET", path: str = "/api/v1/schedules", body: Any = None) -> Answer:

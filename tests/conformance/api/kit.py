@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
-from foliot import Foliot
-from foliot.cli.server import Server
-from foliot.client import AsyncClient
-from foliot.clock import Clock
-from foliot.configuration import Configuration, load
-from foliot.methods import SyncMethods
-from foliot.operations.desk import Desk
-from foliot.securing import server_config
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.wiring import build_service
+from tompion import Tompion
+from tompion.cli.server import Server
+from tompion.client import AsyncClient
+from tompion.clock import Clock
+from tompion.configuration import Configuration, load
+from tompion.methods import SyncMethods
+from tompion.operations.desk import Desk
+from tompion.securing import server_config
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.wiring import build_service
 
 SECONDS = 30
 
@@ -122,19 +122,19 @@ class Blocking(SyncMethods):
         self._runner.close()
 
 
-class BlockingFoliot(SyncMethods):
-    """``Foliot`` itself, opened on a store and asked synchronously."""
+class BlockingTompion(SyncMethods):
+    """``Tompion`` itself, opened on a store and asked synchronously."""
 
     def __init__(self, store: str) -> None:
         self._runner = asyncio.Runner()
-        self._foliot = Foliot(store, engine=False)
-        self._runner.run(self._foliot.open())
+        self._tompion = Tompion(store, engine=False)
+        self._runner.run(self._tompion.open())
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._runner.run(self._foliot._ask(operation, args, kwargs, writes=writes))
+        return self._runner.run(self._tompion._ask(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
-        self._runner.run(self._foliot.close())
+        self._runner.run(self._tompion.close())
         self._runner.close()
 
 

@@ -14,10 +14,10 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from foliot.errors import FoliotError
-from foliot.methods import SyncMethods
-from foliot.wire import encode, encode_error
 from tests.conformance.api.kit import Answer, Http
+from tompion.errors import TompionError
+from tompion.methods import SyncMethods
+from tompion.wire import encode, encode_error
 
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
 REQUESTS = {
@@ -173,7 +173,7 @@ def as_json(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     """What an operation answers without a door, as JSON."""
     try:
         return json.loads(json.dumps(encode(method(*args, **given))))
-    except FoliotError as error:
+    except TompionError as error:
         told = json.loads(json.dumps(encode_error(error)))
         del told["status"]
         return told

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from foliot.errors import FoliotError
-from foliot.methods import SyncMethods
-from foliot.model.page import Page
-from foliot.model.schedule import Change
+from tompion.errors import TompionError
+from tompion.methods import SyncMethods
+from tompion.model.page import Page
+from tompion.model.schedule import Change
 
 DAILY = {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:report"}
 Line = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -243,6 +243,6 @@ def answered(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str,
     """An answer, or what was raised: its type, its message, and what else it knows."""
     try:
         return unasked(method(*args, **given))
-    except FoliotError as error:
+    except TompionError as error:
         known = {name: getattr(error, name, None) for name in ("field", "hint", "position", "expected", "token")}
         return type(error).__name__, str(error), error.retryable, known

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import gate
-from foliot.api.roles import Role
-from foliot.api.routes import ROUTES, Route
-from foliot.configuration import load
-from foliot.errors import LimitExceeded
-from foliot.model.token import CALLBACKS, signer
-from foliot.operations import control, keys, schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN, Bench
 from tests.conformance.waiting import wait_until
+from tompion.api.rest import gate
+from tompion.api.roles import Role
+from tompion.api.routes import ROUTES, Route
+from tompion.configuration import load
+from tompion.errors import LimitExceeded
+from tompion.model.token import CALLBACKS, signer
+from tompion.operations import control, keys, schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 CANARY = "canary-of-mine"
 PAYLOAD_BYTES, BODY_BYTES = 1_000, 60_000

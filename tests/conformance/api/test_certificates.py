@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from foliot.api.rest.certificates import identities
-from foliot.client import Client, core
-from foliot.embedded import SyncFoliot
-from foliot.errors import Forbidden, StoreUnavailable, Unauthenticated
-from foliot.methods import SyncMethods
-from foliot.operations import keys
 from tests.conformance.api.certifying import World, world_of
 from tests.conformance.api.kit import Blocking
+from tompion.api.rest.certificates import identities
+from tompion.client import Client, core
+from tompion.embedded import SyncTompion
+from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
+from tompion.methods import SyncMethods
+from tompion.operations import keys
 
 SECONDS = 30
 LIST = "/api/v1/schedules"
@@ -180,7 +180,7 @@ def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.
         assert http("GET", LIST).status == 401
 
 
-@pytest.mark.parametrize("client", [Client, Blocking, SyncFoliot])
+@pytest.mark.parametrize("client", [Client, Blocking, SyncTompion])
 def test_the_clients_show_certificates(
     world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +188,7 @@ def test_the_clients_show_certificates(
 
     def opened(tls: ssl.SSLContext) -> SyncMethods:
         made: SyncMethods = client(world.url, tls=tls)
-        return made.open() if isinstance(made, SyncFoliot) else made
+        return made.open() if isinstance(made, SyncTompion) else made
 
     def asked(tls: ssl.SSLContext, work: Callable[[SyncMethods], object]) -> object:
         made: Any = opened(tls)

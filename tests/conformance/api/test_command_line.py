@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from foliot.cli.asking import KEY, STORE, URL
-from foliot.configuration import load
-from foliot.store.base import Store
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.commandline import CommandLine, run
 from tests.conformance.api.kit import Direct, Served, desk_of
+from tompion.cli.asking import KEY, STORE, URL
+from tompion.configuration import load
+from tompion.store.base import Store
+from tompion.store.sqlite.driver import SqliteStore
 
 DAILY = ("--cron", "@daily", "--function", "tasks:report")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.asking import CA, CERT, CERT_KEY, KEY, STORE, URL
 from tests.conformance.api.certifying import World, world_of
 from tests.conformance.api.commandline import run
+from tompion.cli.asking import CA, CERT, CERT_KEY, KEY, STORE, URL
 
 DAILY = ("--cron", "@daily", "--function", "tasks:report")
 

@@ -20,15 +20,15 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from foliot import SyncFoliot
-from foliot.api.rest import cookies
-from foliot.configuration import load
-from foliot.operations.desk import Desk
-from foliot.operations.keys import create_key
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of, serving
 from tests.conformance.operations.kit import BEGIN
+from tompion import SyncTompion
+from tompion.api.rest import cookies
+from tompion.configuration import load
+from tompion.operations.desk import Desk
+from tompion.operations.keys import create_key
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 if TYPE_CHECKING:
     from tests.servers.recycling import Recycling
@@ -176,7 +176,7 @@ def service() -> Iterator[Asked]:
 @pytest.fixture(scope="module")
 def busy(migrated_databases: Recycling) -> Iterator[Asked]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, SyncFoliot(url) as home, asked(home.desk) as found:
+    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.desk) as found:
         yield found
 
 

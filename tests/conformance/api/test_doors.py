@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from foliot.api.routes import ROUTES
-from foliot.methods import SyncMethods, _Sync
-from foliot.model.key import ApiKey, NewKey
-from foliot.model.page import Page
-from foliot.operations import service
-from foliot.operations.declared import declare
-from foliot.operations.work import beat_work, join_work, leave_work, take_work
 from tests.conformance.api.commandline import UNSAYABLE, CommandLine
 from tests.conformance.api.kit import Direct
 from tests.conformance.api.plain import ONE, REQUESTS, V1, PlainRequests, as_json
 from tests.conformance.api.stories import STORIES, answered, told
+from tompion.api.routes import ROUTES
+from tompion.methods import SyncMethods, _Sync
+from tompion.model.key import ApiKey, NewKey
+from tompion.model.page import Page
+from tompion.operations import service
+from tompion.operations.declared import declare
+from tompion.operations.work import beat_work, join_work, leave_work, take_work
 
 JOB = {"workflow_id": "flow", "cron_expr": "0 9 * * *", "overlap_policy": "queue", "catchup_policy": True}
 SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [

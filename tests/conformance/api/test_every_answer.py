@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import gate
-from foliot.api.rest.hosts import Hosts
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.operations.desk import Desk
-from foliot.web.app import FOR_A_DAY, FOR_EVER
 from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
+from tompion.api.rest import gate
+from tompion.api.rest.hosts import Hosts
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.operations.desk import Desk
+from tompion.web.app import FOR_A_DAY, FOR_EVER
 
 CLOSED = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"}
 PAGE = {"Accept": "text/html,application/xhtml+xml"}

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import extras
-from foliot.api.rest.calendar import LONGEST_LINE
-from foliot.configuration import load
-from foliot.model.live import Edited
-from foliot.model.schedule import Run
-from foliot.operations import coming, control, live, schedules
-from foliot.operations.live import Looked, look
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction
-from foliot.store.postgres.driver import PostgresStore
 from tests.conformance.api.kit import SECONDS, Http, Served, desk_of
+from tompion.api.rest import extras
+from tompion.api.rest.calendar import LONGEST_LINE
+from tompion.configuration import load
+from tompion.model.live import Edited
+from tompion.model.schedule import Run
+from tompion.operations import coming, control, live, schedules
+from tompion.operations.live import Looked, look
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction
+from tompion.store.postgres.driver import PostgresStore
 
 HOURLY = {"cron": "0 * * * *", "function": "tasks:work"}
 
@@ -215,7 +215,7 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     answer = http("GET", "/api/v1/calendar.ics?days=9")
     assert events_of(answer) == [*["busy"] * 9, "busy …", *["daily"] * 9]
     text = answer.body.decode().replace("\r\n ", "")
-    assert "X-FOLIOT-INCOMPLETE:1 schedule has more ticks than are here\r\n" in text
+    assert "X-TOMPION-INCOMPLETE:1 schedule has more ticks than are here\r\n" in text
     assert text.count("DESCRIPTION:This schedule goes on") == 1
     alone = http("GET", "/api/v1/calendar.ics?days=9&schedule_id=daily").body.decode()
     assert "INCOMPLETE" not in alone

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from foliot.api.rest import gate
-from foliot.api.roles import Role
-from foliot.api.routes import EXTRAS, ROUTES, Route
-from foliot.configuration import load
-from foliot.model.key import NewKey
-from foliot.operations import keys
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN
+from tompion.api.rest import gate
+from tompion.api.roles import Role
+from tompion.api.routes import EXTRAS, ROUTES, Route
+from tompion.configuration import load
+from tompion.model.key import NewKey
+from tompion.operations import keys
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 ROLES = (Role.READER, Role.OPERATOR, Role.EDITOR, Role.ADMIN)
 SECONDS = 30

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from foliot import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
-from foliot.client import Client, asynchronous, core, synchronous
-from foliot.client.raising import error_of
-from foliot.operations import work
 from tests.conformance.api.commandline import run
 from tests.conformance.api.kit import Blocking
 from tests.conformance.api.scripted import Scripted, Step, answering, hanging_up
+from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
+from tompion.client import Client, asynchronous, core, synchronous
+from tompion.client.raising import error_of
+from tompion.operations import work
 
 TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
 INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}

@@ -11,19 +11,19 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from foliot.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
-from foliot.api.rest import gate
-from foliot.api.rest.watching import Answered, Watching
-from foliot.configuration import load
-from foliot.model.tally import Tally
-from foliot.operations import control, keys, schedules
-from foliot.operations.session import Session
-from foliot.operations.standing import standing
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.kit import Http, Served, desk_of
+from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
+from tompion.api.rest import gate
+from tompion.api.rest.watching import Answered, Watching
+from tompion.configuration import load
+from tompion.model.tally import Tally
+from tompion.operations import control, keys, schedules
+from tompion.operations.session import Session
+from tompion.operations.standing import standing
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 BOOK = {"cron": "* * * * *", "function": "tasks:work"}
 
@@ -44,18 +44,18 @@ def test_a_scrape_shows_the_whole_table(http: Http) -> None:
     assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
     text = answer.body.decode()
     shown = {family.name for family in text_string_to_metric_families(text)}
-    engines = {"foliot_clock_skew_seconds", "foliot_runs_active"}  # this service has none
+    engines = {"tompion_clock_skew_seconds", "tompion_runs_active"}  # this service has none
     assert shown == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
     found = numbers(text)
     one = "/api/v1/schedules/{schedule_id}"
-    requests = {labels: value for (name, labels), value in found.items() if name == "foliot_http_requests_total"}
+    requests = {labels: value for (name, labels), value in found.items() if name == "tompion_http_requests_total"}
     assert requests == {
         (("method", "PUT"), ("route", one), ("status", "200")): 1,
         (("method", "GET"), ("route", one), ("status", "404")): 1,
         (("method", "GET"), ("route", "other"), ("status", "404")): 1,
     }
-    assert found["foliot_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
-    assert found["foliot_store_up", ()] == 1
+    assert found["tompion_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
+    assert found["tompion_store_up", ()] == 1
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.web import app as web
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.web import app as web
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-PAGE = '<!doctype html><meta property="csp-nonce" nonce="__FOLIOT_NONCE__"><title>Foliot</title>'
+PAGE = '<!doctype html><meta property="csp-nonce" nonce="__TOMPION_NONCE__"><title>Tompion</title>'
 SCRIPT = "console.log('a page')\n" * 100
 
 
@@ -45,7 +45,7 @@ def http(monkeypatch: pytest.MonkeyPatch, built: Path) -> Iterator[Http]:
 
 
 def is_page(answer: Answer) -> bool:
-    return answer.status == 200 and b"<title>Foliot</title>" in answer.body
+    return answer.status == 200 and b"<title>Tompion</title>" in answer.body
 
 
 @pytest.mark.parametrize("path", ["/", "/schedules", "/schedules/report", "/schedules/a%2Fb/runs", "/runs/1-2-3", "/x"])

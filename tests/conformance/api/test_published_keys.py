@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import fetching
 from tests.conformance.api.issuing import Somebody, World, jwk, jwks, world_of
 from tests.conformance.api.kit import Http
 from tests.servers.jwks import MOVED, Publisher, publishing
+from tompion.api.rest import fetching
 
 FILE = """
 auth = "required"
 
 [[issuer]]
 iss = "https://login.example"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["RS256", "ES256"]
 jwks_url = "{url}"
 refresh_s = 300

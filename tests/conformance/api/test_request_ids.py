@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest.arguments import taking
-from foliot.api.routes import ROUTES
 from tests.conformance.api.kit import Http
 from tests.conformance.api.test_rest import DAILY, ONE
+from tompion.api.rest.arguments import taking
+from tompion.api.routes import ROUTES
 
 KEYED = [
     ("POST", "/schedules/pause", {"schedule_id": "report"}),

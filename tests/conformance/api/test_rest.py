@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest.openapi import describe
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.store.base import Store
 from tests.conformance.api.kit import Http, Served, desk_of
+from tompion.api.rest.openapi import describe
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.store.base import Store
 
 ONE = "/api/v1/schedules/report"
 DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from foliot.client import Client
-from foliot.model.key import NewKey
-from foliot.operations import keys
 from tests.conformance.api.issuing import (
     EC_IN_SET,
     ED,
@@ -26,6 +23,9 @@ from tests.conformance.api.issuing import (
     World,
     world_of,
 )
+from tompion.client import Client
+from tompion.model.key import NewKey
+from tompion.operations import keys
 
 SECONDS = 30
 
@@ -46,15 +46,15 @@ def test_a_token_of_each_kind_is_believed(world: World, issuer: Somebody) -> Non
 @pytest.mark.parametrize(
     "claims",
     [
-        {"aud": ["somebody-else", "foliot"]},
-        {"aud": "foliot-staging"},
+        {"aud": ["somebody-else", "tompion"]},
+        {"aud": "tompion-staging"},
         {"iat": None},
         {"nbf": NOW, "iat": NOW},
         {"nbf": NOW + 30},
         {"iat": NOW - 600, "exp": NOW - 29},
         {"exp": NOW + 600.5, "iat": NOW - 0.5},
         {"jti": "1", "scope": "openid", "unknown": {"anything": [1]}},
-        {"foliot": {"default": "reader", "*": "reader"}},
+        {"tompion": {"default": "reader", "*": "reader"}},
     ],
 )
 def test_what_a_token_may_also_say(world: World, claims: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ def test_a_token_without_the_name_of_its_key_needs_an_issuer_with_one_key(world:
 
 
 def test_a_role_is_held_where_the_token_says(world: World) -> None:
-    token = RSA.token(foliot={"default": "reader", "reports": "editor"})
+    token = RSA.token(tompion={"default": "reader", "reports": "editor"})
     body = {"cron": "@daily", "function": "a:b"}
     assert world.ask(token, path="/api/v1/schedules?namespace=reports").status == 200
     assert world.ask(token, "PUT", "/api/v1/schedules/1?namespace=reports", body).status == 200
@@ -81,15 +81,15 @@ def test_a_role_is_held_where_the_token_says(world: World) -> None:
 
 
 def test_the_only_namespace_of_a_token_is_meant_if_none_is_named(world: World) -> None:
-    token = RSA.token(foliot={"mine": "editor"})
+    token = RSA.token(tompion={"mine": "editor"})
     made = world.ask(token, "PUT", "/api/v1/schedules/1", {"cron": "@daily", "function": "a:b"})
     assert (made.status, made.said["namespace"]) == (200, "mine")
 
 
 def test_an_issuer_of_some_namespaces_speaks_of_no_others(world: World) -> None:
-    assert world.ask(ED.token(foliot={"reports": "admin"})).status == 200
+    assert world.ask(ED.token(tompion={"reports": "admin"})).status == 200
     for roles in ({"payments": "reader"}, {"*": "reader"}, {"default": "reader", "payments": "reader"}):
-        assert world.ask(ED.token(foliot=roles)).status == 401
+        assert world.ask(ED.token(tompion=roles)).status == 401
 
 
 def test_who_changes_something_is_in_the_audit(world: World) -> None:
@@ -138,7 +138,7 @@ def test_the_client_shows_a_token_as_it_shows_a_key(world: World) -> None:
 MAPPED = """
 [[issuer]]
 iss = "https://groups.example"
-audience = "foliot"
+audience = "tompion"
 algorithms = ["RS256"]
 public_key = "DIRECTORY/rsa-1.pem"
 claim = ["realm_access", "roles"]
@@ -180,6 +180,6 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_the_values_of_another_claim_mean_what_the_file_says(
     mapped: World, values: Any, namespace: str, method: str, status: int
 ) -> None:
-    token = GROUPS.token(realm_access={"roles": values}, foliot={"*": "admin"})
+    token = GROUPS.token(realm_access={"roles": values}, tompion={"*": "admin"})
     path, body = ("/1", {"cron": "@daily", "function": "a:b"}) if method == "PUT" else ("", None)
     assert mapped.ask(token, method, f"/api/v1/schedules{path}?namespace={namespace}", body).status == status

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import app as application
-from foliot.api.rest import live as looking_on
-from foliot.api.rest import patience
-from foliot.client import Client
-from foliot.errors import FoliotError, InvalidField, StoreError, StoreUnavailable
-from foliot.operations import live
-from foliot.store.base import Store, Transaction, Work
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.kit import SECONDS, Http, Served, desk_of, serving
 from tests.conformance.api.test_extras import HOURLY, Listening, ask
 from tests.conformance.api.test_gate import World
+from tompion.api.rest import app as application
+from tompion.api.rest import live as looking_on
+from tompion.api.rest import patience
+from tompion.client import Client
+from tompion.errors import InvalidField, StoreError, StoreUnavailable, TompionError
+from tompion.operations import live
+from tompion.store.base import Store, Transaction, Work
+from tompion.store.sqlite.driver import SqliteStore
 
 ONE = "/api/v1/schedules/report"
 AT_ONCE = 16
@@ -167,7 +167,7 @@ def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
     monkeypatch.setattr(looking_on, "ASK_AGAIN_S", 0.0)
     world = World()
-    monkeypatch.setattr("foliot.api.rest.gate.BELIEVED_S", 0.0)
+    monkeypatch.setattr("tompion.api.rest.gate.BELIEVED_S", 0.0)
     try:
         editor, reader = world.key("editor").secret, world.key("reader")
         listening = Listening(world.served.url, key=reader.secret)
@@ -194,7 +194,7 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind many newer ones, its end was never told."""
-    from foliot.operations import control, schedules
+    from tompion.operations import control, schedules
 
     monkeypatch.setattr(live, "AGAIN", 1)
     ask(store, schedules.create, "old", **HOURLY)
@@ -289,10 +289,10 @@ def test_a_client_says_what_cannot_be_sent(url: str) -> None:
 
 
 def test_a_mistake_of_a_service_is_not_taken_for_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from foliot.client.raising import error_of
+    from tompion.client.raising import error_of
 
     body = json.dumps({"code": "internal_error", "detail": "a mistake"}).encode()
-    assert type(error_of(500, body)) is FoliotError
+    assert type(error_of(500, body)) is TompionError
     assert isinstance(error_of(503, b""), StoreUnavailable)
     assert not isinstance(error_of(500, body), StoreError)
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from foliot.api.rest import gate
-from foliot.api.rest.cookies import LASTS_S
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.configuration import load
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.api.test_gate import World
 from tests.conformance.operations.kit import BEGIN
+from tompion.api.rest import gate
+from tompion.api.rest.cookies import LASTS_S
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.configuration import load
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 SESSION = "/api/v1/session"
 ONE = "/api/v1/schedules/1"
@@ -70,8 +70,8 @@ def test_a_key_becomes_a_cookie_that_no_script_reads(world: World) -> None:
 def test_whoever_is_nobody_learns_that_they_are(world: World) -> None:
     answer = world.http("GET", SESSION)
     assert (answer.status, answer.said["actor"], answer.said["roles"]) == (200, None, {})
-    assert world.http("GET", SESSION, Cookie="foliot_session=nonsense").said["actor"] is None
-    assert world.http("GET", "/api/v1/schedules", Cookie="foliot_session=nonsense").status == 401
+    assert world.http("GET", SESSION, Cookie="tompion_session=nonsense").said["actor"] is None
+    assert world.http("GET", "/api/v1/schedules", Cookie="tompion_session=nonsense").status == 401
 
 
 @pytest.mark.parametrize("credential", ["flt_000000000000_" + "0" * 48, "nonsense", "eyJhbGciOiJub25lIn0.e30."])
@@ -204,10 +204,10 @@ def test_a_page_of_others_changes_nothing_on_this_machine(headers: dict[str, str
 
 
 def test_behind_a_proxy_the_public_address_is_ours() -> None:
-    world = World(public_url="https://foliot.example")
+    world = World(public_url="https://tompion.example")
     try:
         key = world.key("editor").secret
-        made = world.http("POST", SESSION, {"credential": key}, Origin="https://foliot.example")
+        made = world.http("POST", SESSION, {"credential": key}, Origin="https://tompion.example")
         assert made.status == 200
         assert "; secure" in made.headers["set-cookie"].lower()
     finally:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.conftest import owner_url
 from tests.conformance.engine.kit import BEGIN
 from tests.conformance.engine.users import Scene
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 
 @pytest.fixture

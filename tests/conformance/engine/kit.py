@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from foliot.launch.base import Accepted, Ended, Launch
-from foliot.operations import schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction
-from foliot.testing.clock import ManualClock
-from foliot.testing.executor import RecordingExecutor
+from tompion.launch.base import Accepted, Ended, Launch
+from tompion.operations import schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction
+from tompion.testing.clock import ManualClock
+from tompion.testing.executor import RecordingExecutor
 
 SECONDS = 30
 """After which a test gives up waiting."""

@@ -10,13 +10,13 @@ import os
 import signal
 import sys
 
-from foliot.engine.host import Engine
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.engine.kit import BEGIN, UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, SETTINGS, Tapped
+from tompion.engine.host import Engine
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 BEFORE, AFTER = "before", "after"
 

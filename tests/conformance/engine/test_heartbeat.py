@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.host import FIRES_AHEAD, Engine
-from foliot.operations import runs
-from foliot.settings import Settings
-from foliot.store.base import Transaction, Work
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
+from tompion.engine.host import FIRES_AHEAD, Engine
+from tompion.operations import runs
+from tompion.settings import Settings
+from tompion.store.base import Transaction, Work
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 pytestmark = pytest.mark.server
 

@@ -20,8 +20,8 @@ def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> No
     assert parts.hostname is not None
     assert parts.port is not None
     with TcpProxy(parts.hostname, parts.port) as proxy:
-        command = [sys.executable, "-m", "foliot", "worker", "--store", proxy.reroute(migrated_url)]
-        environment = {**os.environ, "FOLIOT_SHUTDOWN_GRACE_MS": "1000"}
+        command = [sys.executable, "-m", "tompion", "worker", "--store", proxy.reroute(migrated_url)]
+        environment = {**os.environ, "TOMPION_SHUTDOWN_GRACE_MS": "1000"}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         ) as process:

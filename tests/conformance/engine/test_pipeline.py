@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot.engine.firing import Fired
-from foliot.engine.host import Engine
-from foliot.errors import StoreUnavailable
-from foliot.launch.base import Launch
-from foliot.operations import runs
-from foliot.operations.verify import verify
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction, Work
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
 from tests.unit.engine.beside import Fate, Fire, with_named_fires
+from tompion.engine.firing import Fired
+from tompion.engine.host import Engine
+from tompion.errors import StoreUnavailable
+from tompion.launch.base import Launch
+from tompion.operations import runs
+from tompion.operations.verify import verify
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction, Work
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 pytestmark = pytest.mark.server
 

@@ -13,10 +13,10 @@ from typing import Any
 import procrastinate
 import pytest
 
-from foliot.operations import control, reports, runs
 from tests.conformance.engine import suicidal
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import SETTINGS, Scene
+from tompion.operations import control, reports, runs
 
 pytestmark = pytest.mark.server
 
@@ -114,7 +114,7 @@ def test_a_message_of_pgmq(scene: Scene, declared: str, more: list[Any]) -> None
     (run,) = scene.ask(runs.runs, "report").items
     assert (run.state, run.execution_id) == ("SUCCESS", str(number))
     assert (sent["dag"], sent["meta"]["idempotency_key"], sent["meta"]["user_id"]) == ({"steps": [1]}, run.key, "u1")
-    assert sent["callback"]["url"] == "https://foliot.example/api/v1/reports"
+    assert sent["callback"]["url"] == "https://tompion.example/api/v1/reports"
 
 
 @pytest.mark.parametrize("moment", [suicidal.BEFORE, suicidal.AFTER])

@@ -10,12 +10,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.engine import transacting
-from foliot.operations import control, reports, runs, targets
-from foliot.settings import Settings
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
 from tests.conformance.waiting import wait_for_waiting
+from tompion.engine import transacting
+from tompion.operations import control, reports, runs, targets
+from tompion.settings import Settings
 
 pytestmark = pytest.mark.server
 CANARY = "canary-4711-hunter2"

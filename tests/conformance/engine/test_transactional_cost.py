@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.host import Engine
-from foliot.launch.base import Ended, Executor
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.operations import schedules
-from foliot.store.postgres.driver import PostgresTransaction
-from foliot.testing.executor import RecordingExecutor
 from tests.conformance.engine.users import DECLARED, Scene
+from tompion.engine.host import Engine
+from tompion.launch.base import Ended, Executor
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.operations import schedules
+from tompion.store.postgres.driver import PostgresTransaction
+from tompion.testing.executor import RecordingExecutor
 
 pytestmark = pytest.mark.server
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import LaunchError
-from foliot.launch.base import Accepted, Ended, Launch
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.model.call import Call
-from foliot.testing.executor import RecordingExecutor
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, Scene
+from tompion.errors import LaunchError
+from tompion.launch.base import Accepted, Ended, Launch
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.model.call import Call
+from tompion.testing.executor import RecordingExecutor
 
 pytestmark = pytest.mark.server
 

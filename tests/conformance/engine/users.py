@@ -10,21 +10,21 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from foliot.engine.host import Engine
-from foliot.engine.probe import Event, Probe
-from foliot.errors import StoreUnavailable
-from foliot.launch.base import Executor
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.model.call import Answers, Call
-from foliot.operations import schedules, workflows
-from foliot.operations.session import Session
-from foliot.operations.verify import verify
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction, Work
-from foliot.store.postgres.driver import PostgresStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.engine.kit import SECONDS
+from tompion.engine.host import Engine
+from tompion.engine.probe import Event, Probe
+from tompion.errors import StoreUnavailable
+from tompion.launch.base import Executor
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.model.call import Answers, Call
+from tompion.operations import schedules, workflows
+from tompion.operations.session import Session
+from tompion.operations.verify import verify
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction, Work
+from tompion.store.postgres.driver import PostgresStore
+from tompion.testing.clock import ManualClock
 
 T = TypeVar("T")
 JOBS = "CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY, key text, attempt integer, body jsonb)"
@@ -155,7 +155,7 @@ class Scene:
         **others: Executor,
     ) -> AsyncIterator[Engine]:
         """Run an engine for a while."""
-        site = Site(public_url="https://foliot.example")
+        site = Site(public_url="https://tompion.example")
         executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
         probe = Probe(self._listen)
         engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, probe=probe)

@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery, current_task
 from redis import Redis
 
-URL = os.environ.get("FOLIOT_TEST_REDIS", "redis://127.0.0.1:1/0")
+URL = os.environ.get("TOMPION_TEST_REDIS", "redis://127.0.0.1:1/0")
 app = Celery("tests", broker=URL, backend=URL)
 app.conf.update(task_track_started=True, worker_hijack_root_logger=False, broker_connection_retry_on_startup=True)
 

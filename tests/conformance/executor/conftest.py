@@ -37,7 +37,7 @@ def celery_url(valkey_url: str) -> Iterator[str]:
     """A broker, and a worker that serves it."""
     argv = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-c", "2", "--loglevel", "ERROR",
             "--without-gossip", "--without-mingle", "--without-heartbeat"]  # fmt: skip
-    environment = {**os.environ, "FOLIOT_TEST_REDIS": valkey_url, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "TOMPION_TEST_REDIS": valkey_url, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(dying_with_us(argv), cwd=ROOT, env=environment) as worker:
         try:
             yield valkey_url

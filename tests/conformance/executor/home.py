@@ -1,4 +1,4 @@
-"""A whole Foliot with the executors that a test has made, and what it takes to wait for its runs."""
+"""A whole Tompion with the executors that a test has made, and what it takes to wait for its runs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from foliot import Foliot
-from foliot.clock import SystemClock
-from foliot.engine.host import Engine
-from foliot.engine.probe import Event
-from foliot.launch.base import Executor
-from foliot.model.run import FINAL
-from foliot.model.schedule import Run
-from foliot.settings import Settings
+from tompion import Tompion
+from tompion.clock import SystemClock
+from tompion.engine.host import Engine
+from tompion.engine.probe import Event
+from tompion.launch.base import Executor
+from tompion.model.run import FINAL
+from tompion.model.schedule import Run
+from tompion.settings import Settings
 
 SECONDS = 60
 """After which waiting is given up."""
 QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 
 
-class Home(Foliot):
-    """Foliot in this process, whose engine has these executors."""
+class Home(Tompion):
+    """Tompion in this process, whose engine has these executors."""
 
     newest: ClassVar[Home | None] = None
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from foliot.launch.base import Launch
-from foliot.model.run import RunRow
-from foliot.model.schedule import Action
+from tompion.launch.base import Launch
+from tompion.model.run import RunRow
+from tompion.model.schedule import Action
 
 RUN = RunRow(
     7, 1_800_000_060, 0, "schedule", "ENQUEUED", None, 1, 1, 0, 1_800_000_060_000, None, 1, 1_800_000_060_000, None,

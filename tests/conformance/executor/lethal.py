@@ -18,28 +18,28 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from foliot.clock import pause
-from foliot.launch.base import Executor, Launch
-from foliot.launch.site import Site
-from foliot.settings import Settings
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.executor.home import Home
+from tompion.clock import pause
+from tompion.launch.base import Executor, Launch
+from tompion.launch.site import Site
+from tompion.settings import Settings
+from tompion.store.sqlite.driver import SqliteStore
 
 DOOMED = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
 """Of a worker that is to lose its lease soon."""
 HEALTHY = Settings(tick_ms=50)
 EXECUTORS = {
-    "function": "foliot.launch.function:make",
-    "command": "foliot.launch.command:CommandExecutor",
-    "http": "foliot.launch.http:HttpExecutor",
-    "nats": "foliot.launch.nats:NatsExecutor",
-    "redis": "foliot.launch.redis:RedisExecutor",
-    "celery": "foliot.launch.celery:CeleryExecutor",
-    "temporal": "foliot.launch.temporal:TemporalExecutor",
+    "function": "tompion.launch.function:make",
+    "command": "tompion.launch.command:CommandExecutor",
+    "http": "tompion.launch.http:HttpExecutor",
+    "nats": "tompion.launch.nats:NatsExecutor",
+    "redis": "tompion.launch.redis:RedisExecutor",
+    "celery": "tompion.launch.celery:CeleryExecutor",
+    "temporal": "tompion.launch.temporal:TemporalExecutor",
 }
 HANDS_OVER = {"celery": "_send", "temporal": "_start"}
 """Where those that follow a run hand it over; for the others it is over when ``run`` returns."""
-NOTES = "FOLIOT_TEST_NOTES"
+NOTES = "TOMPION_TEST_NOTES"
 PR_SET_PDEATHSIG = 1
 
 

@@ -20,21 +20,21 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client, WorkflowFailureError
 
-from foliot.clock import pause
-from foliot.launch.base import Executor, Launch
-from foliot.launch.celery import CeleryExecutor
-from foliot.launch.command import CommandExecutor
-from foliot.launch.function import FunctionExecutor
-from foliot.launch.http import HttpExecutor
-from foliot.launch.nats import NatsExecutor
-from foliot.launch.redis import RedisExecutor
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import LOOPBACK
+from tompion.clock import pause
+from tompion.launch.base import Executor, Launch
+from tompion.launch.celery import CeleryExecutor
+from tompion.launch.command import CommandExecutor
+from tompion.launch.function import FunctionExecutor
+from tompion.launch.http import HttpExecutor
+from tompion.launch.nats import NatsExecutor
+from tompion.launch.redis import RedisExecutor
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
 
-SITE = Site(public_url="https://foliot.example")
+SITE = Site(public_url="https://tompion.example")
 LOOK_S = 0.02
 """The pause between two questions to a target that gives no signal."""
 Options = dict[str, Any]
@@ -119,7 +119,7 @@ async def _happened(event: asyncio.Event) -> None:
 NOTE = """
 import os, sys
 with open(sys.argv[1], "a") as notes:
-    notes.write(os.environ["FOLIOT_KEY"] + "\\n")
+    notes.write(os.environ["TOMPION_KEY"] + "\\n")
 """
 HOLD = """
 import os, signal, sys

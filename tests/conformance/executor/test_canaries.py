@@ -13,25 +13,25 @@ from typing import Any
 
 import pytest
 
-from foliot.api.routes import EXTRAS, ROUTES
-from foliot.errors import FoliotError, InvalidField
-from foliot.launch.base import Executor
-from foliot.launch.celery import CeleryExecutor
-from foliot.launch.command import CommandExecutor
-from foliot.launch.http import HttpExecutor
-from foliot.launch.nats import NatsExecutor
-from foliot.launch.redis import RedisExecutor
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.model.run import RunState
-from foliot.operations.desk import Desk
-from foliot.wire import encode
 from tests.conformance.api.kit import Http
 from tests.conformance.api.kit import serving as service
 from tests.conformance.executor.home import Home
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
 from tests.servers import LOOPBACK, free_port
+from tompion.api.routes import EXTRAS, ROUTES
+from tompion.errors import InvalidField, TompionError
+from tompion.launch.base import Executor
+from tompion.launch.celery import CeleryExecutor
+from tompion.launch.command import CommandExecutor
+from tompion.launch.http import HttpExecutor
+from tompion.launch.nats import NatsExecutor
+from tompion.launch.redis import RedisExecutor
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.model.run import RunState
+from tompion.operations.desk import Desk
+from tompion.wire import encode
 
 SITE = Site()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}
@@ -171,7 +171,7 @@ def test_no_canary_is_found(
     planned = workflows(server)
 
     async def story() -> tuple[dict[str, RunState], dict[str, str], str]:
-        async with Home(f"sqlite:///{tmp_path}/foliot.db", executors(server)) as home:
+        async with Home(f"sqlite:///{tmp_path}/tompion.db", executors(server)) as home:
             states = await planted(home, planned)
             kept = f"{await home.get('works')} {await home.get_workflow('answered')}"
             run_ids = [run.run_id for name in planned for run in (await home.runs(name)).items]
@@ -217,10 +217,10 @@ def test_a_wrong_configuration_is_not_quoted(make: Any, configured: dict[str, An
 def test_a_wrong_document_is_not_quoted(document: Any) -> None:
     async def story() -> None:
         async with Home("sqlite://", {}, engine=False) as home:
-            with pytest.raises(FoliotError) as caught:
+            with pytest.raises(TompionError) as caught:
                 await home.put_workflow("flow", document)
             assert CANARY not in f"{caught.value} {caught.value!r}"
-            with pytest.raises(FoliotError) as caught:
+            with pytest.raises(TompionError) as caught:
                 await home.create("job", cron="* * * * *", workflow_id="flow", payload={CANARY, 1})
             assert CANARY not in f"{caught.value} {caught.value!r}"
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Accepted, Ended, Launch
-from foliot.launch.celery import CeleryExecutor
-from foliot.launch.site import Site
-from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Accepted, Ended, Launch
+from tompion.launch.celery import CeleryExecutor
+from tompion.launch.site import Site
+from tompion.model.run import RunState
 
 SECONDS = 60
 """After which a test gives up waiting."""

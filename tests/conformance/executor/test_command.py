@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Ended
-from foliot.launch.command import CommandExecutor
-from foliot.launch.site import Site
-from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of, python
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Ended
+from tompion.launch.command import CommandExecutor
+from tompion.launch.site import Site
+from tompion.model.run import RunState
 
 SITE = Site(max_result_bytes=300)
 SECONDS = 30
@@ -47,10 +47,10 @@ def test_what_a_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended.result is not None
     said, environment = json.loads(ended.result)
     assert (said["dag"], said["meta"]["payload"]) == ({"steps": [1]}, {"n": 5})
-    assert said["meta"]["idempotency_key"] == environment["FOLIOT_KEY"] == launch_of({}).key
-    assert environment["FOLIOT_SCHEDULED_FOR"] == "2027-01-15T08:01:00+00:00"
+    assert said["meta"]["idempotency_key"] == environment["TOMPION_KEY"] == launch_of({}).key
+    assert environment["TOMPION_SCHEDULED_FOR"] == "2027-01-15T08:01:00+00:00"
     assert environment["COLOUR"] == "blue"
-    ours = {name for name in environment if not name.startswith("FOLIOT_")} - {"PATH", "LANG", "COLOUR", "LC_CTYPE"}
+    ours = {name for name in environment if not name.startswith("TOMPION_")} - {"PATH", "LANG", "COLOUR", "LC_CTYPE"}
     assert ours == set()
     assert CANARY not in ended.result
 

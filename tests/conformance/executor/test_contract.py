@@ -12,13 +12,13 @@ from uuid import uuid4
 
 import pytest
 
-from foliot.errors import LaunchError, LaunchRefused
-from foliot.launch.base import Ended, Executor, Launch
-from foliot.launch.registry import offered
-from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
 from tests.servers import LOOPBACK, free_port
+from tompion.errors import LaunchError, LaunchRefused
+from tompion.launch.base import Ended, Executor, Launch
+from tompion.launch.registry import offered
+from tompion.model.run import RunState
 
 SECONDS = 60
 """After which a test gives up waiting."""

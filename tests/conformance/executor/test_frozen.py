@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot import Foliot
-from foliot.clock import pause
-from foliot.model.run import FINAL, RunState
-from foliot.model.schedule import Run
+from tompion import Tompion
+from tompion.clock import pause
+from tompion.model.run import FINAL, RunState
+from tompion.model.schedule import Run
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.server
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/foliot.db"
+        return f"sqlite:///{tmp_path}/tompion.db"
     url: str = request.getfixturevalue("migrated_url")
     return url
 
@@ -46,9 +46,9 @@ def worker(store: str, fate: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-async def over(foliot: Foliot, run: Run) -> Run:
+async def over(tompion: Tompion, run: Run) -> Run:
     """Wait until a run is over."""
-    while (found := await foliot.get_run(run.run_id)).state not in FINAL:
+    while (found := await tompion.get_run(run.run_id)).state not in FINAL:
         await pause(LOOK_S)
     return found
 
@@ -58,25 +58,25 @@ def test_a_worker_that_wakes_up_late_changes_nothing(store: str) -> None:
 
     async def story() -> None:
         in_thread = asyncio.get_running_loop().run_in_executor
-        async with asyncio.timeout(SECONDS), Foliot(store, engine=False) as foliot:
-            await foliot.create("frozen", cron="0 0 1 1 *", function=FUNCTION)
-            run = await foliot.trigger("frozen")
+        async with asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+            await tompion.create("frozen", cron="0 0 1 1 *", function=FUNCTION)
+            run = await tompion.trigger("frozen")
             with worker(store, "tells") as frozen:
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 with worker(store, "lives"):
-                    taken_over = await over(foliot, run)
+                    taken_over = await over(tompion, run)
                 assert (taken_over.state, taken_over.attempt) == (RunState.SUCCESS, 2)
                 frozen.send_signal(signal.SIGCONT)
                 assert frozen.stdout is not None
                 counts = json.loads(await in_thread(None, frozen.stdout.readline))
                 assert counts["stale_writes_rejected"] == 1
-                assert await foliot.get_run(run.run_id) == taken_over
-                assert (await foliot.get("frozen")).counters.successes == 1
-                later = await foliot.trigger("frozen")
+                assert await tompion.get_run(run.run_id) == taken_over
+                assert (await tompion.get("frozen")).counters.successes == 1
+                later = await tompion.trigger("frozen")
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 frozen.send_signal(signal.SIGCONT)
-                assert (await over(foliot, later)).state is RunState.SUCCESS
+                assert (await over(tompion, later)).state is RunState.SUCCESS
             assert taken_over.result == "attempt 2"
-            assert (await foliot.verify("frozen")).ok
+            assert (await tompion.verify("frozen")).ok
 
     asyncio.run(story())

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Accepted, Ended
-from foliot.launch.http import HttpExecutor
-from foliot.launch.site import Site
-from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, Seen, Server, launch_of, serving
+from tompion.clock import pause
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Accepted, Ended
+from tompion.launch.http import HttpExecutor
+from tompion.launch.site import Site
+from tompion.model.run import RunState
 
-SITE = Site(max_result_bytes=200, public_url="https://foliot.example/")
+SITE = Site(max_result_bytes=200, public_url="https://tompion.example/")
 OLD, NEW = bytes(range(32)), bytes(range(1, 33))
 
 
@@ -71,7 +71,7 @@ def test_what_is_sent(server: Server) -> None:
     assert seen.said["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
     assert (seen.said["meta"]["source"], seen.said["meta"]["user_id"]) == ("schedule", "u1")
     assert seen.said["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
-    callback = {"url": "https://foliot.example/api/v1/reports", "token": launch.token}
+    callback = {"url": "https://tompion.example/api/v1/reports", "token": launch.token}
     assert seen.said["callback"] == callback
     assert (seen.headers["x-team"], seen.headers["content-type"]) == ("a", "application/json")
     assert "webhook-signature" not in seen.headers

@@ -19,14 +19,14 @@ from uuid import uuid4
 
 import pytest
 
-from foliot import Foliot
-from foliot.clock import pause
-from foliot.launch.base import Launch
-from foliot.model.run import FINAL, RunState
-from foliot.model.schedule import Run
 from tests.conformance.executor.kit import launch_of
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
+from tompion import Tompion
+from tompion.clock import pause
+from tompion.launch.base import Launch
+from tompion.model.run import FINAL, RunState
+from tompion.model.schedule import Run
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -57,7 +57,7 @@ def _noting(subject: Subject, notes: Path) -> Subject:
 @pytest.fixture
 def store(request: pytest.FixtureRequest, where: str, tmp_path: Path) -> str:
     if where == "sqlite":
-        return f"sqlite:///{tmp_path}/foliot.db"
+        return f"sqlite:///{tmp_path}/tompion.db"
     url: str = request.getfixturevalue("migrated_url")
     return url
 
@@ -75,9 +75,9 @@ async def worker(store: str, kind: str, subject: Subject, fate: str) -> AsyncIte
         await process.wait()
 
 
-async def over(foliot: Foliot, run: Run) -> Run:
+async def over(tompion: Tompion, run: Run) -> Run:
     """Wait until a run is over."""
-    while (found := await foliot.get_run(run.run_id)).state not in FINAL:
+    while (found := await tompion.get_run(run.run_id)).state not in FINAL:
         await pause(LOOK_S)
     return found
 
@@ -90,15 +90,15 @@ def test_a_worker_is_killed_when_its_target_has_the_run(subject: Subject, store:
     launch = launch_of({}, schedule_id=name, source="trigger", request_id="r")
 
     async def story() -> tuple[Run, Run, list[str]]:
-        async with subject.around(), asyncio.timeout(SECONDS), Foliot(store, engine=False) as foliot:
-            await foliot.put_workflow(name, {"executor": kind, "options": subject.work})
-            await foliot.create(name, cron="0 0 1 1 *", workflow_id=name)
-            run = await foliot.trigger(name, request_id="r")
+        async with subject.around(), asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+            await tompion.put_workflow(name, {"executor": kind, "options": subject.work})
+            await tompion.create(name, cron="0 0 1 1 *", workflow_id=name)
+            run = await tompion.trigger(name, request_id="r")
             async with worker(store, kind, subject, "dies") as first:
                 assert await first.wait() == -signal.SIGKILL
-            left = await foliot.get_run(run.run_id)
+            left = await tompion.get_run(run.run_id)
             async with worker(store, kind, subject, "lives"):
-                return left, await over(foliot, run), await subject.effects(launch)
+                return left, await over(tompion, run), await subject.effects(launch)
 
     left, run, effects = asyncio.run(story())
     assert left.state not in FINAL

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from foliot import SyncFoliot
-from foliot.errors import InvalidField, LaunchError
-from foliot.launch.notifier import Notifier, Receiver, read_receiver
-from foliot.launch.pinger import HttpPinger
-from foliot.model.notice import Delivery, Topic
-from foliot.settings import Settings
 from tests.conformance.executor.kit import Server, serving
+from tompion import SyncTompion
+from tompion.errors import InvalidField, LaunchError
+from tompion.launch.notifier import Notifier, Receiver, read_receiver
+from tompion.launch.pinger import HttpPinger
+from tompion.model.notice import Delivery, Topic
+from tompion.settings import Settings
 
 SECONDS = 60
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))
 ENVIRONMENT = {"OPS_SECRET": SECRET, "NEXT_SECRET": OTHER}
-WHERE = "foliot.toml: [[notification]] ops"
+WHERE = "tompion.toml: [[notification]] ops"
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:
 
 def test_a_program_that_is_connected_to_a_service_notifies_nobody() -> None:
     with pytest.raises(InvalidField, match="a service notifies by itself"):
-        SyncFoliot("http://127.0.0.1:1", notifications={"ops": {}})
+        SyncTompion("http://127.0.0.1:1", notifications={"ops": {}})
 
 
 # --- from a failure to its receiver -------------------------------------------------------------------------------
@@ -181,23 +181,23 @@ def test_a_failure_reaches_its_receiver(
 ) -> None:
     """The receiver is down at first: the notice is tried again, with the same id, and arrives."""
     monkeypatch.setenv("OPS_SECRET", SECRET)
-    store = request.getfixturevalue("migrated_url") if kind == "postgres" else f"sqlite:///{tmp_path}/foliot.db"
+    store = request.getfixturevalue("migrated_url") if kind == "postgres" else f"sqlite:///{tmp_path}/tompion.db"
     server.answer = lambda _: (200 if len(server.seen) > 1 else 503, {}, b"")
     ops = {"url": server.url, "secret_env": "OPS_SECRET", "on": ["failed"], "allow": [server.allow]}
     settings = Settings(tick_ms=50, notice_retry_ms=100)
-    with SyncFoliot(store, notifications={"ops": ops}, settings=settings) as foliot:
-        foliot.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
-        run = foliot.trigger("report")
+    with SyncTompion(store, notifications={"ops": ops}, settings=settings) as tompion:
+        tompion.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
+        run = tompion.trigger("report")
         for _ in range(2):
             assert server.arrived.acquire(timeout=SECONDS)
     first, second = server.seen[:2]
     message = Webhook(SECRET).verify(second.body, second.headers)
     assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
-    assert message["type"] == "foliot.run.failed"
+    assert message["type"] == "tompion.run.failed"
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
-    with SyncFoliot(store, engine=False) as foliot:
-        (notice,) = foliot.list_notices().items
+    with SyncTompion(store, engine=False) as tompion:
+        (notice,) = tompion.list_notices().items
     assert (notice.notice_id, notice.notification) == (second.headers["webhook-id"], "ops")
 
 

@@ -14,15 +14,15 @@ import nats
 import pytest
 from redis.asyncio import Redis
 
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Accepted, Ended, Executor
-from foliot.launch.nats import NatsExecutor
-from foliot.launch.redis import RedisExecutor
-from foliot.launch.site import Site
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Accepted, Ended, Executor
+from tompion.launch.nats import NatsExecutor
+from tompion.launch.redis import RedisExecutor
+from tompion.launch.site import Site
 
-SITE = Site(public_url="https://foliot.example")
+SITE = Site(public_url="https://tompion.example")
 pytestmark = pytest.mark.server
 
 
@@ -112,7 +112,7 @@ def test_a_run_is_a_message(queue: Queue) -> None:
     assert message["dag"] == {"steps": [1]}
     assert message["meta"]["payload"] == CANARY
     assert message["meta"]["idempotency_key"] == launch_of({}).key
-    assert message["callback"] == {"url": "https://foliot.example/api/v1/reports", "token": launch_of({}).token}
+    assert message["callback"] == {"url": "https://tompion.example/api/v1/reports", "token": launch_of({}).token}
 
 
 def test_the_same_key_is_one_message_whoever_sends_it(queue: Queue) -> None:

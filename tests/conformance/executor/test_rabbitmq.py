@@ -12,16 +12,16 @@ from uuid import uuid4
 import aio_pika
 import pytest
 
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Accepted, Ended
-from foliot.launch.rabbitmq import RabbitExecutor
-from foliot.launch.site import Site
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tests.servers.rabbitmq import PROGRAM, rabbitmq_server
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Accepted, Ended
+from tompion.launch.rabbitmq import RabbitExecutor
+from tompion.launch.site import Site
 
 SECONDS = 60
-SITE = Site(public_url="https://foliot.example")
+SITE = Site(public_url="https://tompion.example")
 pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(not PROGRAM.exists(), reason="Debian's package rabbitmq-server is not installed"),

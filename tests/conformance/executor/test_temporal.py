@@ -14,14 +14,14 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from foliot.errors import InvalidField, LaunchError, LaunchRefused
-from foliot.launch.base import Ended, Launch
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.model.run import RunState
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import free_port
+from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.launch.base import Ended, Launch
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.model.run import RunState
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -102,7 +102,7 @@ def test_what_the_server_knows_about_it(address: str, name: str) -> None:
     assert found.get(SearchAttributeKey.for_keyword("TemporalScheduledById")) == name
     memo = asyncio.run(known.memo())
     assert memo["team"] == "a"
-    assert (memo["foliot"]["idempotency_key"], memo["foliot"]["schedule_id"]) == (launch.key, name)
+    assert (memo["tompion"]["idempotency_key"], memo["tompion"]["schedule_id"]) == (launch.key, name)
     assert CANARY not in str(memo)
     assert list(known.raw_description.workflow_extended_info.request_id_infos) == [launch.delivery_id]
     assert started.workflow_run_timeout.ToTimedelta() == timedelta(minutes=1)

@@ -13,20 +13,20 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from foliot.launch.base import Executor, Launch
-from foliot.launch.celery import CeleryExecutor
-from foliot.launch.command import CommandExecutor
-from foliot.launch.function import FunctionExecutor
-from foliot.launch.http import HttpExecutor
-from foliot.launch.nats import NatsExecutor
-from foliot.launch.redis import RedisExecutor
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.launch.temporal_ids import ids_of
-from foliot.model.schedule import Action
-from foliot.model.trace import Parent, read_traceparent
 from tests.conformance.executor.kit import RUN, launch_of, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tompion.launch.base import Executor, Launch
+from tompion.launch.celery import CeleryExecutor
+from tompion.launch.command import CommandExecutor
+from tompion.launch.function import FunctionExecutor
+from tompion.launch.http import HttpExecutor
+from tompion.launch.nats import NatsExecutor
+from tompion.launch.redis import RedisExecutor
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.launch.temporal_ids import ids_of
+from tompion.model.schedule import Action
+from tompion.model.trace import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SITE = Site()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.model.hint import Outlook
-from foliot.model.run import RunState
-from foliot.operations import adaptive
 from tests.conformance.operations.kit import Bench, Worker, shown
+from tompion.model.hint import Outlook
+from tompion.model.run import RunState
+from tompion.operations import adaptive
 
 
 def hint(bench: Bench, schedule_id: str = "report", **given: Any) -> Outlook:

@@ -8,28 +8,28 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import Any, TypeVar
 
-from foliot.engine.backfilling import Backfilling
-from foliot.engine.firing import Fired, Firing
-from foliot.engine.instance import Instance
-from foliot.engine.probe import Probe
-from foliot.engine.releasing import Releasing
-from foliot.engine.rescuing import Rescuing
-from foliot.engine.settling import Settling
-from foliot.engine.step import Settled
-from foliot.engine.sweeping import Sweeping
-from foliot.launch.base import Launch
-from foliot.model.dial import Dial
-from foliot.model.rows import HeldRun
-from foliot.model.run import Reason, RunRow, RunState
-from foliot.model.schedule import Backfill, Run, Schedule, SpanRecord
-from foliot.operations import control, runs, schedules
-from foliot.operations.session import Session
-from foliot.operations.verify import verify
-from foliot.plan.rule import Rule
-from foliot.plan.settle import Outcome
-from foliot.settings import Settings
-from foliot.store.base import Store, Transaction
-from foliot.testing.clock import ManualClock
+from tompion.engine.backfilling import Backfilling
+from tompion.engine.firing import Fired, Firing
+from tompion.engine.instance import Instance
+from tompion.engine.probe import Probe
+from tompion.engine.releasing import Releasing
+from tompion.engine.rescuing import Rescuing
+from tompion.engine.settling import Settling
+from tompion.engine.step import Settled
+from tompion.engine.sweeping import Sweeping
+from tompion.launch.base import Launch
+from tompion.model.dial import Dial
+from tompion.model.rows import HeldRun
+from tompion.model.run import Reason, RunRow, RunState
+from tompion.model.schedule import Backfill, Run, Schedule, SpanRecord
+from tompion.operations import control, runs, schedules
+from tompion.operations.session import Session
+from tompion.operations.verify import verify
+from tompion.plan.rule import Rule
+from tompion.plan.settle import Outcome
+from tompion.settings import Settings
+from tompion.store.base import Store, Transaction
+from tompion.testing.clock import ManualClock
 
 T = TypeVar("T")
 DAY = 1_799_971_200  # 2027-01-15T00:00:00Z

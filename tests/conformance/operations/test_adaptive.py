@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.replanning import Replanning
-from foliot.errors import FoliotError, InvalidField, ScheduleClosed, StaleToken
-from foliot.model.run import RunState
-from foliot.operations import adaptive, control, runs, schedules
-from foliot.operations.verify import verify
 from tests.conformance.operations.adapting import hint, next_run, run_for
 from tests.conformance.operations.kit import Bench, at, shown, when
+from tompion.engine.replanning import Replanning
+from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
+from tompion.model.run import RunState
+from tompion.operations import adaptive, control, runs, schedules
+from tompion.operations.verify import verify
 
 
 @pytest.fixture
@@ -309,7 +309,7 @@ def test_the_same_request_is_done_once(minutely: Bench) -> None:
     minutely.ask(adaptive.clear_hints, "report")
     assert hint(minutely, interval_ms=10_000, request_id="r1") == first
     assert minutely.dial().hints is None
-    with pytest.raises(FoliotError):
+    with pytest.raises(TompionError):
         hint(minutely, interval_ms=20_000, request_id="r1")
     for operation in (adaptive.clear_hints, adaptive.reset_failures):
         name = operation.__name__

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.operations import adaptive
-from foliot.plan.settle import Outcome
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.operations.adapting import hint, next_run, run_for
 from tests.conformance.operations.kit import SECONDS, Bench, Worker, at, open_transaction, when
+from tompion.model.run import RunState
+from tompion.operations import adaptive
+from tompion.plan.settle import Outcome
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def race(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> 
     def opened() -> Store:
         if request.param == "postgres":
             return PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
-        return SqliteStore(tmp_path / "foliot.db", clock=clock)
+        return SqliteStore(tmp_path / "tompion.db", clock=clock)
 
     stores = (opened(), opened())
     bench = Bench(stores[0], clock)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foliot.model.attention import Concern
-from foliot.model.run import RunState
-from foliot.operations import attention, control, schedules
 from tests.conformance.operations.kit import FUNCTION, Bench, at
+from tompion.model.attention import Concern
+from tompion.model.run import RunState
+from tompion.operations import attention, control, schedules
 
 
 def concerns(bench: Bench) -> dict[str, Concern]:

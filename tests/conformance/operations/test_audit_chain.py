@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from foliot.engine import sealing
-from foliot.errors import FoliotError, InvalidField, StoreError
-from foliot.model.chain import AuditProof, sealed
-from foliot.operations import adaptive, control, keys, schedules, targets, workflows
-from foliot.operations.proof import Proof
-from foliot.operations.session import Session
-from foliot.operations.trail import MOST, verify_audit
-from foliot.settings import DAY_MS, Settings
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.conftest import owner_url
 from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
+from tompion.engine import sealing
+from tompion.errors import InvalidField, StoreError, TompionError
+from tompion.model.chain import AuditProof, sealed
+from tompion.operations import adaptive, control, keys, schedules, targets, workflows
+from tompion.operations.proof import Proof
+from tompion.operations.session import Session
+from tompion.operations.trail import MOST, verify_audit
+from tompion.settings import DAY_MS, Settings
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 TABLES = ("audit", "audit_heads")
 TRIGGERS = ("audit_is_kept", "audit_is_not_emptied", "audit_heads_are_kept", "audit_heads_are_not_emptied")
@@ -294,7 +294,7 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         change = draw.choice(asked)
         try:
             rows = bench.write(partial(written, change=change))
-        except FoliotError:
+        except TompionError:
             refused += 1
             continue
         assert rows <= 1  # whoever resumes twice changes nothing

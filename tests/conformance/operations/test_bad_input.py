@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import (
+from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
+from tests.servers.postgres import PostgresServer
+from tompion.errors import (
     AlreadyExists,
-    FoliotError,
     InvalidField,
     InvalidInput,
     InvalidSpec,
     LimitExceeded,
     NotFound,
     StaleToken,
+    TompionError,
     UnknownZone,
 )
-from foliot.operations import control, runs, schedules, targets, verify, workflows
-from foliot.operations.preview import preview_for
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
-from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
-from tests.servers.postgres import PostgresServer
+from tompion.operations import control, runs, schedules, targets, verify, workflows
+from tompion.operations.preview import preview_for
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 Call = Callable[[Bench], object]
 HUGE = 10**40
@@ -64,7 +64,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     store.close()
 
 
-def refused(shared: Bench, call: Call, error: type[FoliotError], *words: str) -> None:
+def refused(shared: Bench, call: Call, error: type[TompionError], *words: str) -> None:
     before = shared.dump()
     with pytest.raises(error) as caught:
         call(shared)
@@ -165,7 +165,7 @@ def test_an_unknown_field(shared: Bench, given: dict[str, Any], words: list[str]
     refused(shared, lambda bench: bench.ask(schedules.create, "new", **base, **given), InvalidField, *words)
 
 
-DEFINITIONS: list[tuple[dict[str, Any], type[FoliotError], list[str]]] = [
+DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
     ({"cron": "* * * * *", "timezone": "Europe/Berlim", "function": FUNCTION}, UnknownZone, ["timezone", "Berlin"]),
     (
         {"cron": "* * * * *", "start_at": "2027-02-01", "end_at": "2027-01-20", "function": FUNCTION},
@@ -192,7 +192,7 @@ DEFINITIONS: list[tuple[dict[str, Any], type[FoliotError], list[str]]] = [
 
 @pytest.mark.parametrize(("given", "error", "words"), DEFINITIONS, ids=[str(each) for each in range(len(DEFINITIONS))])
 def test_a_definition_that_cannot_be(
-    shared: Bench, given: dict[str, Any], error: type[FoliotError], words: list[str]
+    shared: Bench, given: dict[str, Any], error: type[TompionError], words: list[str]
 ) -> None:
     """Each field alone would do; together they do not."""
     refused(shared, lambda bench: bench.ask(schedules.create, "new", **given), error, *words)
@@ -258,7 +258,7 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
 
 # --- requests ---------------------------------------------------------------------------------------------------------
 
-REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
+REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ("exists", lambda b: b.create("there"), AlreadyExists, ["there"]),
     ("stale token", lambda b: b.ask(schedules.patch, "there", token=99, shadow=True), StaleToken, ["token", "99"]),
     ("stale pause", lambda b: b.pause("there", token=99), StaleToken, ["token"]),
@@ -270,7 +270,7 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
     ("token flag", lambda b: b.pause("there", token=True), InvalidField, ["token"]),
     ("purge type", lambda b: b.ask(schedules.delete, "there", purge="yes"), InvalidField, ["purge"]),
     ("version", lambda b: b.ask(schedules.restore, "there", 7), NotFound, ["7"]),
-    ("version type", lambda b: b.ask(schedules.restore, "there", "1"), FoliotError, ["version"]),
+    ("version type", lambda b: b.ask(schedules.restore, "there", "1"), TompionError, ["version"]),
     ("version huge", lambda b: b.ask(schedules.restore, "there", HUGE), NotFound, ["version"]),
     ("request id", lambda b: b.pause("there", request_id=""), InvalidField, ["request_id"]),
     ("request id long", lambda b: b.pause("there", request_id="x" * 201), InvalidField, ["request_id"]),
@@ -348,16 +348,16 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
         ["max_backfills"],
     ),
     ("no backfill", lambda b: b.ask(control.cancel_backfill, 99), NotFound, ["backfill"]),
-    ("no backfill text", lambda b: b.ask(control.cancel_backfill, "x"), FoliotError, ["backfill"]),
-    ("no backfill huge", lambda b: b.ask(control.cancel_backfill, HUGE), FoliotError, ["backfill"]),
+    ("no backfill text", lambda b: b.ask(control.cancel_backfill, "x"), TompionError, ["backfill"]),
+    ("no backfill huge", lambda b: b.ask(control.cancel_backfill, HUGE), TompionError, ["backfill"]),
     ("backfills limit", lambda b: b.ask(control.backfills, "there", limit=-1), InvalidField, ["limit"]),
     ("workflow", lambda b: b.ask(workflows.put_workflow, "w", [1]), InvalidField, ["document"]),
     ("workflow nan", lambda b: b.ask(workflows.put_workflow, "w", {"a": float("nan")}), InvalidInput, ["document"]),
     ("workflow name", lambda b: b.ask(workflows.put_workflow, "", {}), InvalidField, ["workflow_id"]),
     ("no workflow", lambda b: b.ask(workflows.get_workflow, "w"), NotFound, ["w"]),
-    ("no workflow nul", lambda b: b.ask(workflows.get_workflow, "a\x00"), FoliotError, ["workflow"]),
+    ("no workflow nul", lambda b: b.ask(workflows.get_workflow, "a\x00"), TompionError, ["workflow"]),
     ("no workflow version", lambda b: b.ask(workflows.get_workflow, "flow", version=9), NotFound, ["9"]),
-    ("workflow version type", lambda b: b.ask(workflows.get_workflow, "flow", version="x"), FoliotError, ["version"]),
+    ("workflow version type", lambda b: b.ask(workflows.get_workflow, "flow", version="x"), TompionError, ["version"]),
     (
         "calendar",
         lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": ["x"]}),
@@ -377,7 +377,7 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
     ("calendar type", lambda b: b.ask(targets.put_calendar, 5), InvalidInput, ["calendar"]),
     ("calendar zone", lambda b: b.ask(targets.put_calendar, {"name": "c", "timezone": "X/Y"}), InvalidInput, ["X/Y"]),
     ("no calendar", lambda b: b.ask(targets.get_calendar, "c"), NotFound, ["c"]),
-    ("no calendar nul", lambda b: b.ask(targets.get_calendar, "c\x00"), FoliotError, ["c"]),
+    ("no calendar nul", lambda b: b.ask(targets.get_calendar, "c\x00"), TompionError, ["c"]),
     ("target", lambda b: b.ask(targets.pause_target), InvalidField, ["workflow_id", "queue"]),
     ("targets", lambda b: b.ask(targets.pause_target, queue="a", workflow_id="b"), InvalidField, ["workflow_id"]),
     ("target name", lambda b: b.ask(targets.resume_target, queue=""), InvalidField, ["queue"]),
@@ -388,7 +388,7 @@ REQUESTS: list[tuple[str, Call, type[FoliotError], list[str]]] = [
 @pytest.mark.parametrize(
     ("call", "error", "words"), [each[1:] for each in REQUESTS], ids=[each[0] for each in REQUESTS]
 )
-def test_a_request_that_cannot_be(shared: Bench, call: Call, error: type[FoliotError], words: list[str]) -> None:
+def test_a_request_that_cannot_be(shared: Bench, call: Call, error: type[TompionError], words: list[str]) -> None:
     refused(shared, call, error, *words)
 
 

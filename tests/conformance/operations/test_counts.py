@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField
-from foliot.operations import control, schedules
 from tests.conformance.operations.kit import FUNCTION, Bench
+from tompion.errors import InvalidField
+from tompion.operations import control, schedules
 
 FILTERS: list[dict[str, Any]] = [
     {},

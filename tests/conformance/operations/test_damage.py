@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import InvalidField, NotFound, StaleToken, StoreError
-from foliot.model.schedule import Schedule
-from foliot.operations import control, runs, schedules, targets
-from foliot.operations.verify import verify
 from tests.conformance.operations.kit import Bench, Worker, shown
+from tompion.errors import InvalidField, NotFound, StaleToken, StoreError
+from tompion.model.schedule import Schedule
+from tompion.operations import control, runs, schedules, targets
+from tompion.operations.verify import verify
 
 NO_DIAL = "DELETE FROM dials WHERE schedule_key = 2"
 VERSIONS = {

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidInput
-from foliot.model.policy import CatchUp, Overlap, Policy
-from foliot.model.schedule import Schedule
-from foliot.operations import schedules
-from foliot.operations.declared import declare
-from foliot.settings import Settings
-from foliot.spec.document import read_spec
-from foliot.wire import encode
 from tests.conformance.operations.kit import FUNCTION, Bench
+from tompion.errors import InvalidInput
+from tompion.model.policy import CatchUp, Overlap, Policy
+from tompion.model.schedule import Schedule
+from tompion.operations import schedules
+from tompion.operations.declared import declare
+from tompion.settings import Settings
+from tompion.spec.document import read_spec
+from tompion.wire import encode
 
 BASE: dict[str, Any] = {"cron": "* * * * *", "function": FUNCTION}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidInput, LimitExceeded, NotFound
-from foliot.operations import control, effect
 from tests.conformance.operations.kit import FUNCTION, Bench, shown
+from tompion.errors import InvalidInput, LimitExceeded, NotFound
+from tompion.operations import control, effect
 
 
 def changes(bench: Bench, **given: Any) -> list[str]:

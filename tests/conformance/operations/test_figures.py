@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import InvalidField
-from foliot.model.run import RunState
-from foliot.operations import bulk, coming, control, runs, schedules, stats
-from foliot.operations.session import Session
 from tests.conformance.operations.kit import Bench, shown
+from tompion.errors import InvalidField
+from tompion.model.run import RunState
+from tompion.operations import bulk, coming, control, runs, schedules, stats
+from tompion.operations.session import Session
 
 
 def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField, NotFound
-from foliot.operations import control, forecast, schedules, targets
 from tests.conformance.operations.kit import FUNCTION, Bench, shown
+from tompion.errors import InvalidField, NotFound
+from tompion.operations import control, forecast, schedules, targets
 
 
 def test_every_fire_of_the_hour_is_counted_once(bench: Bench) -> None:

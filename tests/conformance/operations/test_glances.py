@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import InvalidField, LimitExceeded
-from foliot.model.run import RunState
-from foliot.operations import control, glances, runs, schedules, targets
 from tests.conformance.operations.kit import FUNCTION, Bench
+from tompion.errors import InvalidField, LimitExceeded
+from tompion.model.run import RunState
+from tompion.operations import control, glances, runs, schedules, targets
 
 
 def test_a_glance_tells_the_spec_and_the_newest_outcomes(bench: Bench) -> None:

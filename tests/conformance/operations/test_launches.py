@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, RunLauncher
-from foliot.engine.probe import Event
-from foliot.errors import InvalidField, RequestReused
-from foliot.launch.base import Launch
-from foliot.operations import control, launches, runs, schedules, workflows
 from tests.conformance.operations.kit import Bench
+from tompion import RunLauncher, Tompion
+from tompion.engine.probe import Event
+from tompion.errors import InvalidField, RequestReused
+from tompion.launch.base import Launch
+from tompion.operations import control, launches, runs, schedules, workflows
 
 KEY = "ab" * 32
 WHEN = datetime(2027, 1, 1, tzinfo=UTC)
@@ -76,9 +76,9 @@ def test_the_executor_is_given_what_the_launcher_was_told(tmp_path: Path) -> Non
             ended.set()
 
     async def story() -> tuple[bool, bool]:
-        async with Foliot(f"sqlite:///{tmp_path / 'foliot.db'}", listener=listen) as foliot:
-            await foliot.put_workflow("flow", {"function": f"{__name__}:report"})
-            launcher = RunLauncher(foliot)
+        async with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
+            await tompion.put_workflow("flow", {"function": f"{__name__}:report"})
+            launcher = RunLauncher(tompion)
             done = await launcher.start("flow", 1, "u1", WHEN, KEY)
             missing = await launcher.start("nowhere", 1, "u1", WHEN, "other")
             await asyncio.get_running_loop().run_in_executor(None, ended.wait, 30)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.operations import control, runs, schedules, targets
-from foliot.operations.views import at_s
 from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
+from tompion.model.run import RunState
+from tompion.operations import control, runs, schedules, targets
+from tompion.operations.views import at_s
 
 # --- ticks that somebody asked to skip --------------------------------------------------------------------------------
 

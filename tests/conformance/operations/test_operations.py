@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from foliot.errors import RequestReused, ScheduleClosed, StaleToken
-from foliot.methods import AsyncMethods, _Async
-from foliot.operations import control, schedules, targets, workflows
-from foliot.operations.session import Session
 from tests.conformance.operations.kit import FUNCTION, Bench, when
+from tompion.errors import RequestReused, ScheduleClosed, StaleToken
+from tompion.methods import AsyncMethods, _Async
+from tompion.operations import control, schedules, targets, workflows
+from tompion.operations.session import Session
 
 BASE: dict[str, Any] = {"cron": "* * * * *", "function": FUNCTION}
 

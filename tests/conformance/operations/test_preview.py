@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from foliot import Spec
-from foliot.errors import FoliotError, InvalidField, InvalidSpec, LimitExceeded
-from foliot.operations import targets
-from foliot.operations.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
 from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
+from tompion import Spec
+from tompion.errors import InvalidField, InvalidSpec, LimitExceeded, TompionError
+from tompion.operations import targets
+from tompion.operations.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
 
 
 def previewed(bench: Bench, *args: Any, **given: Any) -> Preview:
@@ -84,7 +84,7 @@ def test_what_would_never_run_is_a_finding_here(bench: Bench) -> None:
         ({"cron": "* * * * *", "exclude": {"named": ["x"]}}, InvalidField, "exclude.named: there is no calendar 'x'"),
     ],
 )
-def test_what_cannot_be_previewed(bench: Bench, given: dict[str, Any], error: type[FoliotError], words: str) -> None:
+def test_what_cannot_be_previewed(bench: Bench, given: dict[str, Any], error: type[TompionError], words: str) -> None:
     with pytest.raises(error, match=words):
         bench.ask(preview_for, **given)
 

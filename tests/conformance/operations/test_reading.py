@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import NotFound
-from foliot.model.kept import as_json
-from foliot.model.run import RunState
-from foliot.operations import control, runs, schedules, targets, workflows
-from foliot.operations.dossier import dossier
-from foliot.operations.verify import verify
-from foliot.store import statements
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
+from tompion.errors import NotFound
+from tompion.model.kept import as_json
+from tompion.model.run import RunState
+from tompion.operations import control, runs, schedules, targets, workflows
+from tompion.operations.dossier import dossier
+from tompion.operations.verify import verify
+from tompion.store import statements
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from functools import partial
 
 import pytest
 
-from foliot.errors import LimitExceeded
-from foliot.operations import control, schedules, workflows
-from foliot.settings import Settings
-from foliot.store.base import Store
-from foliot.testing.clock import ManualClock
 from tests.conformance.operations.kit import Bench
+from tompion.errors import LimitExceeded
+from tompion.operations import control, schedules, workflows
+from tompion.settings import Settings
+from tompion.store.base import Store
+from tompion.testing.clock import ManualClock
 
 MOST = 5
 EVERY_SECOND = {"cron": "* * * * * *", "function": "tasks:work"}

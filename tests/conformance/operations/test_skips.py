@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField
-from foliot.model.schedule import Schedule
-from foliot.operations import control, runs, schedules
-from foliot.operations.views import at_s
-from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, at, shown, when
+from tompion.errors import InvalidField
+from tompion.model.schedule import Schedule
+from tompion.operations import control, runs, schedules
+from tompion.operations.views import at_s
+from tompion.settings import Settings
 
 DELAY = [{"every": 300, "anchor": "completion"}]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.reporting import Reporting
-from foliot.errors import Conflict, NotFound
-from foliot.model.run import RunId, RunState
-from foliot.model.schedule import Run
-from foliot.operations import runs, steering, targets, work
 from tests.conformance.operations.kit import Bench, Worker, shown
+from tompion.engine.reporting import Reporting
+from tompion.errors import Conflict, NotFound
+from tompion.model.run import RunId, RunState
+from tompion.model.schedule import Run
+from tompion.operations import runs, steering, targets, work
 
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:

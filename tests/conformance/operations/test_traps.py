@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.operations import control, schedules, targets, workflows
-from foliot.plan.settle import Outcome
-from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, held_of, when
+from tompion.model.run import RunState
+from tompion.operations import control, schedules, targets, workflows
+from tompion.plan.settle import Outcome
+from tompion.settings import Settings
 
 
 def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> None:
@@ -262,12 +262,12 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
     worker.tick()
     worker.settle(state, error="broken\nat line 3")
     found = bench.get()
-    assert (found.state, found.paused_by, found.token) == ("paused", "foliot", created.token + 1)
+    assert (found.state, found.paused_by, found.token) == ("paused", "tompion", created.token + 1)
     assert found.pause_note == f"paused after a failed run ({state}): broken"
     bench.go("08:02")
     assert worker.tick() == []
     change = bench.ask(schedules.history, "report").items[0]
-    assert (change.actor, change.operation, change.after["state"]) == ("foliot", "pause", "paused")
+    assert (change.actor, change.operation, change.after["state"]) == ("tompion", "pause", "paused")
     bench.resume()
     assert worker.tick() == ["08:02"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.model.schedule import Backfill
-from foliot.operations import control
-from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, Worker
+from tompion.model.run import RunState
+from tompion.model.schedule import Backfill
+from tompion.operations import control
+from tompion.settings import Settings
 
 
 def work_off(worker: Worker, state: RunState = RunState.SUCCESS) -> int:

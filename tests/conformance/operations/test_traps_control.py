@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.operations import control, schedules, targets
-from foliot.settings import Settings
 from tests.conformance.operations.kit import FUNCTION, Bench, Worker, at, when
+from tompion.model.run import RunState
+from tompion.operations import control, schedules, targets
+from tompion.settings import Settings
 
 
 def drain(worker: Worker) -> None:

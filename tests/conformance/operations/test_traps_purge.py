@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from foliot.engine import sweeping as engine_sweeping
-from foliot.errors import NotFound
-from foliot.operations import control, schedules, verify
-from foliot.store.base import Transaction
 from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, Worker, open_transaction
 from tests.conformance.waiting import wait_for_waiting
+from tompion.engine import sweeping as engine_sweeping
+from tompion.errors import NotFound
+from tompion.operations import control, schedules, verify
+from tompion.store.base import Transaction
 
 
 def forgettable(bench: Bench) -> Worker:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import StaleToken
-from foliot.model.run import RunState
-from foliot.operations import control, schedules
-from foliot.plan.settle import Outcome
 from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, open_transaction, when
+from tompion.errors import StaleToken
+from tompion.model.run import RunState
+from tompion.operations import control, schedules
+from tompion.plan.settle import Outcome
 
 
 def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foliot.operations import schedules
 from tests.conformance.operations.kit import Bench
+from tompion.operations import schedules
 
 
 def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:

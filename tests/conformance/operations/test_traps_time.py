@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.operations import runs, schedules
-from foliot.settings import Settings
 from tests.conformance.operations.kit import Bench, when
+from tompion.operations import runs, schedules
+from tompion.settings import Settings
 
 
 def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
@@ -222,7 +222,7 @@ def test_pause_until(bench: Bench) -> None:
     found = bench.get()
     assert (found.state, found.token, found.paused_until, found.paused_by) == ("active", paused.token + 1, None, None)
     change = bench.ask(schedules.history, "report").items[0]
-    assert (change.operation, change.actor, change.before["state"]) == ("resume", "foliot", "paused")
+    assert (change.operation, change.actor, change.before["state"]) == ("resume", "tompion", "paused")
 
 
 def test_a_pause_without_end_replaces_one_with(bench: Bench) -> None:

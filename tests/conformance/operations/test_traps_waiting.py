@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from foliot.model.run import RunState
-from foliot.operations import schedules, targets, workflows
 from tests.conformance.operations.kit import Bench, Worker, at
+from tompion.model.run import RunState
+from tompion.operations import schedules, targets, workflows
 
 
 def every_minute(bench: Bench, worker: Worker, first: str, last: str) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from foliot.engine import sealing
-from foliot.errors import InvalidField, StoreError
-from foliot.model.run import RunState
-from foliot.model.verification import Verification
-from foliot.operations import runs, schedules, trail
-from foliot.operations.proof import Proof
-from foliot.operations.verify import verify
 from tests.conformance.operations.kit import Bench, at, shown, when
+from tompion.engine import sealing
+from tompion.errors import InvalidField, StoreError
+from tompion.model.run import RunState
+from tompion.model.verification import Verification
+from tompion.operations import runs, schedules, trail
+from tompion.operations.proof import Proof
+from tompion.operations.verify import verify
 
 
 def second(text: str) -> int:
@@ -61,7 +61,7 @@ def test_a_schedule_without_its_dial(edited: Bench) -> None:
 def test_a_damaged_schedule_says_so_to_whoever_reads_it(edited: Bench, damage: str, told: str) -> None:
     edited.execute(damage)
     for operation in (schedules.get, runs.describe):
-        with pytest.raises(StoreError, match=f"'report' is damaged: {told}.*foliot verify"):
+        with pytest.raises(StoreError, match=f"'report' is damaged: {told}.*tompion verify"):
             edited.ask(operation, "report")
 
 
@@ -261,7 +261,7 @@ def test_every_schedule_is_checked_whatever_is_wrong_with_another(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first that could not be read ended the check, and one without a dial was passed over in silence."""
-    monkeypatch.setattr("foliot.operations.proof.PAGE", 2)
+    monkeypatch.setattr("tompion.operations.proof.PAGE", 2)
     for name in ("a", "b", "c", "d", "gone", "z"):
         bench.create(name)
     bench.ask(schedules.create, "x", namespace="other", cron="* * * * *", function="a:b")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.reporting import Reporting
-from foliot.errors import InvalidField, NotFound, StaleReport
-from foliot.model.run import RunState
-from foliot.model.work import Assignment, Beaten
-from foliot.operations import control, reports, runs, schedules, targets, work
 from tests.conformance.operations.kit import Bench, Worker
 from tests.conformance.waiting import wait_until
+from tompion.engine.reporting import Reporting
+from tompion.errors import InvalidField, NotFound, StaleReport
+from tompion.model.run import RunState
+from tompion.model.work import Assignment, Beaten
+from tompion.operations import control, reports, runs, schedules, targets, work
 
 QUEUES = ["reports"]
 HOURLY: dict[str, Any] = {"cron": "0 * * * *", "function": "tasks:report", "queue": "reports", "payload": {"n": 1}}

@@ -1,4 +1,4 @@
-"""Foliot beside other implementations of the same rules: croniter, cronsim, croner and a Temporal server.
+"""Tompion beside other implementations of the same rules: croniter, cronsim, croner and a Temporal server.
 
 * ``corpus`` draws expressions in the shapes people write, and places to ask about;
 * ``comparing`` asks both sides and gives every disagreement the code of the documented difference that predicts it;

@@ -1,4 +1,4 @@
-"""Compare Foliot with another library for as long as one likes.
+"""Compare Tompion with another library for as long as one likes.
 
 ``python -m tests.conformance.peers croner --seconds 600`` draws new expressions in rounds, each with the next seed. A
 disagreement that no documented difference predicts is printed with all that is needed to repeat it, and the command

@@ -1,9 +1,9 @@
-"""Ask Foliot and a peer the same questions, and account for every disagreement.
+"""Ask Tompion and a peer the same questions, and account for every disagreement.
 
 A documented difference is one of two kinds:
 
-* a :class:`Reading`: the peer understands something else than Foliot. The difference *restates* the spec so that it
-  says in Foliot's words what the peer understood, and Foliot's answer to that must be the peer's, to the second;
+* a :class:`Reading`: the peer understands something else than Tompion. The difference *restates* the spec so that it
+  says in Tompion's words what the peer understood, and Tompion's answer to that must be the peer's, to the second;
 * a :class:`Slip`: the peer contradicts its own rule in some corner. The difference says in which, and as exactly as
   can be said what the peer answers there.
 
@@ -23,10 +23,10 @@ from functools import cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-import foliot
-from foliot import Ticks
+import tompion
 from tests.conformance.peers.corpus import Syntax, draw_places, expressions
 from tests.oracle.walk import DAY, HOUR, load_zone, offset_at
+from tompion import Ticks
 
 LONGEST_DST_GAP = 3 * HOUR
 HORIZON = int(datetime(2201, 1, 1, tzinfo=UTC).timestamp())
@@ -65,7 +65,7 @@ class Spec:
 
 
 class Reading(NamedTuple):
-    """A difference in what an expression means: how to say it in Foliot's words, or None where it means the same.
+    """A difference in what an expression means: how to say it in Tompion's words, or None where it means the same.
 
     With `at_changes` it is about clock changes only, and explains nothing away from them.
     """
@@ -83,7 +83,7 @@ class Slip(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """Both answers to a question, and what Foliot says to all of the peer's readings together."""
+    """Both answers to a question, and what Tompion says to all of the peer's readings together."""
 
     question: Question
     ours: int | None
@@ -106,7 +106,7 @@ class Disagreement(NamedTuple):
         direction = "before" if question.backwards else "after"
         return (
             f"{question.expression!r} in {question.zone} {direction} {show(question.instant, question.zone)}: "
-            f"Foliot {show(self.ours, question.zone)}, the peer {show(self.theirs, question.zone)}, "
+            f"Tompion {show(self.ours, question.zone)}, the peer {show(self.theirs, question.zone)}, "
             f"understood as {self.understood}: {show(self.expected, question.zone)}"
         )
 
@@ -144,18 +144,18 @@ class Outcome:
     unexplained: list[Disagreement] = field(default_factory=list)
 
 
-# ---------------------------------------------------------------- asking Foliot
+# ---------------------------------------------------------------- asking Tompion
 
 
 @cache
 def compiled(spec: Spec) -> Ticks:
-    """Foliot's compiled form of a spec."""
+    """Tompion's compiled form of a spec."""
     crons = [spec.cron] if spec.also is None else [spec.cron, spec.also]
-    return foliot.Spec(cron=crons, timezone=spec.zone, dst_gap=spec.gap, dst_overlap=spec.overlap).compile()
+    return tompion.Spec(cron=crons, timezone=spec.zone, dst_gap=spec.gap, dst_overlap=spec.overlap).compile()
 
 
 def ask(spec: Spec, question: Question) -> int | None:
-    """Foliot's answer to a question about a spec."""
+    """Tompion's answer to a question about a spec."""
     ticks = compiled(spec)
     return ticks.prev_epoch(question.instant) if question.backwards else ticks.next_epoch(question.instant)
 
@@ -186,7 +186,7 @@ def compare(peer: Peer, questions: list[Question]) -> Outcome:
 
 
 def draw_questions(rng: random.Random, peer: Peer, count: int, places_each: int) -> list[Question]:
-    """So many expressions at some places, forwards or back; from Foliot's own answer on for a second tick."""
+    """So many expressions at some places, forwards or back; from Tompion's own answer on for a second tick."""
     questions = []
     for expression in peer.accepted(expressions(rng, peer.syntax, count)):
         for place in draw_places(rng, places_each):
@@ -268,7 +268,7 @@ def steps_are_restrictions(spec: Spec) -> Spec | None:
 
 
 def is_out_of_range(case: Disagreement) -> bool:
-    """Foliot's ticks lie in 1970 to 2200; the peers know other years too."""
+    """Tompion's ticks lie in 1970 to 2200; the peers know other years too."""
     return case.ours is None and isinstance(case.theirs, int) and not 0 <= case.theirs < HORIZON
 
 

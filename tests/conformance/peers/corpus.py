@@ -2,7 +2,7 @@
 
 A peer's :class:`Syntax` says what it understands; only that is drawn. Weights follow what crontabs look like: mostly
 plain values, ``*``, steps and weekday ranges, hours of the night more often than chance would have it, and now and
-then everything else. The cases are new at each run; ``FOLIOT_PEERS_SEED`` repeats one.
+then everything else. The cases are new at each run; ``TOMPION_PEERS_SEED`` repeats one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Place:
 
 def peers_seed() -> int:
     """The seed of this run: the environment's, or a new one."""
-    given = os.environ.get("FOLIOT_PEERS_SEED")
+    given = os.environ.get("TOMPION_PEERS_SEED")
     return int(given) if given else secrets.randbelow(1_000_000)
 
 

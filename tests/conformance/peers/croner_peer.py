@@ -1,4 +1,4 @@
-"""croner: cron for JavaScript, run by the Node of a wheel, and where it and Foliot part."""
+"""croner: cron for JavaScript, run by the Node of a wheel, and where it and Tompion part."""
 
 from __future__ import annotations
 

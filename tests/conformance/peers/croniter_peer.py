@@ -1,4 +1,4 @@
-"""croniter: the Python library that most schedulers build on, and where it and Foliot part."""
+"""croniter: the Python library that most schedulers build on, and where it and Tompion part."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def is_nth(day_of_week: str) -> bool:
 
 
 def workday_of_short_months(spec: Spec) -> Spec | None:
-    """In a month without a 31st, `31W` is the last workday; for Foliot such a month has no `31W`."""
+    """In a month without a 31st, `31W` is the last workday; for Tompion such a month has no `31W`."""
     fields = fields_of(spec)
     if fields is None or fields[3] not in ("29W", "30W", "31W"):
         return None

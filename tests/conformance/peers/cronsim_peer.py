@@ -1,4 +1,4 @@
-"""cronsim: a careful port of Debian's cron, and where it and Foliot part."""
+"""cronsim: a careful port of Debian's cron, and where it and Tompion part."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def literal_with_seconds(spec: Spec) -> Spec | None:
 
 
 def open_step_reaches_seven(spec: Spec) -> Spec | None:
-    """`1/2` among weekdays goes on to 7, which is Sunday; for Foliot the week ends with 6."""
+    """`1/2` among weekdays goes on to 7, which is Sunday; for Tompion the week ends with 6."""
     weekday = spec.cron.split()[-1]
     match = re.fullmatch(r"(\d)/(\d+)", weekday)
     return with_field(spec, 5, f"{match[1]}-7/{match[2]}") if match else None

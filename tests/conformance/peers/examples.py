@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "differences.md"
 
 @dataclass(frozen=True)
 class Example:
-    """What one peer answers, and Foliot. `name` is the code of the difference, perhaps with a letter behind it."""
+    """What one peer answers, and Tompion. `name` is the code of the difference, perhaps with a letter behind it."""
 
     peer: str
     name: str

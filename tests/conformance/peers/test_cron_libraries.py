@@ -1,7 +1,7 @@
-"""Foliot against croniter, cronsim and croner, on expressions that are new at each run.
+"""Tompion against croniter, cronsim and croner, on expressions that are new at each run.
 
 Whatever they disagree on must be one of the differences that are documented, and shown one by one by the examples.
-``FOLIOT_PEERS_SEED`` repeats a run; the seed stands in every failure.
+``TOMPION_PEERS_SEED`` repeats a run; the seed stands in every failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_every_disagreement_is_documented(peer: Peer, chunk: int, capfd: pytest.
     questions = draw_questions(rng, peer, EXPRESSIONS // CHUNKS, PLACES_EACH)
     outcome = compare(peer, questions)
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\n{peer.name} chunk {chunk}: FOLIOT_PEERS_SEED={seed}, {summary(outcome)}\n")
+        sys.stderr.write(f"\n{peer.name} chunk {chunk}: TOMPION_PEERS_SEED={seed}, {summary(outcome)}\n")
     assert len({question.expression for question in questions}) * CHUNKS >= 2_000
     assert outcome.agreed > 0.9 * outcome.questions
     shown = "\n".join(str(each) for each in outcome.unexplained[:MOST_SHOWN])

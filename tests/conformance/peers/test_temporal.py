@@ -1,6 +1,6 @@
 """The `temporal` dialect against a real Temporal server.
 
-The server's documented rule is the one that Foliot's dialect follows: a wall time that does not exist does not run, one
+The server's documented rule is the one that Tompion's dialect follows: a wall time that does not exist does not run, one
 that happens twice runs twice. Whether the server keeps it depends on where the zone lies and how its clocks change (see
 `is_mastered`); where it does, the two must agree. Where it does not, its answers are pinned, beside the right ones.
 """
@@ -15,7 +15,7 @@ from itertools import islice
 
 import pytest
 
-import foliot
+import tompion
 from tests.conformance.peers.comparing import Change, changes, show
 from tests.conformance.peers.corpus import Syntax, draw_expression, draw_places, draw_year, peers_seed
 from tests.conformance.peers.examples import page_rows, read_instant
@@ -46,8 +46,8 @@ def server() -> Iterator[TemporalServer]:
 
 
 def our_ticks(cron: str, zone: str, window: Window) -> list[int]:
-    """What Foliot's dialect says."""
-    return list(foliot.Spec(cron=cron, timezone=zone or None, dialect="temporal").compile().between_epochs(*window))
+    """What Tompion's dialect says."""
+    return list(tompion.Spec(cron=cron, timezone=zone or None, dialect="temporal").compile().between_epochs(*window))
 
 
 # ---------------------------------------------------------------- where they agree
@@ -71,7 +71,7 @@ def draw_window(rng: random.Random, cron: str, zones: frozenset[str]) -> tuple[s
         [place] = draw_places(rng, 1, zones)
         first = place.instant - rng.randrange(2 * DAY)
         last = first + rng.choice((4 * HOUR, DAY, 5 * DAY, 60 * DAY))
-        ticks = foliot.Spec(cron=cron, timezone=place.zone, dialect="temporal").compile().between_epochs(first, last)
+        ticks = tompion.Spec(cron=cron, timezone=place.zone, dialect="temporal").compile().between_epochs(first, last)
         found = list(islice(ticks, MOST_TICKS))
         if len(found) == MOST_TICKS:
             last = found[-1]
@@ -105,7 +105,7 @@ def test_agrees_with_the_server(server: TemporalServer, capfd: pytest.CaptureFix
             where = f"seed {seed}: {cron!r} in {zone}, {show(window[0], zone)} to {show(window[1], zone)}"
             assert theirs == ours, f"{where}: {difference(ours, theirs, zone)}"
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\ntemporal: FOLIOT_PEERS_SEED={seed}, {SPECS} specs, {total} ticks\n")
+        sys.stderr.write(f"\ntemporal: TOMPION_PEERS_SEED={seed}, {SPECS} specs, {total} ticks\n")
     assert total > 1_000
 
 
@@ -113,10 +113,10 @@ def difference(ours: list[int], theirs: list[int], zone: str) -> str:
     """The first ticks that only one of the two has."""
     only_ours = [show(tick, zone) for tick in ours if tick not in theirs][:5]
     only_theirs = [show(tick, zone) for tick in theirs if tick not in ours][:5]
-    return f"only Foliot {only_ours}, only the server {only_theirs}"
+    return f"only Tompion {only_ours}, only the server {only_theirs}"
 
 
-# Facts about cron strings that surprise those who come from cron; the server and Foliot's dialect share them.
+# Facts about cron strings that surprise those who come from cron; the server and Tompion's dialect share them.
 SHARED = {
     "0 0 13 * 5": ["2025-06-13"],  # Friday the 13th: both day fields must match
     "0 0 * * 5#3": ["2025-06-06", "2025-06-13", "2025-06-20", "2025-06-27"],  # '#' begins a comment: every Friday
@@ -168,13 +168,13 @@ def test_reads_what_the_server_reads(server: TemporalServer) -> None:
 def test_rejects_what_the_server_rejects(server: TemporalServer) -> None:
     for cron in REJECTED:
         assert not server.accepts(cron), cron
-        with pytest.raises(foliot.InvalidSpec):
+        with pytest.raises(tompion.InvalidSpec):
             our_ticks(cron, "", (0, 1))
 
 
-def test_nth_weekday_needs_foliots_own_dialect() -> None:
-    """What the Temporal dialect must take for a comment is the third Friday in Foliot's own."""
-    tick = foliot.Spec(cron="0 0 * * 5#3").next(read_instant("2025-06-01T00:00Z"))
+def test_nth_weekday_needs_tompions_own_dialect() -> None:
+    """What the Temporal dialect must take for a comment is the third Friday in Tompion's own."""
+    tick = tompion.Spec(cron="0 0 * * 5#3").next(read_instant("2025-06-01T00:00Z"))
     assert tick is not None
     assert tick.isoformat() == "2025-06-20T00:00:00+00:00"
 
@@ -252,7 +252,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
-def test_server_breaks_its_rule_and_foliot_keeps_it(server: TemporalServer, slip: Slip) -> None:
+def test_server_breaks_its_rule_and_tompion_keeps_it(server: TemporalServer, slip: Slip) -> None:
     assert walls(our_ticks(slip.cron, slip.zone, slip.window), slip.zone) == slip.right_walls
     assert walls(server.ticks(slip.cron, slip.zone, slip.window), slip.zone) == slip.theirs.split()
     assert slip.theirs.split() != slip.right_walls

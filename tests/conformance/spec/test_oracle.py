@@ -3,7 +3,7 @@
 First the oracle itself is held against facts that were worked out by hand; then it judges the engine at more than a
 hundred thousand instants; then it judges engines that are wrong on purpose, and must find each of them out.
 
-The cases are new at each run. ``FOLIOT_ORACLE_SEED`` repeats one; the seed stands in every failure.
+The cases are new at each run. ``TOMPION_ORACLE_SEED`` repeats one; the seed stands in every failure.
 """
 
 import sys
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-import foliot
+import tompion
 from tests.oracle import brute
 from tests.oracle.brute import Spec, iso, ticks_of
 from tests.oracle.cron import numbers, parse_cron
@@ -164,11 +164,11 @@ def test_oracle_reads_fields(text: str, field: str, expected: set[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "dialect", "wildcard"),
     [
-        ("0 9 * * *", "foliot", False),
-        ("0-59 9 * * *", "foliot", False),
-        ("*/15 9 * * *", "foliot", True),
-        ("0 */2 * * *", "foliot", True),
-        ("* 0 9 * * *", "foliot", True),
+        ("0 9 * * *", "tompion", False),
+        ("0-59 9 * * *", "tompion", False),
+        ("*/15 9 * * *", "tompion", True),
+        ("0 */2 * * *", "tompion", True),
+        ("* 0 9 * * *", "tompion", True),
         ("0 9 * * * 2025", "temporal", False),
     ],
 )
@@ -218,7 +218,7 @@ def own_rounds(chunk: int) -> list[int]:
 def test_engine_agrees_with_the_oracle(chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
     seed = seed_from_environment()
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\noracle chunk {chunk}: FOLIOT_ORACLE_SEED={seed}\n")
+        sys.stderr.write(f"\noracle chunk {chunk}: TOMPION_ORACLE_SEED={seed}\n")
     tally = Tally()
     for number in rounds_of_chunk(chunk):
         if tally.rounds >= len(own_rounds(chunk)) and tally.cases * CHUNKS >= CASES:
@@ -381,16 +381,16 @@ def test_a_disagreement_can_be_seen_again() -> None:
 
 def test_a_rejected_spec_is_a_disagreement() -> None:
     def refuse(_: Spec) -> Engine:
-        raise foliot.InvalidSpec("no")
+        raise tompion.InvalidSpec("no")
 
     with pytest.raises(Disagreed, match="rejected"):
         run_round(SEED_OF_MUTANTS, 0, refuse)
 
 
 def test_the_seed_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FOLIOT_ORACLE_SEED", "42")
+    monkeypatch.setenv("TOMPION_ORACLE_SEED", "42")
     assert seed_from_environment() == 42
-    monkeypatch.delenv("FOLIOT_ORACLE_SEED")
+    monkeypatch.delenv("TOMPION_ORACLE_SEED")
     monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "one run in several processes")
     assert len({seed_from_environment() for _ in range(5)}) == 1
     monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID")

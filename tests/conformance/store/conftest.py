@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot.store.base import Store, Transaction
-from foliot.store.postgres.driver import PostgresStore
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.store.samples import NOW_MS
+from tompion.store.base import Store, Transaction
+from tompion.store.postgres.driver import PostgresStore
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) ->
     if request.param == "postgres":
         made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
-        made = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "foliot.db", clock=clock)
+        made = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "tompion.db", clock=clock)
     yield made
     made.close()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, Span
-from foliot.model.rows import AuditRow, CalendarRow, HeldRun, ScheduleRow, VersionRow, WorkflowRow
-from foliot.model.run import WAITING, RunChange, RunRow
+from tompion.model.backfill import BackfillRow
+from tompion.model.dial import Dial, Span
+from tompion.model.rows import AuditRow, CalendarRow, HeldRun, ScheduleRow, VersionRow, WorkflowRow
+from tompion.model.run import WAITING, RunChange, RunRow
 
 NOW_MS = 1_800_000_000_000
 """What the clock of a store under test says."""

@@ -9,14 +9,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.errors import StoreError, StoreUnavailable
-from foliot.model.call import Argument, Call, Called, Form
-from foliot.store.base import Store, Transaction
-from foliot.store.postgres import calls
-from foliot.store.postgres.driver import PostgresStore
 from tests.conformance.conftest import WORKER, owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import workflow
+from tompion.errors import StoreError, StoreUnavailable
+from tompion.model.call import Argument, Call, Called, Form
+from tompion.store.base import Store, Transaction
+from tompion.store.postgres import calls
+from tompion.store.postgres.driver import PostgresStore
 
 pytestmark = pytest.mark.server
 
@@ -73,7 +73,7 @@ GRANT USAGE ON SCHEMA app TO {WORKER};
 GRANT ALL ON ALL TABLES IN SCHEMA app TO {WORKER};
 GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
 """
-"""What the role of a process needs to call what is not Foliot's; functions are everybody's, unless somebody says no."""
+"""What the role of a process needs to call what is not Tompion's; functions are everybody's, unless somebody says no."""
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from foliot.model.rows import DueNow
 from tests.conformance.store.conftest import Write, each
 from tests.conformance.store.samples import NOW_MS, backfill, dial, run
+from tompion.model.rows import DueNow
 
 
 def test_a_claim_takes_the_oldest_within_its_bounds_and_limit(write: Write) -> None:

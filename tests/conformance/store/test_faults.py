@@ -10,19 +10,19 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.clock import SystemClock
-from foliot.errors import StoreError, StoreUnavailable
-from foliot.model.run import Reason, RunState
-from foliot.store.base import Transaction
-from foliot.store.postgres import session
-from foliot.store.postgres.arrays import ARRAYS, register
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.store.postgres.session import TICKS_ALLOWED
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial, run
 from tests.servers import LOOPBACK
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import TcpProxy
+from tompion.clock import SystemClock
+from tompion.errors import StoreError, StoreUnavailable
+from tompion.model.run import Reason, RunState
+from tompion.store.base import Transaction
+from tompion.store.postgres import session
+from tompion.store.postgres.arrays import ARRAYS, register
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.store.postgres.session import TICKS_ALLOWED
 
 pytestmark = pytest.mark.server
 

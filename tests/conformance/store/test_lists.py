@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foliot.model.run import RunRow
-from foliot.store.base import FAR_S, Transaction
 from tests.conformance.store.conftest import Write, each
 from tests.conformance.store.samples import NOW_MS, held, run, schedule, span, version
+from tompion.model.run import RunRow
+from tompion.store.base import FAR_S, Transaction
 
 MINE, OTHER = 7, 8
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import StoreError
-from foliot.model.rows import InstanceRow, RequestRow
-from foliot.store.base import Store
 from tests.conformance.store.conftest import SECONDS, Write, each
 from tests.conformance.store.samples import NOW_MS, audit, backfill, calendar, workflow
+from tompion.errors import StoreError
+from tompion.model.rows import InstanceRow, RequestRow
+from tompion.store.base import Store
 
 
 def test_numbers_are_handed_out_once(write: Write) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from foliot.model.notice import NoticeRow
-from foliot.model.run import RunId
-from foliot.store.base import Store, Transaction
-from foliot.store.postgres.driver import PostgresStore
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, run
+from tompion.model.notice import NoticeRow
+from tompion.model.run import RunId
+from tompion.store.base import Store, Transaction
+from tompion.store.postgres.driver import PostgresStore
 
 OPS = ["ops"]
 

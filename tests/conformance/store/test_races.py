@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot.errors import AlreadyExists
-from foliot.model.run import RunId
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresStore
 from tests.conformance.store.conftest import SECONDS, each
 from tests.conformance.store.samples import backfill, change, dial, held, run, schedule, version
 from tests.conformance.waiting import wait_for_waiting
+from tompion.errors import AlreadyExists
+from tompion.model.run import RunId
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresStore
 
 T = TypeVar("T")
 MINE, OTHER = 7, 8

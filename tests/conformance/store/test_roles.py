@@ -8,18 +8,18 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from foliot.errors import StoreError
-from foliot.operations import control, keys, schedules, workflows
-from foliot.operations.desk import Desk
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Transaction
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.store.postgres.roles import SHARED, WALLS
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.conftest import TENANT, WORKER, owner_url
 from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+from tompion.errors import StoreError
+from tompion.operations import control, keys, schedules, workflows
+from tompion.operations.desk import Desk
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Transaction
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.store.postgres.roles import SHARED, WALLS
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 NAMESPACES = ("a", "b")
 
@@ -154,10 +154,10 @@ FORBIDDEN = (
     "ALTER TABLE audit DISABLE TRIGGER USER",
     "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
     "ALTER TABLE schedules DISABLE ROW LEVEL SECURITY",
-    "DROP POLICY foliot_tenant ON schedules",
+    "DROP POLICY tompion_tenant ON schedules",
     "TRUNCATE schedules",
     "UPDATE audit SET actor = 'eve'",
-    "UPDATE foliot_schema SET version = 99",
+    "UPDATE tompion_schema SET version = 99",
     "UPDATE secrets SET value = 'x'",
     "CREATE INDEX more ON dials (cursor_s)",
 )
@@ -201,7 +201,7 @@ def test_the_script_may_run_twice_and_names_are_quoted(postgres_url: str) -> Non
 def test_a_file_has_no_roles() -> None:
     import sqlite3
 
-    from foliot.store.sqlite.driver import SqliteMigrator
+    from tompion.store.sqlite.driver import SqliteMigrator
 
     with pytest.raises(StoreError, match="no roles in sqlite"):
         SqliteMigrator(sqlite3.connect(":memory:")).roles(WORKER, TENANT)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.model.run import FINAL, RunId, RunRow
-from foliot.store.base import FAR_S, Transaction
 from tests.conformance.store.conftest import Write
 from tests.conformance.store.samples import NOW_MS, change, held, run
+from tompion.model.run import FINAL, RunId, RunRow
+from tompion.store.base import FAR_S, Transaction
 
 MINE, OTHER = 7, 8
 

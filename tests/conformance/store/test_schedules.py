@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import StoreError
-from foliot.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
-from foliot.store.base import Store, Transaction
 from tests.conformance.store.conftest import SECONDS, Write, each
 from tests.conformance.store.samples import NOW_MS, audit, backfill, dial, run, schedule, span, version
+from tompion.errors import StoreError
+from tompion.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
+from tompion.store.base import Store, Transaction
 
 
 def add(write: Write, row: ScheduleRow, **state: object) -> int:

@@ -13,22 +13,22 @@ import psycopg
 import pytest
 from psycopg.pq import ExecStatus
 
-from foliot.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
-from foliot.model.backfill import BackfillRow
-from foliot.model.dial import Dial, Span
-from foliot.model.notice import NoticeRow
-from foliot.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
-from foliot.model.run import RunRow
-from foliot.store.postgres.driver import PostgresMigrator, PostgresStore
-from foliot.store.postgres.statements import load_statements
-from foliot.store.queries import load_queries
-from foliot.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
 from tests.conformance.conftest import owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial
+from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
+from tompion.model.backfill import BackfillRow
+from tompion.model.dial import Dial, Span
+from tompion.model.notice import NoticeRow
+from tompion.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
+from tompion.model.run import RunRow
+from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
+from tompion.store.postgres.statements import load_statements
+from tompion.store.queries import load_queries
+from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
 
-SQLITE, POSTGRES = "foliot.store.sqlite", "foliot.store.postgres"
-ONLY_HERE = {"numbers", "foliot_schema", "sqlite_sequence"}
+SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"
+ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
 ROWS: dict[str, tuple[str, ...]] = {
     "schedules": ScheduleRow._fields,
     "schedule_versions": VersionRow._fields,
@@ -194,7 +194,7 @@ def test_the_script_for_sqlite_can_be_run_by_hand(tmp_path: Path) -> None:
 
 def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
     with psycopg.connect(owner_url(migrated_url)) as connection:
-        connection.execute("UPDATE foliot_schema SET version = 99")
+        connection.execute("UPDATE tompion_schema SET version = 99")
     with pytest.raises(SchemaTooNew):
         PostgresStore(migrated_url)
     with pytest.raises(SchemaTooNew):
@@ -220,7 +220,7 @@ def test_a_sqlite_file_of_another_program_is_refused_and_left_alone(script: str,
     connection.executescript(script)
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="is not a Foliot store"):
+    with pytest.raises(StoreError, match="is not a Tompion store"):
         SqliteStore(path)
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
 

@@ -9,14 +9,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.errors import StoreError
-from foliot.model.dial import Dial
-from foliot.store.base import Store, Transaction
-from foliot.store.postgres.driver import PostgresStore, PostgresTransaction
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, change, dial, held, run
+from tompion.errors import StoreError
+from tompion.model.dial import Dial
+from tompion.store.base import Store, Transaction
+from tompion.store.postgres.driver import PostgresStore, PostgresTransaction
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 
 class Wanted(Exception):

@@ -1,4 +1,4 @@
-"""A whole Foliot with a door that listens, for clients that are processes of their own."""
+"""A whole Tompion with a door that listens, for clients that are processes of their own."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from foliot.configuration import load
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.wiring import serve_temporal
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.temporal.kit import HASTY
 from tests.servers.temporal import find_binary
+from tompion.configuration import load
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.wiring import serve_temporal
 
 NODE_PROJECT = Path(__file__).parents[2] / "node"
 
 
 @asynccontextmanager
 async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> AsyncIterator[tuple[Home, str]]:
-    """A Foliot whose workflows run on a cluster, and the address of its door."""
+    """A Tompion whose workflows run on a cluster, and the address of its door."""
     mistakes: list[BaseException] = []
     executor, told = TemporalExecutor({"address": cluster}, Site()), load({}, {"temporal_address": "127.0.0.1:0"})
     home = Home(store, {"temporal": executor}, HASTY)

@@ -15,7 +15,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store."""
     if request.param == "postgres":
         return str(request.getfixturevalue("migrated_url"))
-    return f"sqlite:///{tmp_path}/foliot.db"
+    return f"sqlite:///{tmp_path}/tompion.db"
 
 
 @pytest.fixture(scope="session")

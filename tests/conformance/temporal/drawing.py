@@ -8,7 +8,7 @@ from typing import NamedTuple
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.schedule.v1 import CalendarSpec, IntervalSpec, Range, ScheduleSpec, StructuredCalendarSpec
 
-import foliot
+import tompion
 from tests.conformance.peers.comparing import changes
 from tests.conformance.peers.corpus import Syntax, draw_expression, draw_places, draw_year
 from tests.conformance.peers.test_temporal import EAST, WEST, is_mastered
@@ -71,7 +71,7 @@ def draw_cron(rng: random.Random) -> str:
         if rng.random() < 0.2:
             fields.append(draw_year(rng))
         text = " ".join(fields) + rng.choice(("", "", " # a comment"))
-        foliot.Spec(cron=text, dialect="temporal")
+        tompion.Spec(cron=text, dialect="temporal")
         return text
 
 

@@ -16,18 +16,18 @@ from google.protobuf.message import Message
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 
-from foliot.api.rates import Neighbours
-from foliot.api.rest.gate import Gate, OpenGate
-from foliot.api.temporal.door import Door, House, read_namespaces
-from foliot.api.temporal.status import Refused
-from foliot.api.temporal.system import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
-from foliot.launch.base import Ended, Executor, Launch
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.operations.desk import Desk
-from foliot.settings import Settings
 from tests.conformance.executor.home import QUICK, SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE
+from tompion.api.rates import Neighbours
+from tompion.api.rest.gate import Gate, OpenGate
+from tompion.api.temporal.door import Door, House, read_namespaces
+from tompion.api.temporal.status import Refused
+from tompion.api.temporal.system import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
+from tompion.launch.base import Ended, Executor, Launch
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.operations.desk import Desk
+from tompion.settings import Settings
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
@@ -104,7 +104,7 @@ def client_of(door: Door, namespace: str = "default", api_key: str | None = None
 async def opened(
     store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS, settings: Settings = HASTY
 ) -> AsyncIterator[tuple[Home, Client]]:
-    """A whole Foliot, and the SDK in front of it."""
+    """A whole Tompion, and the SDK in front of it."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
         yield home, client_of(door_to(home.desk, *namespaces))
 

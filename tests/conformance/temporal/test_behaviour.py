@@ -31,11 +31,11 @@ from temporalio.client import (
     ScheduleState,
 )
 
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
 from tests.conformance.executor.home import SECONDS
 from tests.conformance.executor.temporal_workflows import working
 from tests.conformance.temporal.kit import opened, schedule
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "temporal.md"
@@ -260,7 +260,7 @@ def told(temporal_address: str, tmp_path_factory: pytest.TempPathFactory) -> dic
 
     async def tell() -> dict[str, Sides]:
         executor = TemporalExecutor({"address": temporal_address}, Site())
-        store = f"sqlite:///{tmp_path_factory.mktemp('behaviour')}/foliot.db"
+        store = f"sqlite:///{tmp_path_factory.mktemp('behaviour')}/tompion.db"
         home = opened(store, {"temporal": executor}, seconds=3 * SECONDS)
         async with home as (_, ours), working(temporal_address) as real:
             CLUSTER[:] = [real]

@@ -31,21 +31,21 @@ from temporalio.client import (
 )
 from temporalio.service import RPCStatusCode
 
-from foliot.model.run import RunState
-from foliot.model.schedule import Run
 from tests.conformance.executor.home import Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.clients import listening, node, temporal
+from tompion.model.run import RunState
+from tompion.model.schedule import Run
 
 pytestmark = pytest.mark.server
 DAY = "2026-01-05T0{}:00:00Z"
 
 
 def told(cluster: str, tmp_path: Path, story: Callable[[Home, str], Awaitable[Any]]) -> Any:
-    """A story in front of a Foliot that listens, and whose runs have all ended well."""
+    """A story in front of a Tompion that listens, and whose runs have all ended well."""
 
     async def tell() -> Any:
-        async with listening(f"sqlite:///{tmp_path}/foliot.db", cluster) as (home, door):
+        async with listening(f"sqlite:///{tmp_path}/tompion.db", cluster) as (home, door):
             return await story(home, door)
 
     return asyncio.run(tell())

@@ -28,19 +28,19 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
-from foliot.api.rest.credentials import CredentialGate
-from foliot.api.rest.gate import Keys
-from foliot.api.temporal.door import Door, bound
-from foliot.api.temporal.status import Code, Refused
-from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
-from foliot.errors import StoreUnavailable
-from foliot.operations.editing import open_schedule
-from foliot.operations.keys import create_key
-from foliot.operations.session import Session
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
+from tompion.api.rest.credentials import CredentialGate
+from tompion.api.rest.gate import Keys
+from tompion.api.temporal.door import Door, bound
+from tompion.api.temporal.status import Code, Refused
+from tompion.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from tompion.errors import StoreUnavailable
+from tompion.operations.editing import open_schedule
+from tompion.operations.keys import create_key
+from tompion.operations.session import Session
+from tompion.store.sqlite.driver import SqliteStore
 
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
 KEYWORD, INT = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD, IndexedValueType.INDEXED_VALUE_TYPE_INT

@@ -1,6 +1,6 @@
-"""Catch-up: nobody is there while three times of a schedule pass, neither Foliot nor a real server; then both are.
+"""Catch-up: nobody is there while three times of a schedule pass, neither Tompion nor a real server; then both are.
 
-The rows are in the table of docs/reference/temporal.md. Foliot has no grace here: with one, times that are no older
+The rows are in the table of docs/reference/temporal.md. Tompion has no grace here: with one, times that are no older
 than that are late, not missed, and what is to be tested would not happen.
 """
 
@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolicy, SchedulePolicy, ScheduleSpec
 
-from foliot.launch.base import Executor
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
 from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
 from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
 from tests.servers.temporal import temporal_server
+from tompion.launch.base import Executor
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 P = ScheduleOverlapPolicy
@@ -59,7 +59,7 @@ def name_of(title: str) -> str:
 
 
 async def passed(moment: datetime) -> None:
-    """Let time pass until a moment is over: a Foliot of its own counts the seconds."""
+    """Let time pass until a moment is over: a Tompion of its own counts the seconds."""
     async with opened("sqlite://", {"temporal": Written()}) as (_, client):
         while datetime.now(UTC) < moment:
             await ticked(client, f"second-{datetime.now(UTC).timestamp()}", 1)
@@ -80,7 +80,7 @@ async def told(client: Client, place: int) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_what_was_missed_is_caught_up_alike(temporal_address: str, tmp_path: Path) -> None:
-    store, database = f"sqlite:///{tmp_path}/foliot.db", tmp_path / "temporal.db"
+    store, database = f"sqlite:///{tmp_path}/tompion.db", tmp_path / "temporal.db"
 
     def executors() -> dict[str, Executor]:
         return {"temporal": TemporalExecutor({"address": temporal_address}, Site())}

@@ -1,4 +1,4 @@
-"""Where Foliot and a real Temporal server differ: the exceptions of docs/reference/temporal.md; each has a test."""
+"""Where Tompion and a real Temporal server differ: the exceptions of docs/reference/temporal.md; each has a test."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from temporalio.api.workflowservice.v1 import CreateScheduleRequest, DescribeSch
 from temporalio.client import Client, RPCError, ScheduleBackfill, ScheduleOverlapPolicy
 from temporalio.service import RPCStatusCode
 
-from foliot.launch.base import Ended, Launch
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn
 from tests.conformance.temporal.kit import HASTY, Written, opened
 from tests.conformance.temporal.test_side_by_side import both, shown_spec, times
+from tompion.launch.base import Ended, Launch
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
@@ -164,8 +164,8 @@ async def long_id(client: Client, name: str) -> None:
 
 async def own_memo(client: Client, name: str) -> bool:
     payload = Payload(metadata={"encoding": b"json/plain"}, data=b'"mine"')
-    handle = await made(client, name, memo=Memo(fields={"foliot": payload}))
-    return bool((await handle.describe()).raw_description.memo.fields["foliot"].data == b'"mine"')
+    handle = await made(client, name, memo=Memo(fields={"tompion": payload}))
+    return bool((await handle.describe()).raw_description.memo.fields["tompion"].data == b'"mine"')
 
 
 REFUSED = RPCStatusCode.INVALID_ARGUMENT
@@ -178,7 +178,7 @@ BOTH: dict[str, tuple[Case, Any, Any]] = {
     "`update_time`": (updated, True, False),
     "a payload of more than 256 KiB in all": (large, REFUSED, None),
     "schedule ids": (long_id, REFUSED, None),
-    "a memo field `foliot` of one's own": (own_memo, False, True),
+    "a memo field `tompion` of one's own": (own_memo, False, True),
 }
 """What is asked of both, and what each answers: a code, if it refuses."""
 
@@ -206,7 +206,7 @@ def test_what_each_side_does(temporal_address: str, tmp_path: Path) -> None:
     assert asyncio.run(tell()) == {title: (here, there) for title, (_, here, there) in BOTH.items()}
 
 
-def test_what_only_foliot_does() -> None:
+def test_what_only_tompion_does() -> None:
     """A full buffer is counted as skipped, what has nothing to do stays, and counting goes on after a delete."""
 
     async def tell() -> Any:

@@ -14,15 +14,15 @@ import trustme
 from temporalio.client import Client, ScheduleAlreadyRunningError, TLSConfig
 from temporalio.service import RPCError, RPCStatusCode
 
-from foliot.api.temporal.door import bound, read_namespaces
-from foliot.configuration import Configuration, load
-from foliot.operations.desk import Desk
-from foliot.operations.keys import create_key
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.wiring import serve_temporal
 from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
+from tompion.api.temporal.door import bound, read_namespaces
+from tompion.configuration import Configuration, load
+from tompion.operations.desk import Desk
+from tompion.operations.keys import create_key
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.wiring import serve_temporal
 
 pytestmark = pytest.mark.server
 SECONDS = 60
@@ -119,7 +119,7 @@ class Papers:
             "tls_key": self._written(folder / "server.key", server.private_key_pem),
             "tls_client_ca": self.ca,
         }
-        self.config = folder / "foliot.toml"
+        self.config = folder / "tompion.toml"
         self.config.write_text('[[certificate]]\ndns = "ops.example.org"\nroles = { default = "editor" }\n')
         self.shown = TLSConfig(
             server_root_ca_cert=self.authority.cert_pem.bytes(),

@@ -25,14 +25,14 @@ from temporalio.client import (
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from foliot import Foliot, SyncFoliot
-from foliot.api.temporal.moving import Mover, Source
-from foliot.cli.main import app
-from foliot.model.moved import Moved
-from foliot.wiring import open_store
 from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
+from tompion import SyncTompion, Tompion
+from tompion.api.temporal.moving import Mover, Source
+from tompion.cli.main import app
+from tompion.model.moved import Moved
+from tompion.wiring import open_store
 
 ALL = [ScheduleRange(0, 59)]
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
@@ -74,7 +74,7 @@ def cluster(temporal_address: str) -> str:
 @pytest.fixture(params=["store", "service"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """A store, and how to have schedules copied there: straight, or over a service that has it open."""
-    store = f"sqlite:///{tmp_path}/foliot.db"
+    store = f"sqlite:///{tmp_path}/tompion.db"
     if request.param == "store":
         yield store, ("--store", store)
         return
@@ -103,15 +103,15 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     )
     assert (never["made"], never["compared_times"]) == (True, 0)
     assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
-    with SyncFoliot(store, engine=False) as foliot:
-        ours = foliot.get("move-jittered")
+    with SyncTompion(store, engine=False) as tompion:
+        ours = tompion.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
             "paused",
             "queue",
             {"m": 1},
         )
-        assert foliot.get("move-paused").pause_note == "old"
-        assert foliot.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
+        assert tompion.get("move-paused").pause_note == "old"
+        assert tompion.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
     again, found = moved(cluster, *options)
     assert again == 1
     for name in ("move-jittered", "move-paused", "move-rome", "move-never"):
@@ -124,23 +124,23 @@ def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, 
     assert code == 0
     assert {each["made"] for each in found.values()} == {False}
     assert found["move-jittered"]["same_times"] == 1_000
-    with SyncFoliot(store, engine=False) as foliot:
-        assert foliot.list_schedules().items == ()
-        assert foliot.list_workflows().items == ()
+    with SyncTompion(store, engine=False) as tompion:
+        assert tompion.list_schedules().items == ()
+        assert tompion.list_workflows().items == ()
 
 
 def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/foliot.db"
+    store = f"sqlite:///{tmp_path}/tompion.db"
     _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
-    with SyncFoliot(store, engine=False, namespace="moved") as foliot:
+    with SyncTompion(store, engine=False, namespace="moved") as tompion:
         for name, each in found.items():
             if each["made"]:
-                assert foliot.get(name).definition.policy.shadow
-        assert foliot.get("move-jittered").state == "active"
+                assert tompion.get(name).definition.policy.shadow
+        assert tompion.get("move-jittered").state == "active"
 
 
 def test_what_people_read(cluster: str, tmp_path: Path) -> None:
-    argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/foliot.db", "--dry-run"]
+    argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/tompion.db", "--dry-run"]
     said = CliRunner().invoke(app, argv).output
     assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
     assert "move-over  not copied: its last time is over" in said
@@ -168,7 +168,7 @@ class Ailing:
 
 def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     async def tell() -> list[Moved]:
-        async with opened("sqlite://", {}) as (_, client), Foliot("sqlite://", engine=False) as home:
+        async with opened("sqlite://", {}) as (_, client), Tompion("sqlite://", engine=False) as home:
             for name in ("bad", "good"):
                 await client.create_schedule(name, schedule())
 
@@ -195,7 +195,7 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
         async with guarded(papers) as address:
             client = await Client.connect(address, tls=papers.shown)
             await client.create_schedule("guarded", schedule())
-            store = f"sqlite:///{tmp_path}/foliot.db"
+            store = f"sqlite:///{tmp_path}/tompion.db"
             return await asyncio.to_thread(moved, address, "--store", store, *files)
 
     code, found = asyncio.run(tell())

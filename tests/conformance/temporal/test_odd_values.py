@@ -22,13 +22,13 @@ from temporalio.api.workflowservice.v1 import (
     UpdateScheduleRequest,
 )
 
-from foliot.api.temporal.door import Door
-from foliot.api.temporal.status import Code, Refused
-from foliot.wire import encode
-from foliot.wiring import open_store
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.temporal.kit import door_to
 from tests.conformance.temporal.test_door import ask, create
+from tompion.api.temporal.door import Door
+from tompion.api.temporal.status import Code, Refused
+from tompion.wire import encode
+from tompion.wiring import open_store
 
 YEAR_1_S = -62_135_596_800
 DEEP = b"[" * 100_000 + b"]" * 100_000

@@ -24,14 +24,14 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from foliot.launch.site import Site
-from foliot.launch.temporal import TemporalExecutor
-from foliot.model.run import RunState
-from foliot.model.schedule import Run
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
 from tests.servers import free_port
+from tompion.launch.site import Site
+from tompion.launch.temporal import TemporalExecutor
+from tompion.model.run import RunState
+from tompion.model.schedule import Run
 
 pytestmark = pytest.mark.server
 SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
@@ -45,7 +45,7 @@ def tell(address: str, tmp_path: Path, story: Callable[[Home, Client, Client], A
         async with working(address) as cluster:
             return await story(home, client, cluster)
 
-    return told(with_worker, f"sqlite:///{tmp_path}/foliot.db", cluster=address)
+    return told(with_worker, f"sqlite:///{tmp_path}/tompion.db", cluster=address)
 
 
 def workflow_of(execution: ScheduleActionExecution) -> ScheduleActionExecutionStartWorkflow:
@@ -189,7 +189,7 @@ def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: P
     executor = TemporalExecutor({"address": nowhere, "namespaces": own}, Site())
 
     async def tell() -> Any:
-        async with opened(f"sqlite:///{tmp_path}/foliot.db", {"temporal": executor}) as (home, _):
+        async with opened(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
             client = client_of(door_to(home.desk, "default", "payments"), "payments")
             async with working(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)

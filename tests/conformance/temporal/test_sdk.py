@@ -29,9 +29,9 @@ from temporalio.client import (
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCStatusCode
 
-from foliot.model.run import RunState
 from tests.conformance.executor.home import Home
 from tests.conformance.temporal.kit import action, schedule, told
+from tompion.model.run import RunState
 
 TEAM = SearchAttributeKey.for_keyword("Team")
 SIZE = SearchAttributeKey.for_int("Size")
@@ -191,7 +191,7 @@ def test_a_no_op_changes_nothing(store_url: str) -> None:
         handle = client.get_schedule_handle("ours")
         await handle.update(lambda given: ScheduleUpdate(given.description.schedule))
         memo = await (await handle.describe()).memo()
-        return before.definition, (await home.get("ours")).definition, memo["foliot"]
+        return before.definition, (await home.get("ours")).definition, memo["tompion"]
 
     before, after, memo = told(story, store_url)
     assert after == before

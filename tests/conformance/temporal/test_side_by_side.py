@@ -1,6 +1,6 @@
-"""The same schedules on Foliot and on a real Temporal server: the same times, to the millisecond, and the same spec.
+"""The same schedules on Tompion and on a real Temporal server: the same times, to the millisecond, and the same spec.
 
-Where the real server does not keep its own rules, its answers are pinned beside Foliot's: these are the exceptions of
+Where the real server does not keep its own rules, its answers are pinned beside Tompion's: these are the exceptions of
 docs/reference/temporal.md.
 """
 
@@ -40,7 +40,7 @@ async def both(address: str, path: Path) -> AsyncIterator[tuple[Client, Client]]
     """The door and the server, with a namespace of the same id."""
     real = await Client.connect(address)
     described = await real.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="default"))
-    namespace, store = f"default={described.namespace_info.id}", f"sqlite:///{path}/foliot.db"
+    namespace, store = f"default={described.namespace_info.id}", f"sqlite:///{path}/tompion.db"
     async with opened(store, {}, namespace, seconds=SECONDS) as (_, ours):
         yield ours, real
 
@@ -86,5 +86,5 @@ def test_the_same_times(temporal_address: str, tmp_path: Path, capfd: pytest.Cap
 
     total = asyncio.run(tell())
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\nside by side: FOLIOT_PEERS_SEED={seed}, {SCHEDULES} schedules, {total} times\n")
+        sys.stderr.write(f"\nside by side: TOMPION_PEERS_SEED={seed}, {SCHEDULES} schedules, {total} times\n")
     assert total > 1_000

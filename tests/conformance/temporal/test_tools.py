@@ -15,9 +15,9 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
-from foliot.api.temporal.system import METHODS
-from foliot.operations.desk import Desk
 from tests.conformance.temporal.test_grpc import told
+from tompion.api.temporal.system import METHODS
+from tompion.operations.desk import Desk
 
 pytestmark = pytest.mark.server
 FILE_BY_NAME, FILE_OF_SYMBOL, LIST_SERVICES = 3, 4, 7

@@ -36,11 +36,11 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest
 
-from foliot.api.temporal.reflection import METHODS as REFLECTION
-from foliot.api.temporal.system import METHODS, WORKFLOW_SERVICE
-from foliot.operations.desk import Desk
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.test_grpc import told
+from tompion.api.temporal.reflection import METHODS as REFLECTION
+from tompion.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from tompion.operations.desk import Desk
 
 pytestmark = pytest.mark.server
 Status = grpc.StatusCode

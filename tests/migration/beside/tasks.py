@@ -8,10 +8,10 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 
-from foliot import Launch
+from tompion import Launch
 
 HERE = Path(__file__).parent
-RELEASE = version("foliot")
+RELEASE = version("tompion")
 
 
 def note(run: Launch) -> None:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import foliot
-from foliot.api.metrics import COUNTERS, HISTOGRAMS
-from foliot.engine.delivering import _COUNTED
+import tompion
+from tompion.api.metrics import COUNTERS, HISTOGRAMS
+from tompion.engine.delivering import _COUNTED
 
-SOURCES = Path(foliot.__file__).parent
+SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}
 OWNERS = ("tally", "probe", "_tally", "_probe", "self")
 PRIVATE: set[str] = set()

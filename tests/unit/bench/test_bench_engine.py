@@ -32,7 +32,7 @@ from bench.engine.profiling import Profiles, watched
 from bench.engine.report import P50, P99, RATE, RATIO, WIDTH, Goal, Report, Row, Section, as_json, as_text, environment
 from bench.engine.stores import Stores, path_of, size_of
 from bench.spec.report import Target
-from foliot import wiring
+from tompion import wiring
 
 TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=10, stored=200, few=20, looks=3, rest_s=0.2)
 
@@ -186,7 +186,7 @@ def test_the_share_of_the_floor_is_taken_round_by_round() -> None:
     """The second round is slow for both, as on a busy machine: the share does not see it."""
     bursts = Bursts.__new__(Bursts)
     rounds = [Burst(Turn(rate, 0, 0, rate, 1), Turn(2 * rate, 0, 0, rate, 1), 1.0) for rate in (400.0, 40.0, 410.0)]
-    bursts.foliot = dict.fromkeys(("sqlite", "postgres"), rounds)
+    bursts.tompion = dict.fromkeys(("sqlite", "postgres"), rounds)
     bursts.floor = {kind: [1000.0, 100.0, 1000.0] for kind in ("sqlite", "postgres")}
     with Stores() as stores:
         section = floor_section(Bench(stores, FULL, silent), bursts)
@@ -207,7 +207,7 @@ def test_a_burst_that_loses_a_tick_is_not_a_result(stores: Stores, monkeypatch: 
 
 def report() -> Report:
     rows = [
-        Row("Foliot", {RATE: 20_000, P50: 0.2512, P99: 1.26}),
+        Row("Tompion", {RATE: 20_000, P50: 0.2512, P99: 1.26}),
         Row("the best", {RATE: 700, RATIO: 28.57}, FASTER),
         Row("the other", {RATE: 100, RATIO: 200.0}, FASTER),
         Row("it failed", {}, FASTER),

@@ -9,7 +9,7 @@ import pytest
 from bench.launch.__main__ import NAMES, main
 from bench.launch.measures import BARE, SHARE, rate_of
 from bench.launch.rivals import SETTINGS
-from foliot.errors import LaunchError
+from tompion.errors import LaunchError
 
 pytestmark = pytest.mark.server
 
@@ -29,7 +29,7 @@ def test_every_executor_takes_its_turn(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--quick", "--only", "function"])
     text = capsys.readouterr().out
-    assert text.startswith("Foliot's executors · ")
+    assert text.startswith("Tompion's executors · ")
     assert "function, async (a call)" in text
     assert "http" not in text
 

@@ -6,8 +6,8 @@ import pytest
 
 from bench.page.__main__ import QUICK, main, measure
 from bench.page.measures import LIVE, PARTS
-from foliot.web.app import BUILT
 from tests.web.kit import NO_BROWSER, browser_path
+from tompion.web.app import BUILT
 
 pytestmark = pytest.mark.server
 

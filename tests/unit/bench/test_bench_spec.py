@@ -8,7 +8,7 @@ from sys import getsizeof
 
 import pytest
 
-import foliot
+import tompion
 from bench.spec.__main__ import QUICK, SEED, exit_code, main, measure
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions, engine_caches
 from bench.spec.contest import Rounds, Spread, Turn, contest, spread
@@ -17,8 +17,8 @@ from bench.spec.memory import bytes_each
 from bench.spec.report import WIDTH, Report, Row, Section, Target, as_json, as_text
 from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
 from bench.spec.workload import ZONES, Case, Workload, agree, build_workload
-from foliot.spec.cron import parse_cron
-from foliot.spec.zone import load_zone
+from tompion.spec.cron import parse_cron
+from tompion.spec.zone import load_zone
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_a_full_run_has_its_expressions() -> None:
 def test_every_shape_is_understood(shape: Shape) -> None:
     random = Random(3)
     for _expression in range(50):
-        assert foliot.compile(shape.draw(random)).next_epoch(0) is not None
+        assert tompion.compile(shape.draw(random)).next_epoch(0) is not None
 
 
 def test_shapes_add_up() -> None:
@@ -71,7 +71,7 @@ def test_a_question_on_which_the_libraries_differ_is_left_out() -> None:
     moment = moment_of(after, "America/New_York")
     iterator = reusable("30 1 * * *")
     assert iterator is not None
-    assert cronsim_next("30 1 * * *", moment) == foliot.compile("30 1 * * *", "America/New_York").next_epoch(after)
+    assert cronsim_next("30 1 * * *", moment) == tompion.compile("30 1 * * *", "America/New_York").next_epoch(after)
     assert cronsim_next("30 1 * * *", moment) != croniter_next(iterator, moment)
     assert not agree(Case("30 1 * * *", "America/New_York", after, moment))
     assert agree(Case("30 1 * * *", "UTC", after, moment_of(after, "UTC")))
@@ -92,27 +92,27 @@ def size_of(name: str) -> int:
 
 def test_cold_is_cold() -> None:
     zone = load_zone("Europe/Berlin")
-    compiled = foliot.compile("17 4 * * 2", "Europe/Berlin")
-    assert foliot.compile("17 4 * * 2", "Europe/Berlin") is compiled
+    compiled = tompion.compile("17 4 * * 2", "Europe/Berlin")
+    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is compiled
     clear_all()
     assert {name: size_of(name) for name in engine_caches()} == dict.fromkeys(engine_caches(), 0)
-    assert foliot.compile("17 4 * * 2", "Europe/Berlin") is not compiled
+    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is not compiled
     assert load_zone("Europe/Berlin") is zone, "zone tables stay"
 
 
 def test_warm_keeps_the_parts_and_compiles_again() -> None:
     clear_all()
-    compiled, rule = foliot.compile("17 4 * * 2", "Europe/Berlin"), parse_cron("17 4 * * 2")
+    compiled, rule = tompion.compile("17 4 * * 2", "Europe/Berlin"), parse_cron("17 4 * * 2")
     fields, days = size_of("parse_field"), size_of("select_days")
     clear_expressions()
     assert size_of("parse_field") == fields > 0
     assert size_of("select_days") == days > 0
-    assert foliot.compile("17 4 * * 2", "Europe/Berlin") is not compiled
+    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is not compiled
     assert parse_cron("17 4 * * 2") is not rule
 
 
 def test_between_the_two_only_fields_are_known() -> None:
-    foliot.compile("17 4 * * 2", "Europe/Berlin")
+    tompion.compile("17 4 * * 2", "Europe/Berlin")
     clear_all_but_fields()
     assert {name for name in engine_caches() if size_of(name)} == {"parse_field"}
 

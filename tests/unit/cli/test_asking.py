@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli import asking
-from foliot.cli.asking import asked
-from foliot.errors import InvalidInput
 from tests.conformance.api.commandline import Left, run
+from tompion.cli import asking
+from tompion.cli.asking import asked
+from tompion.errors import InvalidInput
 
 REPORT = ("schedules", "create", "report", "--cron", "@daily", "--function", "tasks:report")
 
@@ -22,7 +22,7 @@ REPORT = ("schedules", "create", "report", "--cron", "@daily", "--function", "ta
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty directory, and none of what whoever runs the tests has set."""
-    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"):
+    for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -40,11 +40,11 @@ def read(*argv: str) -> dict[str, object]:
 def test_the_command_line_counts_before_the_environment_and_a_service_before_a_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (asked().address, asked().is_service) == ("sqlite:///foliot.db", False)
-    monkeypatch.setenv("FOLIOT_STORE", "sqlite:///b.db")
+    assert (asked().address, asked().is_service) == ("sqlite:///tompion.db", False)
+    monkeypatch.setenv("TOMPION_STORE", "sqlite:///b.db")
     assert asked().address == "sqlite:///b.db"
-    monkeypatch.setenv("FOLIOT_URL", "http://a")
-    monkeypatch.setenv("FOLIOT_KEY", "flt_x")
+    monkeypatch.setenv("TOMPION_URL", "http://a")
+    monkeypatch.setenv("TOMPION_KEY", "flt_x")
     assert (asked().address, asked().is_service, asked().key) == ("http://a", True, "flt_x")
     assert (asked(url="http://b").address, asked(url="http://b", key="k").key) == ("http://b", "k")
     assert (asked(store="sqlite:///c.db").address, asked(store="sqlite:///c.db").key) == ("sqlite:///c.db", None)
@@ -153,20 +153,20 @@ def test_a_calendar_comes_from_an_icalendar_file() -> None:
 def test_an_error_is_a_line_or_a_problem_with_its_exit_code(argv: tuple[str, ...], code: int, problem: str) -> None:
     read(*REPORT)
     line, machine = run([*argv]), run([*argv, "--json"])
-    assert (line.code, line.out, line.err.count("\n"), line.err[:8]) == (code, "", 1, "foliot: ")
+    assert (line.code, line.out, line.err.count("\n"), line.err[:8]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
     said = json.loads(machine.err)
-    assert (said["code"], line.err) == (problem, f"foliot: {said['detail']}\n")
+    assert (said["code"], line.err) == (problem, f"tompion: {said['detail']}\n")
 
 
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (("schedules", "list"), "foliot schedules create"),
-        (("workflows", "list"), "foliot workflows put"),
-        (("calendars", "list"), "foliot calendars put"),
-        (("instances", "list"), "foliot worker"),
-        (("keys", "list"), "foliot keys create"),
+        (("schedules", "list"), "tompion schedules create"),
+        (("workflows", "list"), "tompion workflows put"),
+        (("calendars", "list"), "tompion calendars put"),
+        (("instances", "list"), "tompion worker"),
+        (("keys", "list"), "tompion keys create"),
     ],
 )
 def test_where_there_is_nothing_the_next_command_is_told(argv: tuple[str, ...], told: str) -> None:
@@ -211,20 +211,20 @@ def completed(words: str, number: int) -> Left:
     """What a shell is offered."""
     known = {
         **os.environ,
-        "_FOLIOT_COMPLETE": "complete_bash",
+        "_TOMPION_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(number),
     }
-    left = subprocess.run([sys.executable, "-m", "foliot"], env=known, capture_output=True, text=True, check=False)
+    left = subprocess.run([sys.executable, "-m", "tompion"], env=known, capture_output=True, text=True, check=False)
     return Left(left.returncode, left.stdout, left.stderr)
 
 
 def test_a_shell_is_offered_the_ids_that_begin_so() -> None:
     for name in ("report", "reporting", "other"):
         read("schedules", "create", name, "--cron", "@daily", "--function", "tasks:a")
-    assert completed("foliot schedules get re", 3).out.split() == ["report", "reporting"]
+    assert completed("tompion schedules get re", 3).out.split() == ["report", "reporting"]
 
 
 def test_a_shell_is_offered_nothing_where_nobody_answers() -> None:
-    left = completed("foliot schedules get --store postgresql://127.0.0.1:1/x re", 5)
+    left = completed("tompion schedules get --store postgresql://127.0.0.1:1/x re", 5)
     assert (left.out.strip(), left.err) == ("", "")

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot import SyncFoliot
-from foliot.cli.main import main
 from tests.conformance.api.commandline import run
+from tompion import SyncTompion
+from tompion.cli.main import main
 
 BAR = "━"
-STORE = "sqlite:///foliot.db"
+STORE = "sqlite:///tompion.db"
 
 
 class Screen(NamedTuple):
@@ -27,13 +27,13 @@ class Screen(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE", "NO_COLOR", "CI"):
+    for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE", "NO_COLOR", "CI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.chdir(tmp_path)
-    with SyncFoliot(STORE, engine=False) as foliot:
+    with SyncTompion(STORE, engine=False) as tompion:
         for number in range(3):
-            foliot.create(f"s{number}", cron="@daily", function="tasks:a")
+            tompion.create(f"s{number}", cron="@daily", function="tasks:a")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
         thread = threading.Thread(target=_read_all, args=(reader, sent))
         thread.start()
         with os.fdopen(writer, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["foliot", *arguments])
+            patch.setattr(sys, "argv", ["tompion", *arguments])
             patch.setattr(sys, "stdout", terminal)
             patch.setattr(sys, "stderr", terminal)
             patch.setenv("COLUMNS", "100")

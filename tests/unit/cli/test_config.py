@@ -1,4 +1,4 @@
-"""``foliot config`` and ``--set``: every setting from the command line, and a file that is checked before it counts."""
+"""``tompion config`` and ``--set``: every setting from the command line, and a file that is checked before it counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOOD = '[[schedule]]\nid = "report"\ncron = "0 9 * * *"\nfunction = "tasks:repor
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FOLIOT_CONFIG", raising=False)
+    monkeypatch.delenv("TOMPION_CONFIG", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -24,8 +24,8 @@ def value(left: Left, name: str) -> tuple[object, str]:
 
 
 def test_any_setting_is_set_by_its_name_and_says_that_a_flag_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FOLIOT_READ_ONLY", "false")
-    monkeypatch.setenv("FOLIOT_TICK_MS", "300")
+    monkeypatch.setenv("TOMPION_READ_ONLY", "false")
+    monkeypatch.setenv("TOMPION_TICK_MS", "300")
     given = ["read_only=true", "public-url=https://a.example", "queues=a, b", "tick_ms=500", "limits.max_buffer=7"]
     shown = run(["config", "--json", *(f"--set={each}" for each in given)])
     assert value(shown, "read_only") == (True, "flag")
@@ -40,7 +40,7 @@ def test_any_setting_is_set_by_its_name_and_says_that_a_flag_said_so(monkeypatch
     [
         ("read_only", "--set: 'read_only'; expected NAME=VALUE"),
         ("read_onyl=true", "--set read_onyl: there is no such setting; did you mean read_only?"),
-        ("zzz=1", "--set zzz: there is no such setting; 'foliot config' shows all"),
+        ("zzz=1", "--set zzz: there is no such setting; 'tompion config' shows all"),
         ("read_only=perhaps", "--set read_only: 'perhaps'; expected true or false"),
         ("tick_ms=soon", "--set tick_ms: 'soon'; expected a whole number"),
         ("auth=none", "--set auth: 'none'; expected open or required"),
@@ -70,14 +70,14 @@ def test_a_flag_of_its_own_counts_before_what_is_set() -> None:
     ],
 )
 def test_a_schedule_of_the_file_that_cannot_be_is_named(block: str, told: str, tmp_path: Path) -> None:
-    (tmp_path / "foliot.toml").write_text(f"{GOOD}\n[[schedule]]\n{block}\n")
+    (tmp_path / "tompion.toml").write_text(f"{GOOD}\n[[schedule]]\n{block}\n")
     left = run(["config"])
     assert (left.code, left.out) == (2, "")
-    assert f"foliot.toml: {told}" in left.err
+    assert f"tompion.toml: {told}" in left.err
 
 
 def test_a_calendar_that_only_a_store_knows_is_no_mistake(tmp_path: Path) -> None:
-    (tmp_path / "foliot.toml").write_text(f'{GOOD}exclude = {{ named = ["bank"] }}\n')
+    (tmp_path / "tompion.toml").write_text(f'{GOOD}exclude = {{ named = ["bank"] }}\n')
     shown = run(["config"])
     assert shown.code == 0, shown
     assert "report" in shown.out

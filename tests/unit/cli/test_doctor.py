@@ -1,4 +1,4 @@
-"""``foliot doctor`` and ``foliot top``: what they see on a store that something is wrong with."""
+"""``tompion doctor`` and ``tompion top``: what they see on a store that something is wrong with."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from foliot import SyncFoliot
-from foliot.cli import tables
-from foliot.clock import SystemClock
-from foliot.testing.clock import ManualClock
 from tests.conformance.api.commandline import run
+from tompion import SyncTompion
+from tompion.cli import tables
+from tompion.clock import SystemClock
+from tompion.testing.clock import ManualClock
 
 DAY_MS = 86_400_000
 
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"):
+    for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -41,13 +41,13 @@ def checks(*argv: str) -> tuple[int, dict[str, tuple[str, str]]]:
 
 
 def change(statement: str) -> None:
-    with closing(sqlite3.connect("foliot.db")) as connection, connection:
+    with closing(sqlite3.connect("tompion.db")) as connection, connection:
         connection.execute(statement)
 
 
 def test_a_store_with_an_engine_is_well() -> None:
-    with SyncFoliot() as foliot:
-        foliot.create("a", cron="@daily", function="tasks:a")
+    with SyncTompion() as tompion:
+        tompion.create("a", cron="@daily", function="tasks:a")
         code, found = checks()
     assert (code, {state for state, _ in found.values()}) == (0, {"ok"})
     assert "1 engine alive" in found["instances"][1]
@@ -56,7 +56,7 @@ def test_a_store_with_an_engine_is_well() -> None:
 def test_nothing_is_created_where_there_is_no_store() -> None:
     code, found = checks()
     assert (code, found["store"][0]) == (1, "bad")
-    assert not Path("foliot.db").exists()
+    assert not Path("tompion.db").exists()
 
 
 def test_a_service_that_does_not_answer_is_bad() -> None:
@@ -65,19 +65,19 @@ def test_a_service_that_does_not_answer_is_bad() -> None:
 
 
 def test_schedules_without_an_engine_are_bad_and_the_way_out_is_told() -> None:
-    with SyncFoliot(engine=False) as foliot:
-        foliot.create("a", cron="@daily", function="tasks:a")
+    with SyncTompion(engine=False) as tompion:
+        tompion.create("a", cron="@daily", function="tasks:a")
     left = run(["doctor"])
     assert left.code == 1
     told = next(line for line in left.out.splitlines() if line.startswith("bad"))
-    assert told == "bad   instances   no engine is alive: nothing fires; 'foliot worker' or 'foliot serve' runs one"
+    assert told == "bad   instances   no engine is alive: nothing fires; 'tompion worker' or 'tompion serve' runs one"
 
 
 def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found() -> None:
-    with SyncFoliot(engine=False) as foliot:
-        foliot.create("a", cron="@daily", function="tasks:a", queue="nowhere")
-        foliot.trigger("a")
-        foliot.create("b", cron="@daily", function="tasks:a", paused=True)
+    with SyncTompion(engine=False) as tompion:
+        tompion.create("a", cron="@daily", function="tasks:a", queue="nowhere")
+        tompion.trigger("a")
+        tompion.create("b", cron="@daily", function="tasks:a", paused=True)
     change(f"UPDATE schedules SET paused_ms = paused_ms - {40 * DAY_MS} WHERE schedule_id = 'b'")
     change(f"UPDATE schedule_runs SET fire_ms = fire_ms - {DAY_MS}")
     code, found = checks()
@@ -91,7 +91,7 @@ def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found(
 def test_a_clock_that_differs_from_the_store_s_is_told(
     seconds: int, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SyncFoliot(engine=False):
+    with SyncTompion(engine=False):
         pass
     off = SystemClock().now() + seconds
     monkeypatch.setattr(tables, "SystemClock", lambda: ManualClock(off))
@@ -99,8 +99,8 @@ def test_a_clock_that_differs_from_the_store_s_is_told(
 
 
 def test_decisions_and_leases_of_a_clock_that_was_set_back_are_told() -> None:
-    with SyncFoliot() as foliot:
-        foliot.create("a", cron="@daily", function="tasks:a")
+    with SyncTompion() as tompion:
+        tompion.create("a", cron="@daily", function="tasks:a")
         change("UPDATE dials SET last_start_ms = (unixepoch() + 3630) * 1000")
         code, found = checks()
         assert (code, found["clock"][0]) == (1, "bad")
@@ -108,9 +108,9 @@ def test_decisions_and_leases_of_a_clock_that_was_set_back_are_told() -> None:
 
 
 def test_a_pipe_gets_one_frame_of_top() -> None:
-    with SyncFoliot(engine=False) as foliot:
-        foliot.create("report", cron="@daily", function="tasks:a")
-        foliot.trigger("report")
+    with SyncTompion(engine=False) as tompion:
+        tompion.create("report", cron="@daily", function="tasks:a")
+        tompion.trigger("report")
     left = run(["top"])
     assert (left.code, left.err) == (0, "")
     assert "1 active; 1 runs in flight, 0 waiting" in left.out
@@ -124,10 +124,10 @@ def test_a_pipe_gets_one_frame_of_top() -> None:
 
 
 def test_a_terminal_gets_frames_until_q_is_pressed() -> None:
-    with SyncFoliot(engine=False) as foliot:
-        foliot.create("report", cron="@daily", function="tasks:a")
+    with SyncTompion(engine=False) as tompion:
+        tompion.create("report", cron="@daily", function="tasks:a")
     reader, writer = pty.openpty()
-    command = [sys.executable, "-m", "foliot", "top", "--every", "0.1"]
+    command = [sys.executable, "-m", "tompion", "top", "--every", "0.1"]
     with subprocess.Popen(command, stdin=writer, stdout=writer, stderr=writer) as process:
         os.close(writer)
         killer = threading.Timer(120, process.kill)

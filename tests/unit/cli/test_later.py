@@ -11,9 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from foliot.cli import later
-from foliot.cli.later import LaterLines
-from foliot.engine.probe import Event
+from tompion.cli import later
+from tompion.cli.later import LaterLines
+from tompion.engine.probe import Event
 
 SECONDS = 30
 
@@ -75,8 +75,8 @@ def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.server
 def test_a_service_whose_output_nobody_reads_goes_on_answering(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "foliot", "serve", "--no-engine", "--port", "0", "--store", "sqlite:///s.db"]
-    environment = {**os.environ, "FOLIOT_ACCESS_LOG": "true"}
+    command = [sys.executable, "-m", "tompion", "serve", "--no-engine", "--port", "0", "--store", "sqlite:///s.db"]
+    environment = {**os.environ, "TOMPION_ACCESS_LOG": "true"}
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None

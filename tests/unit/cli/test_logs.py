@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.events import EventLines
-from foliot.cli.levels import level_of
-from foliot.cli.logs import ENGINE, JsonLines
-from foliot.engine.probe import Event
-from foliot.testing.clock import ManualClock
+from tompion.cli.events import EventLines
+from tompion.cli.levels import level_of
+from tompion.cli.logs import ENGINE, JsonLines
+from tompion.engine.probe import Event
+from tompion.testing.clock import ManualClock
 
 NOON = 1_774_699_200  # 2026-03-28T12:00:00Z
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from foliot import SyncFoliot
-from foliot.errors import StoreUnavailable
-from foliot.methods import SyncMethods
 from tests.conformance.api.commandline import Left, run
+from tompion import SyncTompion
+from tompion.errors import StoreUnavailable
+from tompion.methods import SyncMethods
 
 MANY = 230
 """Three pages."""
@@ -24,22 +24,22 @@ MANY = 230
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE"):
+    for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
 
 def fill(count: int = 4) -> None:
     """Schedules of two teams, the second half of them of b."""
-    with SyncFoliot(engine=False) as foliot:
+    with SyncTompion(engine=False) as tompion:
         for number in range(count):
             team = "a" if number < count / 2 else "b"
-            foliot.create(f"s{number:03}", cron="@daily", function="tasks:a", labels={"team": team})
+            tompion.create(f"s{number:03}", cron="@daily", function="tasks:a", labels={"team": team})
 
 
 def paused() -> list[str]:
-    with SyncFoliot(engine=False) as foliot:
-        return [each.schedule_id for each in foliot.list_schedules(state="paused", limit=1_000).items]
+    with SyncTompion(engine=False) as tompion:
+        return [each.schedule_id for each in tompion.list_schedules(state="paused", limit=1_000).items]
 
 
 def said(left: Left) -> Any:
@@ -70,8 +70,8 @@ def test_the_same_request_id_triggers_every_schedule_once_however_many_pages_the
     fill(MANY)
     command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "--json"]
     assert said(run(command)) == said(run(command))
-    with SyncFoliot(engine=False) as foliot:
-        assert foliot.stats().schedules.in_flight == MANY
+    with SyncTompion(engine=False) as tompion:
+        assert tompion.stats().schedules.in_flight == MANY
 
 
 def test_a_dry_run_changes_nothing_asks_nobody_and_names_all() -> None:
@@ -112,22 +112,22 @@ def test_whoever_is_stopped_in_the_middle_is_told_where_to_go_on(monkeypatch: py
     fill(MANY)
     real = vars(SyncMethods)["pause_matching"]
 
-    def failing(home: SyncFoliot, **given: Any) -> Any:
+    def failing(home: SyncTompion, **given: Any) -> Any:
         if given.get("after"):
             raise StoreUnavailable("the store has gone")
-        return real.__get__(home, SyncFoliot)(**given)
+        return real.__get__(home, SyncTompion)(**given)
 
-    monkeypatch.setattr(SyncFoliot, "pause_matching", failing)
+    monkeypatch.setattr(SyncTompion, "pause_matching", failing)
     left = run(["schedules", "pause", "--all", "--yes"])
     assert left.code == 6
-    assert left.err == "paused 100 schedules; there is more: --after s099\nfoliot: the store has gone\n"
+    assert left.err == "paused 100 schedules; there is more: --after s099\ntompion: the store has gone\n"
 
 
 @pytest.mark.parametrize(("answer", "code", "count"), [(b"y\n", 0, 4), (b"n\n", 130, 0)])
 def test_a_terminal_is_asked_first(answer: bytes, code: int, count: int) -> None:
     fill()
     reader, writer = pty.openpty()
-    command = [sys.executable, "-m", "foliot", "schedules", "pause", "--all"]
+    command = [sys.executable, "-m", "tompion", "schedules", "pause", "--all"]
     with subprocess.Popen(command, stdin=writer, stdout=writer, stderr=writer) as process:
         os.close(writer)
         killer = threading.Timer(120, process.kill)

@@ -1,4 +1,4 @@
-"""``foliot migrate``: what is done, what is only shown, and what is refused in one line."""
+"""``tompion migrate``: what is done, what is only shown, and what is refused in one line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot.cli.main import main
-from foliot.store.sqlite.driver import APPLICATION_ID
+from tompion.cli.main import main
+from tompion.store.sqlite.driver import APPLICATION_ID
 
 
 class Result(NamedTuple):
@@ -27,10 +27,10 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def migrate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.delenv("FOLIOT_STORE", raising=False)
+    monkeypatch.delenv("TOMPION_STORE", raising=False)
 
     def run(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["foliot", "migrate", *arguments])
+        monkeypatch.setattr(sys, "argv", ["tompion", "migrate", *arguments])
         with pytest.raises(SystemExit) as caught:
             main()
         return Result(caught.value.code, *capsys.readouterr())
@@ -84,10 +84,10 @@ def test_the_environment_names_the_store(
     migrate: Run, url: str, file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FOLIOT_STORE", url)
+    monkeypatch.setenv("TOMPION_STORE", url)
     assert migrate("up").code == 0
     assert file.exists()
-    assert not (tmp_path / "foliot.db").exists()
+    assert not (tmp_path / "tompion.db").exists()
 
 
 def test_without_a_word_the_store_is_a_file_in_the_current_directory(
@@ -95,7 +95,7 @@ def test_without_a_word_the_store_is_a_file_in_the_current_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert migrate("up").code == 0
-    assert (tmp_path / "foliot.db").exists()
+    assert (tmp_path / "tompion.db").exists()
 
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_database_is_one_line(command: str, migrate: Run, url:
     file.write_text("hello " * 200)
     result = migrate(command, "--store", url)
     assert (result.code, result.out) == (2, "")
-    assert result.err == f"foliot: cannot use the SQLite file {file}: file is not a database\n"
+    assert result.err == f"tompion: cannot use the SQLite file {file}: file is not a database\n"
 
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
@@ -136,7 +136,7 @@ def test_a_file_of_another_program_is_refused_and_left_alone(
     before = file.read_bytes()
     result = migrate(command, "--store", url)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"foliot: {file} is not a Foliot store")
+    assert result.err.startswith(f"tompion: {file} is not a Tompion store")
     assert result.err.count("\n") == 1
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
 
@@ -173,7 +173,7 @@ def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
     """Of ``sqlite://jobs.db`` only ``sqlite:`` was shown."""
     result = migrate("status", "--store", store)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"foliot: store: {told}")
+    assert result.err.startswith(f"tompion: store: {told}")
     assert "hush" not in result.err
 
 

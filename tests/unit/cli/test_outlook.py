@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli import asking
-from foliot.engine.sealing import seal
-from foliot.store.sqlite.driver import SqliteStore
 from tests.conformance.api.commandline import run
+from tompion.cli import asking
+from tompion.engine.sealing import seal
+from tompion.store.sqlite.driver import SqliteStore
 
 DAILY = ("--cron", "0 9 * * *", "--function", "tasks:report")
 
@@ -20,7 +20,7 @@ DAILY = ("--cron", "0 9 * * *", "--function", "tasks:report")
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory with one schedule, and none of what whoever runs the tests has set."""
-    for name in ("FOLIOT_URL", "FOLIOT_KEY", "FOLIOT_STORE", "FOLIOT_CONFIG"):
+    for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE", "TOMPION_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     assert run(["schedules", "create", "report", *DAILY]).code == 0
@@ -63,10 +63,10 @@ def test_the_audit_of_everything_holds_schedules_too_and_proves_itself() -> None
 
 
 def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
-    with closing(SqliteStore("foliot.db")) as store:
+    with closing(SqliteStore("tompion.db")) as store:
         store.write(seal).result()
     assert run(["audit", "--verify"]).code == 0
-    with closing(sqlite3.connect("foliot.db", isolation_level=None)) as database:
+    with closing(sqlite3.connect("tompion.db", isolation_level=None)) as database:
         database.execute("DROP TRIGGER audit_is_kept")
         changed = database.execute("UPDATE audit SET actor = 'mallory' WHERE position IS NOT NULL").rowcount
     broken = run(["audit", "--verify"])

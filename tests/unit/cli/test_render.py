@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot import Finding, Tick
-from foliot.cli import render
-from foliot.cli.main import main
+from tompion import Finding, Tick
+from tompion.cli import render
+from tompion.cli.main import main
 
 BERLIN = "Europe/Berlin"
-INSTALLED = str(Path(sys.executable).with_name("foliot"))
+INSTALLED = str(Path(sys.executable).with_name("tompion"))
 NOISE = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONIOENCODING", "COLORTERM")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -75,7 +75,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
         thread = threading.Thread(target=read_all, args=(reader, sent))
         thread.start()
         with os.fdopen(writer, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["foliot", *arguments])
+            patch.setattr(sys, "argv", ["tompion", *arguments])
             patch.setattr(sys, "stdout", terminal)
             patch.setattr(sys, "stderr", terminal)
             patch.setenv("COLUMNS", str(columns))
@@ -91,7 +91,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
 @pytest.fixture
 def in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     def run(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["foliot", *arguments])
+        monkeypatch.setattr(sys, "argv", ["tompion", *arguments])
         with pytest.raises(SystemExit):
             main()
         out, err = capsys.readouterr()
@@ -161,7 +161,7 @@ COLOURS = [
     (("lint", "0 0 30 2 *"), "\x1b[1;31merror: \x1b[0m"),
     (("lint", "*/7 * * * *"), "\x1b[33mwarning: \x1b[0m"),
     (("lint", "0 0 31 * *"), "\x1b[36minfo: \x1b[0m"),
-    (("next", "bogus"), "\x1b[1;31mfoliot: \x1b[0m"),
+    (("next", "bogus"), "\x1b[1;31mtompion: \x1b[0m"),
 ]
 
 
@@ -191,7 +191,7 @@ def test_whoever_wants_no_colour_gets_none(
     monkeypatch.setenv(*setting)
     screen = on_a_terminal(*arguments)
     assert not re.search(r"\x1b\[[0-9;]*3[0-9][;m]", screen.raw)
-    assert any(word in screen.raw for word in ("DST", "error", "warning", "info", "foliot"))
+    assert any(word in screen.raw for word in ("DST", "error", "warning", "info", "tompion"))
 
 
 def test_json_is_never_coloured_or_wrapped(on_a_terminal: Callable[..., Screen]) -> None:
@@ -262,7 +262,7 @@ def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixtur
     render.finding_lines([Finding("x", "info", "cron[0]", "see [red]this[/red]", "[b]hint[/b]")])
     render.paragraph("- all of [green]it[/green]\nand :smile:")
     out, err = capsys.readouterr()
-    assert err == "foliot: exclude.dates[0]: '[bold]x[/bold]' is not a date\n"
+    assert err == "tompion: exclude.dates[0]: '[bold]x[/bold]' is not a date\n"
     assert out.splitlines() == [
         "info: see [red]this[/red] [x]",
         "  hint: [b]hint[/b]",
@@ -273,7 +273,7 @@ def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixtur
 
 def test_an_error_with_line_breaks_is_still_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     render.error_line("a\nb")
-    assert capsys.readouterr().err == "foliot: a b\n"
+    assert capsys.readouterr().err == "tompion: a b\n"
 
 
 def test_json_keeps_every_alphabet(capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,7 +302,7 @@ def test_the_installed_command_answers_in_a_pipe() -> None:
 def test_the_installed_command_refuses_bad_input_without_a_traceback() -> None:
     result = subprocess.run([INSTALLED, "next", "61 * * * *"], capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("foliot: cron.minute: 61 is out of range")
+    assert result.stderr.startswith("tompion: cron.minute: 61 is out of range")
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -340,5 +340,5 @@ def test_a_reader_that_has_seen_enough_is_not_answered_with_a_traceback(closed_p
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(closed_pipe: tuple[int, str]) -> None:
-    """1 means that lint has found something; ``foliot next … | head`` is as it should be."""
+    """1 means that lint has found something; ``tompion next … | head`` is as it should be."""
     assert closed_pipe[0] == 0

@@ -1,4 +1,4 @@
-"""``foliot next``, ``explain`` and ``lint`` as a person or a script meets them: options, output, exit codes."""
+"""``tompion next``, ``explain`` and ``lint`` as a person or a script meets them: options, output, exit codes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot import authoring
-from foliot.cli.main import main
+from tompion import authoring
+from tompion.cli.main import main
 
 BERLIN = "Europe/Berlin"
 SPRING = "2026-03-28T00:00Z"
@@ -38,11 +38,11 @@ def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def foliot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def tompion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in this process, its output in a pipe."""
 
     def run(*arguments: str, stdin: str = "") -> Result:
-        monkeypatch.setattr(sys, "argv", ["foliot", *arguments])
+        monkeypatch.setattr(sys, "argv", ["tompion", *arguments])
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         with pytest.raises(SystemExit) as caught:
             main()
@@ -78,8 +78,8 @@ def locals_of(result: Result) -> list[str]:
 # --- next -------------------------------------------------------------------------------------------------------
 
 
-def test_next_shows_local_time_and_utc(foliot: Run) -> None:
-    result = foliot("next", "0 9 * * MON-FRI", "--tz", BERLIN, "-n", "3", "--after", "2026-03-26T12:00Z")
+def test_next_shows_local_time_and_utc(tompion: Run) -> None:
+    result = tompion("next", "0 9 * * MON-FRI", "--tz", BERLIN, "-n", "3", "--after", "2026-03-26T12:00Z")
     assert table(result) == [
         "Europe/Berlin               UTC",
         "Fri 2026-03-27 09:00 +01:00 2026-03-27 08:00Z",
@@ -88,8 +88,8 @@ def test_next_shows_local_time_and_utc(foliot: Run) -> None:
     ]
 
 
-def test_next_marks_what_a_clock_change_moved_and_says_why(foliot: Run) -> None:
-    result = foliot("next", "30 2 * * *", "--tz", BERLIN, "-n", "3", "--after", SPRING)
+def test_next_marks_what_a_clock_change_moved_and_says_why(tompion: Run) -> None:
+    result = tompion("next", "30 2 * * *", "--tz", BERLIN, "-n", "3", "--after", SPRING)
     assert table(result) == [
         "Europe/Berlin               UTC",
         "Sat 2026-03-28 02:30 +01:00 2026-03-28 01:30Z",
@@ -99,8 +99,8 @@ def test_next_marks_what_a_clock_change_moved_and_says_why(foliot: Run) -> None:
     ]
 
 
-def test_next_marks_both_passes_of_a_doubled_time(foliot: Run) -> None:
-    result = foliot(
+def test_next_marks_both_passes_of_a_doubled_time(tompion: Run) -> None:
+    result = tompion(
         "next", "30 2 * * *", "--tz", BERLIN, "-n", "2", "--after", "2026-10-24T12:00Z", "--dst-overlap", "both"
     )
     assert table(result)[1:] == [
@@ -111,15 +111,15 @@ def test_next_marks_both_passes_of_a_doubled_time(foliot: Run) -> None:
     ]
 
 
-def test_next_shows_seconds_where_there_are_any(foliot: Run) -> None:
-    assert table(foliot("next", "15 0 9 * * *", "-n", "1", "--after", SPRING)) == [
+def test_next_shows_seconds_where_there_are_any(tompion: Run) -> None:
+    assert table(tompion("next", "15 0 9 * * *", "-n", "1", "--after", SPRING)) == [
         "UTC",
         "Sat 2026-03-28 09:00:15 +00:00",
     ]
 
 
-def test_next_as_json_has_the_documented_keys(foliot: Run) -> None:
-    result = foliot("next", "30 2 * * *", "--tz", BERLIN, "-n", "2", "--after", SPRING, "--json")
+def test_next_as_json_has_the_documented_keys(tompion: Run) -> None:
+    result = tompion("next", "30 2 * * *", "--tz", BERLIN, "-n", "2", "--after", SPRING, "--json")
     assert json.loads(result.out) == [
         {
             "at": "2026-03-28T01:30:00+00:00",
@@ -140,10 +140,10 @@ def test_next_as_json_has_the_documented_keys(foliot: Run) -> None:
     ]
 
 
-def test_next_gives_ten_from_now_on_unless_told_otherwise(foliot: Run, stopped_clock: datetime) -> None:
-    shown = locals_of(foliot("next", "0 12 * * *", "--json"))
+def test_next_gives_ten_from_now_on_unless_told_otherwise(tompion: Run, stopped_clock: datetime) -> None:
+    shown = locals_of(tompion("next", "0 12 * * *", "--json"))
     assert shown == [f"06-{day:02d}T12:00" for day in range(2, 12)]
-    assert len(locals_of(foliot("next", "0 12 * * *", "--count", "37", "--json"))) == 37
+    assert len(locals_of(tompion("next", "0 12 * * *", "--count", "37", "--json"))) == 37
 
 
 OPTIONS: list[tuple[list[str], list[str]]] = [
@@ -169,37 +169,37 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
 
 
 @pytest.mark.parametrize(("arguments", "shown"), OPTIONS)
-def test_each_option_of_next(arguments: list[str], shown: list[str], foliot: Run) -> None:
-    assert locals_of(foliot("next", *arguments, "-n", "3", "--after", SPRING, "--json")) == shown
+def test_each_option_of_next(arguments: list[str], shown: list[str], tompion: Run) -> None:
+    assert locals_of(tompion("next", *arguments, "-n", "3", "--after", SPRING, "--json")) == shown
 
 
-def test_holidays_may_be_given_more_than_once(foliot: Run) -> None:
+def test_holidays_may_be_given_more_than_once(tompion: Run) -> None:
     """Easter Monday 2026 is 6 April, a holiday in Germany; 4 May is one in England, 3 April in both."""
     holidays = ("--holidays", "DE", "--holidays", "GB-ENG")
-    result = foliot("next", "0 9 3,4,6 4-5 *", *holidays, "-n", "3", "--after", SPRING, "--json")
+    result = tompion("next", "0 9 3,4,6 4-5 *", *holidays, "-n", "3", "--after", SPRING, "--json")
     assert locals_of(result) == ["04-04T09:00", "05-03T09:00", "05-06T09:00"]
 
 
-def test_h_depends_on_the_id(foliot: Run) -> None:
+def test_h_depends_on_the_id(tompion: Run) -> None:
     def shown(name: str) -> list[str]:
-        return locals_of(foliot("next", "H H * * *", "--id", name, "-n", "1", "--after", SPRING, "--json"))
+        return locals_of(tompion("next", "H H * * *", "--id", name, "-n", "1", "--after", SPRING, "--json"))
 
     assert shown("nightly") == shown("nightly")
     assert len({shown(f"schedule-{number}")[0] for number in range(8)}) > 4
 
 
-def test_jitter_shows_when_each_tick_fires(foliot: Run) -> None:
+def test_jitter_shows_when_each_tick_fires(tompion: Run) -> None:
     arguments = ("next", "0 9 * * *", "--jitter-ms", "60000", "--id", "nightly", "-n", "2", "--after", SPRING)
-    lines = table(foliot(*arguments))
-    fires = [tick["fire_at"] for tick in json.loads(foliot(*arguments, "--json").out)]
+    lines = table(tompion(*arguments))
+    fires = [tick["fire_at"] for tick in json.loads(tompion(*arguments, "--json").out)]
     assert lines[0].split()[-3:] == ["fires", "at", "(UTC)"]
     assert all(fire[11:23] in line for fire, line in zip(fires, lines[1:], strict=True))
     assert all(not fire.startswith(f"2026-03-{day}T09:00:00.000") for fire, day in zip(fires, (28, 29), strict=True))
 
 
-def test_nothing_to_come_is_said_and_is_no_error(foliot: Run) -> None:
-    assert foliot("next", "0 0 30 2 *") == (0, "no ticks after that; 'foliot lint' says why\n", "")
-    assert foliot("next", "0 0 30 2 *", "--json") == (0, "[]\n", "")
+def test_nothing_to_come_is_said_and_is_no_error(tompion: Run) -> None:
+    assert tompion("next", "0 0 30 2 *") == (0, "no ticks after that; 'tompion lint' says why\n", "")
+    assert tompion("next", "0 0 30 2 *", "--json") == (0, "[]\n", "")
 
 
 # --- a whole spec -----------------------------------------------------------------------------------------------
@@ -214,34 +214,34 @@ def document(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_spec_may_come_from_a_file_or_from_standard_input(document: str, foliot: Run) -> None:
-    from_file = foliot("next", "--spec", document, "-n", "2", "--after", SPRING, "--json")
-    from_pipe = foliot("next", "--spec", "-", "-n", "2", "--after", SPRING, "--json", stdin=json.dumps(DOCUMENT))
+def test_a_spec_may_come_from_a_file_or_from_standard_input(document: str, tompion: Run) -> None:
+    from_file = tompion("next", "--spec", document, "-n", "2", "--after", SPRING, "--json")
+    from_pipe = tompion("next", "--spec", "-", "-n", "2", "--after", SPRING, "--json", stdin=json.dumps(DOCUMENT))
     assert locals_of(from_file) == locals_of(from_pipe) == ["03-28T09:00", "03-30T09:00"]
 
 
-def test_other_options_replace_the_fields_of_the_file_and_exclusions_add_to_them(document: str, foliot: Run) -> None:
+def test_other_options_replace_the_fields_of_the_file_and_exclusions_add_to_them(document: str, tompion: Run) -> None:
     """``--exclude`` beside ``--spec`` made the holidays and windows of the file vanish without a word."""
     options = ("0 10 * * *", "--tz", "UTC", "--exclude", "2026-03-28")
-    assert locals_of(foliot("next", "--spec", document, *options, "-n", "2", "--after", SPRING, "--json")) == [
+    assert locals_of(tompion("next", "--spec", document, *options, "-n", "2", "--after", SPRING, "--json")) == [
         "03-30T10:00",
         "03-31T10:00",
     ]
 
 
-def test_a_named_calendar_comes_from_a_file(tmp_path: Path, foliot: Run) -> None:
+def test_a_named_calendar_comes_from_a_file(tmp_path: Path, tompion: Run) -> None:
     """A spec that excludes one by name could be explained, but not asked."""
     spec, file = tmp_path / "spec.json", tmp_path / "company.ics"
     spec.write_text('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}')
     file.write_text("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260328\nEND:VEVENT\nEND:VCALENDAR\n")
     options = ("next", "--spec", str(spec), "-n", "1", "--after", SPRING, "--json")
-    assert locals_of(foliot(*options, "--calendar", f"company={file}")) == ["03-29T09:00"]
-    assert foliot(*options).code == 2
-    assert foliot(*options, "--calendar", "company").code == 2
+    assert locals_of(tompion(*options, "--calendar", f"company={file}")) == ["03-29T09:00"]
+    assert tompion(*options).code == 2
+    assert tompion(*options, "--calendar", "company").code == 2
 
 
-def test_an_option_replaces_a_field_even_by_zero(document: str, foliot: Run) -> None:
-    result = foliot("next", "--spec", document, "--jitter-ms", "0", "-n", "1", "--after", SPRING, "--json")
+def test_an_option_replaces_a_field_even_by_zero(document: str, tompion: Run) -> None:
+    result = tompion("next", "--spec", document, "--jitter-ms", "0", "-n", "1", "--after", SPRING, "--json")
     [tick] = json.loads(result.out)
     assert tick["fire_at"] == "2026-03-28T08:00:00.000+00:00"
 
@@ -249,22 +249,22 @@ def test_an_option_replaces_a_field_even_by_zero(document: str, foliot: Run) -> 
 # --- explain ----------------------------------------------------------------------------------------------------
 
 
-def test_explain_says_it_in_plain_english(foliot: Run) -> None:
-    result = foliot("explain", "0 9 * * MON-FRI", "--tz", BERLIN)
+def test_explain_says_it_in_plain_english(tompion: Run) -> None:
+    result = tompion("explain", "0 9 * * MON-FRI", "--tz", BERLIN)
     assert (result.code, result.err) == (0, "")
     assert "09:00" in result.out
     assert "Europe/Berlin" in result.out
 
 
-def test_explain_as_json_has_the_same_text(foliot: Run) -> None:
-    text = foliot("explain", "0 9 * * *", "0 12 1 * *", "--exclude", "2026-12-25").out
-    data = json.loads(foliot("explain", "0 9 * * *", "0 12 1 * *", "--exclude", "2026-12-25", "--json").out)
+def test_explain_as_json_has_the_same_text(tompion: Run) -> None:
+    text = tompion("explain", "0 9 * * *", "0 12 1 * *", "--exclude", "2026-12-25").out
+    data = json.loads(tompion("explain", "0 9 * * *", "0 12 1 * *", "--exclude", "2026-12-25", "--json").out)
     assert list(data) == ["explanation"]
     assert data["explanation"].split() == text.split()
 
 
-def test_explain_needs_no_calendar_to_name_it(foliot: Run) -> None:
-    result = foliot("explain", "--spec", "-", stdin='{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}')
+def test_explain_needs_no_calendar_to_name_it(tompion: Run) -> None:
+    result = tompion("explain", "--spec", "-", stdin='{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}')
     assert result.code == 0
     assert "company" in result.out
 
@@ -272,9 +272,9 @@ def test_explain_needs_no_calendar_to_name_it(foliot: Run) -> None:
 # --- lint -------------------------------------------------------------------------------------------------------
 
 
-def test_lint_with_nothing_to_say_exits_0(foliot: Run) -> None:
-    assert foliot("lint", "0 9 * * MON-FRI") == (0, "nothing to say\n", "")
-    assert foliot("lint", "0 9 * * MON-FRI", "--json") == (0, "[]\n", "")
+def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
+    assert tompion("lint", "0 9 * * MON-FRI") == (0, "nothing to say\n", "")
+    assert tompion("lint", "0 9 * * MON-FRI", "--json") == (0, "[]\n", "")
 
 
 @pytest.mark.parametrize(
@@ -289,21 +289,21 @@ def test_lint_with_nothing_to_say_exits_0(foliot: Run) -> None:
     ],
 )
 def test_lint_exits_1_for_a_warning_or_an_error_and_0_for_an_info(
-    arguments: list[str], code: int, first: str, foliot: Run
+    arguments: list[str], code: int, first: str, tompion: Run
 ) -> None:
-    result = foliot("lint", *arguments)
+    result = tompion("lint", *arguments)
     assert (result.code, result.err) == (code, "")
     assert result.out.startswith(first)
 
 
-def test_lint_shows_a_hint_below_its_finding(foliot: Run) -> None:
-    assert foliot("lint", "*/7 * * * *").out.splitlines()[1:] == [
+def test_lint_shows_a_hint_below_its_finding(tompion: Run) -> None:
+    assert tompion("lint", "*/7 * * * *").out.splitlines()[1:] == [
         "  hint: for every 7 minutes write '@every 7m' or an interval"
     ]
 
 
-def test_lint_as_json_has_the_documented_keys_and_the_same_exit_code(foliot: Run) -> None:
-    result = foliot("lint", "0 0 13 * FRI", "--json")
+def test_lint_as_json_has_the_documented_keys_and_the_same_exit_code(tompion: Run) -> None:
+    result = tompion("lint", "0 0 13 * FRI", "--json")
     assert result.code == 1
     assert json.loads(result.out) == [
         {
@@ -316,9 +316,9 @@ def test_lint_as_json_has_the_documented_keys_and_the_same_exit_code(foliot: Run
     ]
 
 
-def test_lint_with_an_id_resolves_h(foliot: Run) -> None:
-    assert foliot("lint", "H H * * *", "--id", "nightly", "--tz", "UTC").code == 0
-    assert "hash-without-id" not in foliot("lint", "H H * * *", "--id", "nightly").out
+def test_lint_with_an_id_resolves_h(tompion: Run) -> None:
+    assert tompion("lint", "H H * * *", "--id", "nightly", "--tz", "UTC").code == 0
+    assert "hash-without-id" not in tompion("lint", "H H * * *", "--id", "nightly").out
 
 
 # --- bad input --------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ BAD: list[tuple[list[str], str]] = [
     (["next", "0 9 * * *", "--holidays", "DE-XX"], "DE has no subdivision 'XX'; expected one of BB, BE"),
     (["next", "0 9 * * *", "--start", "x"], "start_at: 'x' is not a date or time"),
     (["next", "0 9 * * *", "--start", "2026-02-01", "--end", "2026-01-01"], "end_at: 2026-01-01 is before start_at"),
-    (["next", "0 9 * * *", "--dialect", "vixie"], "dialect: 'vixie'; expected one of foliot, quartz, temporal"),
+    (["next", "0 9 * * *", "--dialect", "vixie"], "dialect: 'vixie'; expected one of tompion, quartz, temporal"),
     (["next", "0 9 * * *", "--dst-gap", "x"], "dst_gap: 'x'; expected one of catch_up, skip, shift"),
     (["next", "0 9 * * *", "--dst-overlap", "x"], "dst_overlap: 'x'; expected one of auto, first, second, both"),
     (["next", "0 9 * * *", "--dst-profile", "x"], "dst_profile: 'x'; expected one of vixie, temporal"),
@@ -380,12 +380,14 @@ BAD: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), BAD)
-def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(arguments: list[str], says: str, foliot: Run) -> None:
-    result = foliot(*arguments)
+def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(
+    arguments: list[str], says: str, tompion: Run
+) -> None:
+    result = tompion(*arguments)
     assert (result.code, result.out) == (2, "")
     assert result.err.endswith("\n")
     assert len(result.err.splitlines()) == 1
-    assert result.err.startswith("foliot: ")
+    assert result.err.startswith("tompion: ")
     assert says in result.err
 
 
@@ -400,16 +402,16 @@ def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(arguments: lis
         ('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}', "exclude.named[0]: unknown calendar 'company'"),
     ],
 )
-def test_a_bad_spec_on_standard_input_is_one_clear_line_too(stdin: str, says: str, foliot: Run) -> None:
-    result = foliot("next", "--spec", "-", stdin=stdin)
+def test_a_bad_spec_on_standard_input_is_one_clear_line_too(stdin: str, says: str, tompion: Run) -> None:
+    result = tompion("next", "--spec", "-", stdin=stdin)
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
     assert says in result.err
 
 
-def test_a_file_that_is_no_text_is_one_clear_line_too(tmp_path: Path, foliot: Run) -> None:
+def test_a_file_that_is_no_text_is_one_clear_line_too(tmp_path: Path, tompion: Run) -> None:
     path = tmp_path / "spec.json"
     path.write_bytes(b"\xff\xfe{}")
-    result = foliot("next", "--spec", str(path))
+    result = tompion("next", "--spec", str(path))
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
     assert "cannot read" in result.err
 
@@ -417,42 +419,42 @@ def test_a_file_that_is_no_text_is_one_clear_line_too(tmp_path: Path, foliot: Ru
 # --- regressions ------------------------------------------------------------------------------------------------
 
 
-def test_no_arguments_at_all_show_the_help_and_no_empty_error(foliot: Run) -> None:
-    """``foliot`` alone printed its help, and then "foliot: ; 'foliot --help' shows what there is"."""
-    result = foliot()
-    assert "Usage: foliot" in result.out
+def test_no_arguments_at_all_show_the_help_and_no_empty_error(tompion: Run) -> None:
+    """``tompion`` alone printed its help, and then "tompion: ; 'tompion --help' shows what there is"."""
+    result = tompion()
+    assert "Usage: tompion" in result.out
     assert result.err == ""
 
 
 @pytest.mark.parametrize("option", ["--tz", "--start", "--end", "--dialect", "--dst-gap"])
-def test_an_empty_value_is_refused_and_not_ignored(option: str, foliot: Run) -> None:
+def test_an_empty_value_is_refused_and_not_ignored(option: str, tompion: Run) -> None:
     """``--tz "$ZONE"`` with the variable unset showed UTC without a word."""
-    assert foliot("next", "0 9 * * *", option, "").code == 2
+    assert tompion("next", "0 9 * * *", option, "").code == 2
 
 
-def test_the_way_out_that_after_offers_is_one(foliot: Run) -> None:
+def test_the_way_out_that_after_offers_is_one(tompion: Run) -> None:
     """The advice to write 2026-03-29Z for UTC was refused in turn."""
-    error = foliot("next", "0 9 * * *", "--after", "2026-03-29").err
+    error = tompion("next", "0 9 * * *", "--after", "2026-03-29").err
     offered = error.partition("write ")[2].split(" for ")[0]
-    assert foliot("next", "0 9 * * *", "--after", offered).code == 0
+    assert tompion("next", "0 9 * * *", "--after", offered).code == 0
 
 
-def test_the_header_names_the_zone_that_the_rows_are_in(foliot: Run) -> None:
-    lines = table(foliot("next", "CRON_TZ=Europe/Berlin 0 9 * * *", "-n", "1", "--after", SPRING))
+def test_the_header_names_the_zone_that_the_rows_are_in(tompion: Run) -> None:
+    lines = table(tompion("next", "CRON_TZ=Europe/Berlin 0 9 * * *", "-n", "1", "--after", SPRING))
     assert lines[0].split()[0] == BERLIN
 
 
-def test_a_fire_time_on_another_day_shows_its_date(foliot: Run) -> None:
+def test_a_fire_time_on_another_day_shows_its_date(tompion: Run) -> None:
     """With two hours of jitter the tick of 1 January, 23:00 "fires at 00:25"."""
     arguments = ("0 23 * * *", "--jitter-ms", "7200000", "--id", "a", "-n", "1", "--after", "2026-01-01T00:00Z")
-    [tick] = json.loads(foliot("next", *arguments, "--json").out)
+    [tick] = json.loads(tompion("next", *arguments, "--json").out)
     assert tick["fire_at"].startswith("2026-01-02T00:25")
-    assert "01-02 00:25" in table(foliot("next", *arguments))[1]
+    assert "01-02 00:25" in table(tompion("next", *arguments))[1]
 
 
-def test_a_cron_string_without_quotes_is_recognised(foliot: Run) -> None:
+def test_a_cron_string_without_quotes_is_recognised(tompion: Run) -> None:
     """The commonest mistake of all was answered with "1 field at position 1 of '0'"."""
-    result = foliot("next", "0", "9", "*", "*", "MON-FRI")
+    result = tompion("next", "0", "9", "*", "*", "MON-FRI")
     assert result.code == 2
     assert "quote" in result.err
 
@@ -462,20 +464,20 @@ def test_a_cron_string_without_quotes_is_recognised(foliot: Run) -> None:
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", ["next", "explain", "lint"])
-def test_each_command_helps_with_an_example(command: str, flag: str, foliot: Run) -> None:
-    result = foliot(command, flag)
+def test_each_command_helps_with_an_example(command: str, flag: str, tompion: Run) -> None:
+    result = tompion(command, flag)
     assert (result.code, result.err) == (0, "")
-    assert f"Usage: foliot {command}" in result.out
-    assert f"Example: foliot {command} " in result.out
+    assert f"Usage: tompion {command}" in result.out
+    assert f"Example: tompion {command} " in result.out
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-def test_the_help_lists_the_commands(foliot: Run) -> None:
-    out = foliot("--help").out
+def test_the_help_lists_the_commands(tompion: Run) -> None:
+    out = tompion("--help").out
     assert all(f" {command} " in out for command in ("next", "explain", "lint"))
 
 
-def test_the_version_names_the_release_of_the_zone_data(foliot: Run) -> None:
-    result = foliot("--version")
+def test_the_version_names_the_release_of_the_zone_data(tompion: Run) -> None:
+    result = tompion("--version")
     assert result.code == 0
-    assert result.out == f"foliot 0.1.0 (time zone data {authoring.TZDATA_VERSION})\n"
+    assert result.out == f"tompion 0.1.0 (time zone data {authoring.TZDATA_VERSION})\n"

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-import foliot
+import tompion
 
-HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "foliot.embedded", "foliot.engine", "foliot.store")
+HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "tompion.embedded", "tompion.engine", "tompion.store")
 LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
-NEXT = "import sys; sys.argv = ['foliot', 'next', '@daily', '-n', '1']; from foliot.cli.main import main"
+NEXT = "import sys; sys.argv = ['tompion', 'next', '@daily', '-n', '1']; from tompion.cli.main import main"
 
 
-HELP = "import sys; sys.argv = ['foliot', '--help']; from foliot.cli.main import main"
+HELP = "import sys; sys.argv = ['tompion', '--help']; from tompion.cli.main import main"
 LEAVING = "\ntry: main()\nexcept SystemExit: pass"
 
 
 @pytest.mark.parametrize(
     "code",
-    ["import foliot", f"{NEXT}{LEAVING}", f"{HELP}{LEAVING}"],
-    ids=["import foliot", "foliot next", "foliot --help"],
+    ["import tompion", f"{NEXT}{LEAVING}", f"{HELP}{LEAVING}"],
+    ids=["import tompion", "tompion next", "tompion --help"],
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:
     result = subprocess.run(
@@ -32,30 +32,30 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 
 
 def test_the_twins_are_there_when_they_are_asked_for() -> None:
-    from foliot.embedded import Foliot, SyncFoliot
+    from tompion.embedded import SyncTompion, Tompion
 
-    assert (foliot.Foliot, foliot.SyncFoliot) == (Foliot, SyncFoliot)
-    assert set(foliot.__all__) <= set(dir(foliot))
-    assert all(getattr(foliot, name) is not None for name in foliot.__all__)
+    assert (tompion.Tompion, tompion.SyncTompion) == (Tompion, SyncTompion)
+    assert set(tompion.__all__) <= set(dir(tompion))
+    assert all(getattr(tompion, name) is not None for name in tompion.__all__)
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'foliot' has no attribute 'Nothing'"):
-        _ = foliot.Nothing  # type: ignore[attr-defined]  # the point of the test
+    with pytest.raises(AttributeError, match="module 'tompion' has no attribute 'Nothing'"):
+        _ = tompion.Nothing  # type: ignore[attr-defined]  # the point of the test
 
 
 UNUSED = ("celery", "temporalio", "opentelemetry.sdk", "psycopg", "jwt", "cryptography", "nats", "redis", "aio_pika")
 SERVE = f"""
 import os, sys
-from foliot.cli.server import Server
+from tompion.cli.server import Server
 
 async def serve(self, sockets=None):
     print([name for name in {UNUSED!r} if name in sys.modules], file=sys.stderr, flush=True)
     os._exit(0)
 
 Server.serve = serve
-sys.argv = ["foliot", "serve", "--port", "0"]
-from foliot.cli.main import main
+sys.argv = ["tompion", "serve", "--port", "0"]
+from tompion.cli.main import main
 main()
 """
 

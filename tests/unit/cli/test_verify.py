@@ -1,4 +1,4 @@
-"""``foliot verify``: a whole ledger is one line, a damaged one is exit code 1 and says where."""
+"""``tompion verify``: a whole ledger is one line, a damaged one is exit code 1 and says where."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot import SyncFoliot, Verification
-from foliot.cli.main import main
-from foliot.cli.verify import problem_line
-from foliot.model.verification import Problem
+from tompion import SyncTompion, Verification
+from tompion.cli.main import main
+from tompion.cli.verify import problem_line
+from tompion.model.verification import Problem
 
 
 class Result(NamedTuple):
@@ -41,10 +41,10 @@ def url(file: Path) -> str:
 
 @pytest.fixture
 def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str) -> Run:
-    monkeypatch.setenv("FOLIOT_STORE", url)
+    monkeypatch.setenv("TOMPION_STORE", url)
 
     def run(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["foliot", "verify", *arguments])
+        monkeypatch.setattr(sys, "argv", ["tompion", "verify", *arguments])
         with pytest.raises(SystemExit) as caught:
             main()
         return Result(caught.value.code, *capsys.readouterr())
@@ -55,10 +55,10 @@ def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 @pytest.fixture
 def schedules(url: str) -> None:
     """Two that are open and one that has been deleted."""
-    with SyncFoliot(url, engine=False) as foliot:
+    with SyncTompion(url, engine=False) as tompion:
         for name in ("a", "b", "gone"):
-            foliot.create(name, cron="* * * * * *", function="tasks:nothing")
-        foliot.delete("gone")
+            tompion.create(name, cron="* * * * * *", function="tasks:nothing")
+        tompion.delete("gone")
 
 
 def damage(file: Path, name: str, seconds: int = 3) -> None:
@@ -86,7 +86,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
 
 def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
     """A mistyped name was answered by: each accounted for."""
-    told = "foliot: nothing to verify: there is no schedule in namespace 'other'\n"
+    told = "tompion: nothing to verify: there is no schedule in namespace 'other'\n"
     assert verify("--namespace", "other") == Result(3, "", told)
 
 
@@ -104,8 +104,8 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     verify: Run, schedules: None, file: Path
 ) -> None:
     """A spec that cannot be read was a traceback, and a schedule without its dial was passed over."""
-    with SyncFoliot(f"sqlite:///{file}", engine=False) as foliot:
-        foliot.create("c", cron="* * * * *", function="tasks:nothing")
+    with SyncTompion(f"sqlite:///{file}", engine=False) as tompion:
+        tompion.create("c", cron="* * * * *", function="tasks:nothing")
     key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE {key}", ["a"])
@@ -121,9 +121,9 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
 
 
 def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
-    with SyncFoliot(url, engine=False) as foliot:
+    with SyncTompion(url, engine=False) as tompion:
         for name in ("a", "b"):
-            foliot.create(name, intervals=[{"every": 60, "anchor": "completion"}], function="tasks:nothing")
+            tompion.create(name, intervals=[{"every": 60, "anchor": "completion"}], function="tasks:nothing")
     result = verify()
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(
@@ -144,7 +144,7 @@ def test_a_range_leaves_out_what_is_beyond_it(verify: Run, schedules: None, file
 
 
 def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.operations.proof.PAGE", 1)
+    monkeypatch.setattr("tompion.operations.proof.PAGE", 1)
     damage(file, "b")
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
@@ -159,8 +159,8 @@ def grown_old(file: Path, days: int) -> None:
 
 def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str, file: Path) -> None:
     """It looked for 90 days of ticks, however long runs are kept."""
-    with SyncFoliot(url, engine=False) as foliot:
-        foliot.create("old", cron="0 0 * * *", function="tasks:nothing")
+    with SyncTompion(url, engine=False) as tompion:
+        tompion.create("old", cron="0 0 * * *", function="tasks:nothing")
     grown_old(file, 120)
     assert re.match(r"old: (89|90) ticks missing", verify().out)
     assert re.match(r"old: (29|30) ticks missing", verify("--retention", "30d").out)
@@ -186,23 +186,23 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
 def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
     result = verify(*arguments)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"foliot: {told}")
+    assert result.err.startswith(f"tompion: {told}")
     assert result.err.count("\n") == 1
 
 
 def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, schedules: None) -> None:
-    assert verify("--schedule", "x") == Result(3, "", "foliot: there is no schedule 'x' in namespace 'default'\n")
+    assert verify("--schedule", "x") == Result(3, "", "tompion: there is no schedule 'x' in namespace 'default'\n")
 
 
 def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
-    assert verify() == Result(2, "", f"foliot: store: there is no file {file}\n")
+    assert verify() == Result(2, "", f"tompion: store: there is no file {file}\n")
     assert not file.exists()
 
 
 def test_an_empty_file_is_refused_and_stays_empty(verify: Run, file: Path) -> None:
     """It was made a store, with nothing in it, and that was said to be the problem."""
     file.touch()
-    told = f"foliot: store: the file {file} is empty: there is no store in it; nothing was written\n"
+    told = f"tompion: store: the file {file} is empty: there is no store in it; nothing was written\n"
     assert verify() == Result(2, "", told)
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (b"", [file.name])
 
@@ -214,7 +214,7 @@ def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) ->
     assert before
     result = verify()
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("foliot: the store has schema 0, this release needs ")
+    assert result.err.startswith("tompion: the store has schema 0, this release needs ")
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
 
 
@@ -224,7 +224,7 @@ def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: 
     before = file.read_bytes()
     result = verify()
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"foliot: {file} is not a Foliot store")
+    assert result.err.startswith(f"tompion: {file} is not a Tompion store")
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
 
 
@@ -264,8 +264,8 @@ def test_every_kind_of_problem_has_its_words() -> None:
 
 
 def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:
-    from foliot.engine.sealing import seal
-    from foliot.store.sqlite.driver import SqliteStore
+    from tompion.engine.sealing import seal
+    from tompion.store.sqlite.driver import SqliteStore
 
     store = SqliteStore(file)
     store.write(seal).result()

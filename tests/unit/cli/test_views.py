@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from foliot import SyncFoliot
-from foliot.cli import figures, notify, others, render, top, views
-from foliot.cli.surveying import glance
-from foliot.errors import FoliotError
+from tompion import SyncTompion
+from tompion.cli import figures, notify, others, render, top, views
+from tompion.cli.surveying import glance
+from tompion.errors import TompionError
 
 LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south-east"
 
@@ -21,9 +21,9 @@ LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A store with one of everything, each with a long name."""
-    path: Path = tmp_path_factory.mktemp("views") / "foliot.db"
-    with SyncFoliot(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as foliot:
-        foliot.create(
+    path: Path = tmp_path_factory.mktemp("views") / "tompion.db"
+    with SyncTompion(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as tompion:
+        tompion.create(
             LONG,
             intervals="1m",
             function="tasks_of_the_department_of_long_names:nightly_warehouse_mirror",
@@ -32,17 +32,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
             labels={"team": LONG},
             payload={"text": LONG * 3},
         )
-        foliot.create("other", cron="*/5 9-17 1-7,15-21 JAN-JUN MON-FRI", function="tasks:a")
-        foliot.pause(LONG, note="a long note " * 10, until="2099-01-01T00:00:00Z")
-        foliot.hint(LONG, interval_ms=120_000, reason="a long reason " * 10)
-        foliot.trigger(LONG)
-        foliot.cancel_run(foliot.runs(LONG).items[0].run_id)
-        foliot.trigger(LONG, overlap="skip")
-        foliot.backfill("other", "2026-01-05T00:00:00Z", "2026-01-05T12:00:00Z")
-        foliot.put_calendar({"name": LONG, "dates": ["2026-12-24"] * 1})
-        foliot.put_workflow(LONG, {"function": "tasks:a"})
-        foliot.pause_target(queue=LONG)
-        yield foliot
+        tompion.create("other", cron="*/5 9-17 1-7,15-21 JAN-JUN MON-FRI", function="tasks:a")
+        tompion.pause(LONG, note="a long note " * 10, until="2099-01-01T00:00:00Z")
+        tompion.hint(LONG, interval_ms=120_000, reason="a long reason " * 10)
+        tompion.trigger(LONG)
+        tompion.cancel_run(tompion.runs(LONG).items[0].run_id)
+        tompion.trigger(LONG, overlap="skip")
+        tompion.backfill("other", "2026-01-05T00:00:00Z", "2026-01-05T12:00:00Z")
+        tompion.put_calendar({"name": LONG, "dates": ["2026-12-24"] * 1})
+        tompion.put_workflow(LONG, {"function": "tasks:a"})
+        tompion.pause_target(queue=LONG)
+        yield tompion
 
 
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
@@ -83,7 +83,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", VIEWS)
 def test_no_line_of_a_table_is_wider_than_the_terminal(
-    name: str, width: int, home: SyncFoliot, monkeypatch: pytest.MonkeyPatch
+    name: str, width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask, people = VIEWS[name]
     answer = ask(home)
@@ -94,7 +94,7 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_frame_of_top_fits(width: int, home: SyncFoliot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_of_top_fits(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
     found = glance(home)
     lines = seen(monkeypatch, width, lambda: render.console().print(top.frame(found, width, 5)))
     assert max(map(len, lines)) <= width
@@ -102,12 +102,12 @@ def test_a_frame_of_top_fits(width: int, home: SyncFoliot, monkeypatch: pytest.M
 
 
 def test_errors_have_an_exit_code_each() -> None:
-    from foliot.cli.main import exit_code
+    from tompion.cli.main import exit_code
 
-    def kinds(kind: type[FoliotError]) -> list[type[FoliotError]]:
+    def kinds(kind: type[TompionError]) -> list[type[TompionError]]:
         return [kind, *(each for below in kind.__subclasses__() for each in kinds(below))]
 
-    codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in kinds(FoliotError)}
+    codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in kinds(TompionError)}
     assert {name for name, code in codes.items() if code == 5} == {"Unauthenticated", "Forbidden"}
     assert {name for name, code in codes.items() if code == 3} == {"NotFound"}
     assert {name for name, code in codes.items() if code == 6} == {"StoreUnavailable", "TooManyRequests"}

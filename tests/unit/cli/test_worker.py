@@ -19,13 +19,13 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from foliot import stopping
-from foliot.cli.events import EventLines, duration, shortened, wrapped
-from foliot.cli.later import LaterLines
-from foliot.cli.main import main
-from foliot.cli.worker import first_line, leave
-from foliot.engine.probe import Event, Probe
-from foliot.wiring import masked
+from tompion import stopping
+from tompion.cli.events import EventLines, duration, shortened, wrapped
+from tompion.cli.later import LaterLines
+from tompion.cli.main import main
+from tompion.cli.worker import first_line, leave
+from tompion.engine.probe import Event, Probe
+from tompion.wiring import masked
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
@@ -48,7 +48,7 @@ def clock() -> Hand:
 @pytest.fixture(autouse=True)
 def log() -> Iterator[None]:
     """A logger as it is in a new process, and as it was afterwards."""
-    engine = logging.getLogger("foliot.engine")
+    engine = logging.getLogger("tompion.engine")
     before = list(engine.handlers)
     engine.handlers[:] = []
     yield
@@ -118,7 +118,7 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
 def test_launches_whose_end_nobody_hears_of_are_forgotten(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.cli.events._MAX_KNOWN", 2)
+    monkeypatch.setattr("tompion.cli.events._MAX_KNOWN", 2)
     lines = EventLines(clock)
     for name in ("a", "b", "c"):
         lines(Event("launched", name, "schedule", NOON))
@@ -301,7 +301,7 @@ def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> 
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("sqlite:///foliot.db", "sqlite:///foliot.db"),
+        ("sqlite:///tompion.db", "sqlite:///tompion.db"),
         ("postgresql://me@host:5432/jobs", "postgresql://me@host:5432/jobs"),
         ("postgresql://me:hush@host/jobs", "postgresql://me:***@host/jobs"),
         ("postgresql://me:hu@s/h:x@host/jobs", "postgresql://me:***@host/jobs"),
@@ -395,10 +395,10 @@ def test_what_cannot_work_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "argv", ["foliot", "worker", *arguments])
+    monkeypatch.setattr(sys, "argv", ["tompion", "worker", *arguments])
     with pytest.raises(SystemExit) as left:
         main()
     out, err = capsys.readouterr()
     assert (left.value.code, out) == (2, "")
-    assert err.startswith(f"foliot: {told}")
+    assert err.startswith(f"tompion: {told}")
     assert err.count("\n") == 1

@@ -12,11 +12,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
-from foliot.engine.firing import Fired
-from foliot.engine.host import Engine
-from foliot.errors import StoreUnavailable
-from foliot.store.base import Store, Transaction, Work
-from foliot.testing.loop import VirtualLoop
+from tompion.engine.firing import Fired
+from tompion.engine.host import Engine
+from tompion.errors import StoreUnavailable
+from tompion.store.base import Store, Transaction, Work
+from tompion.testing.loop import VirtualLoop
 
 T = TypeVar("T")
 WAY_S = 0.01

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from foliot.operations import schedules
-from foliot.operations.verify import verify
 from tests.unit.engine.kit import World
+from tompion.operations import schedules
+from tompion.operations.verify import verify
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from foliot.engine.host import Engine
-from foliot.engine.probe import Event, Probe
-from foliot.launch.base import Ended, Executor, Launch
-from foliot.operations import runs, schedules
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.executor import RecordingExecutor
-from foliot.testing.loop import VirtualLoop
+from tompion.engine.host import Engine
+from tompion.engine.probe import Event, Probe
+from tompion.launch.base import Ended, Executor, Launch
+from tompion.operations import runs, schedules
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.executor import RecordingExecutor
+from tompion.testing.loop import VirtualLoop
 
 BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
 FUNCTION = "tasks:work"

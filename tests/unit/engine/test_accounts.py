@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from foliot.api.metrics import COUNTERS, HISTOGRAMS, Metrics
-from foliot.clock import pause
-from foliot.engine.host import Engine
-from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch
-from foliot.model.run import RunState
-from foliot.model.tally import OTHER, Tally
-from foliot.operations import control, schedules
-from foliot.operations.desk import Desk
-from foliot.settings import Settings
-from foliot.store.base import Transaction
-from foliot.testing.faults import Fault, FaultyStore, Mishap
 from tests.unit.engine.kit import FUNCTION, LoopClock, World, die
+from tompion.api.metrics import COUNTERS, HISTOGRAMS, Metrics
+from tompion.clock import pause
+from tompion.engine.host import Engine
+from tompion.errors import LaunchError
+from tompion.launch.base import Ended, Launch
+from tompion.model.run import RunState
+from tompion.model.tally import OTHER, Tally
+from tompion.operations import control, schedules
+from tompion.operations.desk import Desk
+from tompion.settings import Settings
+from tompion.store.base import Transaction
+from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 
 def number(engine: Engine, name: str, **labels: str) -> float | None:
@@ -57,16 +57,16 @@ def test_what_is_launched_and_how_it_ends(world: World) -> None:
         Ended() if launch.scheduled_for.minute == 1 else Ended(RunState.FAILED, error="no"),
     )
     engine = told(world, passing(120))
-    assert number(engine, "foliot_runs_emitted_total") == 2
-    assert number(engine, "foliot_runs_settled_total") == 2
-    assert number(engine, "foliot_runs_finished_total", namespace="default", state="SUCCESS") == 1
-    assert number(engine, "foliot_runs_finished_total", namespace="default", state="FAILED") == 1
-    assert number(engine, "foliot_drift_seconds_count") == 2
-    assert number(engine, "foliot_drift_seconds_bucket", le="0.25") == 2
-    assert number(engine, "foliot_lateness_seconds_count", namespace="default") == 2
-    assert number(engine, "foliot_queue_wait_seconds_count", namespace="default") == 2
-    assert number(engine, "foliot_runs_active") == 0
-    assert number(engine, "foliot_store_up") == 1
+    assert number(engine, "tompion_runs_emitted_total") == 2
+    assert number(engine, "tompion_runs_settled_total") == 2
+    assert number(engine, "tompion_runs_finished_total", namespace="default", state="SUCCESS") == 1
+    assert number(engine, "tompion_runs_finished_total", namespace="default", state="FAILED") == 1
+    assert number(engine, "tompion_drift_seconds_count") == 2
+    assert number(engine, "tompion_drift_seconds_bucket", le="0.25") == 2
+    assert number(engine, "tompion_lateness_seconds_count", namespace="default") == 2
+    assert number(engine, "tompion_queue_wait_seconds_count", namespace="default") == 2
+    assert number(engine, "tompion_runs_active") == 0
+    assert number(engine, "tompion_store_up") == 1
 
 
 def test_a_late_launch_is_late_in_the_numbers(world: World) -> None:
@@ -79,27 +79,27 @@ def test_a_late_launch_is_late_in_the_numbers(world: World) -> None:
 
     engine = world.engine()
     world.run(begin_late)
-    assert number(engine, "foliot_drift_seconds_sum") == pytest.approx(20, abs=0.5)
-    assert number(engine, "foliot_lateness_seconds_sum", namespace="default") == pytest.approx(20, abs=0.5)
-    assert number(engine, "foliot_lateness_seconds_bucket", namespace="default", le="10.0") == 0
-    assert number(engine, "foliot_lateness_seconds_bucket", namespace="default", le="30.0") == 1
-    assert number(engine, "foliot_queue_wait_seconds_sum", namespace="default") == pytest.approx(0, abs=0.5)
+    assert number(engine, "tompion_drift_seconds_sum") == pytest.approx(20, abs=0.5)
+    assert number(engine, "tompion_lateness_seconds_sum", namespace="default") == pytest.approx(20, abs=0.5)
+    assert number(engine, "tompion_lateness_seconds_bucket", namespace="default", le="10.0") == 0
+    assert number(engine, "tompion_lateness_seconds_bucket", namespace="default", le="30.0") == 1
+    assert number(engine, "tompion_queue_wait_seconds_sum", namespace="default") == pytest.approx(0, abs=0.5)
 
 
 def test_what_waits_for_its_turn_has_waited(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
     world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
     engine = told(world, passing(200))
-    assert number(engine, "foliot_queue_wait_seconds_sum", namespace="default") == pytest.approx(40, abs=1)
+    assert number(engine, "tompion_queue_wait_seconds_sum", namespace="default") == pytest.approx(40, abs=1)
 
 
 def test_a_skip_has_its_reason(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="skip")
     world.plan = lambda _: (100.0, Ended())
     engine = told(world, passing(150))
-    assert number(engine, "foliot_runs_skipped_overlap_total") == 1
-    assert number(engine, "foliot_runs_skipped_total", namespace="default", reason="overlap") == 1
-    assert number(engine, "foliot_schedules_skipped_total") == 1
+    assert number(engine, "tompion_runs_skipped_overlap_total") == 1
+    assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="overlap") == 1
+    assert number(engine, "tompion_schedules_skipped_total") == 1
     (event,) = [event for event in world.events if event.kind == "skipped"]
     assert (event.reason, event.state, event.schedule_id, event.namespace) == (
         "overlap",
@@ -115,10 +115,10 @@ def test_whoever_gives_way_is_counted(world: World, overlap: str) -> None:
     world.plan = lambda _: (150.0, Ended())
     engine = told(world, passing(170))
     if overlap == "buffer_one":
-        assert number(engine, "foliot_runs_skipped_total", namespace="default", reason="superseded") == 1
+        assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="superseded") == 1
     else:
         state = "TERMINATED" if overlap == "terminate_other" else "CANCELLED"
-        assert number(engine, "foliot_runs_finished_total", namespace="default", state=state) == 2
+        assert number(engine, "tompion_runs_finished_total", namespace="default", state=state) == 2
 
 
 @pytest.mark.parametrize(("window", "reason"), [(None, "missed"), ("1m", "outside_window")])
@@ -133,8 +133,8 @@ def test_missed_ticks_are_counted_one_by_one(world: World, window: str | None, r
         await pause(10)
 
     world.run(begin_late)
-    assert number(engine, "foliot_ticks_missed_total", namespace="default", reason=reason) == 3
-    assert number(engine, "foliot_missed_catchup_window_total") == (3 if window else 0)
+    assert number(engine, "tompion_ticks_missed_total", namespace="default", reason=reason) == 3
+    assert number(engine, "tompion_missed_catchup_window_total") == (3 if window else 0)
     (event,) = [event for event in world.events if event.kind == "missed"]
     assert (event.reason, event.ticks, event.text) == (reason, 3, f"3 ticks: {reason}")
 
@@ -151,9 +151,9 @@ def test_what_others_were_in_the_way_of_is_skipped_and_not_missed(world: World) 
         await pause(10)
 
     world.run(begin_late)
-    assert number(engine, "foliot_ticks_missed_total", namespace="default", reason="overlap") is None
-    assert number(engine, "foliot_runs_skipped_total", namespace="default", reason="overlap") == 239
-    assert number(engine, "foliot_runs_skipped_overlap_total") == 239
+    assert number(engine, "tompion_ticks_missed_total", namespace="default", reason="overlap") is None
+    assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="overlap") == 239
+    assert number(engine, "tompion_runs_skipped_overlap_total") == 239
     assert [event.kind for event in world.events if event.ticks] == ["skipped"]
 
 
@@ -164,16 +164,16 @@ def test_a_launch_that_cannot_begin(world: World) -> None:
         raise LaunchError("no such function")
 
     world.plan = refuse
-    assert number(told(world, passing(40)), "foliot_runs_failed_launch_total") == 1
+    assert number(told(world, passing(40)), "tompion_runs_failed_launch_total") == 1
 
 
 def test_a_try_after_a_failure(world: World) -> None:
     world.create(cron="1 8 * * *", max_attempts=2)
     world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="no luck"))
     engine = told(world, passing(60))
-    assert number(engine, "foliot_runs_retried_total", namespace="default") == 1
-    assert number(engine, "foliot_runs_finished_total", namespace="default", state="FAILED") == 1
-    assert number(engine, "foliot_duplicate_executions_total") == 0
+    assert number(engine, "tompion_runs_retried_total", namespace="default") == 1
+    assert number(engine, "tompion_runs_finished_total", namespace="default", state="FAILED") == 1
+    assert number(engine, "tompion_duplicate_executions_total") == 0
 
 
 def test_a_worker_that_dies(world: World) -> None:
@@ -190,8 +190,8 @@ def test_a_worker_that_dies(world: World) -> None:
         await pause(200)
 
     world.run(story)
-    assert number(second, "foliot_lock_expired_total") == 1
-    assert number(second, "foliot_duplicate_executions_total") == 1
+    assert number(second, "tompion_lock_expired_total") == 1
+    assert number(second, "tompion_duplicate_executions_total") == 1
 
 
 def test_a_run_that_nobody_picks_up(world: World) -> None:
@@ -209,7 +209,7 @@ def test_a_run_that_nobody_picks_up(world: World) -> None:
         await pause(1_000)
 
     world.run(story)
-    assert number(other, "foliot_zombies_cleaned_total") == 1
+    assert number(other, "tompion_zombies_cleaned_total") == 1
     assert world.states() == ["08:01 FAILED zombie"]
     assert [event.reason for event in world.events if event.kind == "ended"] == ["zombie"]
 
@@ -233,7 +233,7 @@ def test_an_engine_that_is_cut_off(world: World) -> None:
         await pause(60)
 
     world.run(story)
-    assert number(cut_off, "foliot_leases_lost_total") == 1
+    assert number(cut_off, "tompion_leases_lost_total") == 1
 
 
 def test_an_outcome_that_comes_too_late(world: World) -> None:
@@ -248,7 +248,7 @@ def test_an_outcome_that_comes_too_late(world: World) -> None:
         world.store.write(lambda transaction: _execute(transaction, higher)).result()
         await pause(0.5)
 
-    assert number(told(world, story), "foliot_stale_writes_rejected_total") == 1
+    assert number(told(world, story), "tompion_stale_writes_rejected_total") == 1
 
 
 def _execute(transaction: Transaction, statement: str) -> None:
@@ -267,8 +267,8 @@ def test_a_run_that_never_minds_its_deadline(world: World) -> None:
 
     world.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
     engine = told(world, passing(120))
-    assert number(engine, "foliot_runs_given_up_total") == 1
-    assert number(engine, "foliot_runs_finished_total", namespace="default", state="TIMED_OUT") == 1
+    assert number(engine, "tompion_runs_given_up_total") == 1
+    assert number(engine, "tompion_runs_finished_total", namespace="default", state="TIMED_OUT") == 1
 
 
 def test_a_clock_that_is_wrong(world: World) -> None:
@@ -276,14 +276,14 @@ def test_a_clock_that_is_wrong(world: World) -> None:
     wrong = LoopClock(world.loop)
     wrong.off = 120.0
     engine = told(world, passing(10), clock=wrong)
-    assert number(engine, "foliot_clock_skew_seconds") == pytest.approx(120, abs=0.1)
-    assert (number(engine, "foliot_skewed_passes_total") or 0) > 5
+    assert number(engine, "tompion_clock_skew_seconds") == pytest.approx(120, abs=0.1)
+    assert (number(engine, "tompion_skewed_passes_total") or 0) > 5
 
 
 def test_new_zone_data(world: World) -> None:
     world.create(timezone="Europe/Berlin")
     world.store.write(lambda transaction: _execute(transaction, "UPDATE schedules SET zones = 'Europe/Berlin:old'"))
-    assert number(told(world, passing(5)), "foliot_schedules_replanned_total") == 1
+    assert number(told(world, passing(5)), "tompion_schedules_replanned_total") == 1
 
 
 def test_a_store_that_fails_and_a_mistake_of_ours(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,8 +303,8 @@ def test_a_store_that_fails_and_a_mistake_of_ours(world: World, monkeypatch: pyt
         await pause(5)
 
     world.run(story)
-    assert number(engine, "foliot_store_errors_total") == 1
-    assert (number(engine, "foliot_unexpected_errors_total") or 0) >= 1
+    assert number(engine, "tompion_store_errors_total") == 1
+    assert (number(engine, "tompion_unexpected_errors_total") or 0) >= 1
 
 
 def test_how_the_store_stands(world: World) -> None:
@@ -322,12 +322,12 @@ def test_how_the_store_stands(world: World) -> None:
         await pause(45)
 
     world.run(later)
-    assert number(engine, "foliot_schedules_due") == 3  # due, lost and unserved: nobody fires
-    assert number(engine, "foliot_schedules_paused") == 1
-    assert number(engine, "foliot_schedules_degraded") == 1
-    assert number(engine, "foliot_queue_depth", queue="rare") == 1
-    assert number(engine, "foliot_queue_oldest_seconds", queue="rare") == pytest.approx(45, abs=1)
-    assert number(engine, "foliot_instances_live") == 0
+    assert number(engine, "tompion_schedules_due") == 3  # due, lost and unserved: nobody fires
+    assert number(engine, "tompion_schedules_paused") == 1
+    assert number(engine, "tompion_schedules_degraded") == 1
+    assert number(engine, "tompion_queue_depth", queue="rare") == 1
+    assert number(engine, "tompion_queue_oldest_seconds", queue="rare") == pytest.approx(45, abs=1)
+    assert number(engine, "tompion_instances_live") == 0
 
 
 def test_what_waits_and_who_lives(world: World) -> None:
@@ -337,7 +337,7 @@ def test_what_waits_and_who_lives(world: World) -> None:
 
     async def story(engine: Engine) -> None:
         await pause(95)
-        found.extend(number(engine, f"foliot_{name}") for name in ("runs_waiting", "instances_live", "runs_active"))
+        found.extend(number(engine, f"tompion_{name}") for name in ("runs_waiting", "instances_live", "runs_active"))
 
     told(world, story)
     assert found == [1, 1, 1]
@@ -372,8 +372,8 @@ def test_a_store_that_is_down_is_down(world: World) -> None:
     engine = world.engine()
     desk = Desk(FaultyStore(world.store, lambda _: Mishap(Fault.BEFORE), lambda: None), Settings(), engine.probe.tally)
     registry = Metrics(desk, {}, clock=world.clock).registry
-    assert registry.get_sample_value("foliot_store_up") == 0
-    assert registry.get_sample_value("foliot_schedules_due") is None
+    assert registry.get_sample_value("tompion_store_up") == 0
+    assert registry.get_sample_value("tompion_schedules_due") is None
 
 
 def test_the_store_is_not_asked_at_every_scrape(world: World) -> None:
@@ -393,8 +393,8 @@ def test_the_store_is_not_asked_at_every_scrape(world: World) -> None:
 def test_there_is_a_test_here_for_every_metric_of_the_table() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     elsewhere = {
-        *("foliot_http_requests", "foliot_http_request_duration_seconds"),
-        *("foliot_notices_delivered", "foliot_notices_retried", "foliot_notices_given_up"),  # test_notices.py
-        *("foliot_pings", "foliot_pings_failed"),  # test_pulse.py
+        *("tompion_http_requests", "tompion_http_request_duration_seconds"),
+        *("tompion_notices_delivered", "tompion_notices_retried", "tompion_notices_given_up"),  # test_notices.py
+        *("tompion_pings", "tompion_pings_failed"),  # test_pulse.py
     }
     assert [name for name in {*COUNTERS, *HISTOGRAMS} - elsewhere if name not in text] == []

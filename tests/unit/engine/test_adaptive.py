@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.launch.base import Ended
-from foliot.model.run import RunState
-from foliot.operations import adaptive
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_cost import Meter
+from tompion.clock import pause
+from tompion.launch.base import Ended
+from tompion.model.run import RunState
+from tompion.operations import adaptive
 
 LATE_S = 0.1
 """Within which an engine starts what is due: it sleeps no longer than it must."""

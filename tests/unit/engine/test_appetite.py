@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from foliot.clock import pause
-from foliot.engine.appetite import Appetite
-from foliot.launch.base import Ended
-from foliot.operations import control, runs
-from foliot.settings import Settings
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_host_slow import Slow
+from tompion.clock import pause
+from tompion.engine.appetite import Appetite
+from tompion.launch.base import Ended
+from tompion.operations import control, runs
+from tompion.settings import Settings
 
 BACKLOG = 200
 SETTINGS = Settings(tick_ms=200, lock_ttl_ms=2_000, heartbeat_ms=600, sweep_ms=1_000, max_pickups=1_000, max_threads=10)

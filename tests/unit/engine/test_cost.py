@@ -1,6 +1,6 @@
 """What an outcome costs does not depend on how many schedules an engine knows: counted, because time would not tell.
 
-The engine here has a listener, as that of ``foliot worker`` has: whoever tells needs the name of each run's schedule.
+The engine here has a listener, as that of ``tompion worker`` has: whoever tells needs the name of each run's schedule.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.events import EventLines
-from foliot.clock import pause
-from foliot.engine.host import Engine
-from foliot.launch.base import Ended, Launch
-from foliot.model.run import RunState
-from foliot.store.sqlite.driver import SqliteTransaction
 from tests.unit.engine.kit import World
+from tompion.cli.events import EventLines
+from tompion.clock import pause
+from tompion.engine.host import Engine
+from tompion.launch.base import Ended, Launch
+from tompion.model.run import RunState
+from tompion.store.sqlite.driver import SqliteTransaction
 
 FEW, MANY = 5, 300
 ENDINGS: dict[str, Ended] = {
@@ -85,7 +85,7 @@ def cost_of_an_outcome(known: int, ended: Ended, monkeypatch: pytest.MonkeyPatch
     world.create("busy", cron="* * * * *")
     world.plan = lambda launch: (1.0, ended if _is_second(launch) else Ended())
     engine = world.engine()
-    monkeypatch.setattr("foliot.cli.events._log_only_mistakes", lambda: None)  # the log stays as it is
+    monkeypatch.setattr("tompion.cli.events._log_only_mistakes", lambda: None)  # the log stays as it is
     lines = EventLines(world.clock)
     engine.probe.listener = lines
     counts: Counter[str] = Counter()

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.errors import LaunchError
-from foliot.launch.base import Ended, Launch
-from foliot.model.run import RunState
-from foliot.operations import control, runs, schedules, workflows
-from foliot.settings import Settings
-from foliot.store.base import FAR_S
 from tests.conformance.store.samples import run
 from tests.unit.engine.kit import BEGIN, LoopClock, World, die
+from tompion.clock import pause
+from tompion.errors import LaunchError
+from tompion.launch.base import Ended, Launch
+from tompion.model.run import RunState
+from tompion.operations import control, runs, schedules, workflows
+from tompion.settings import Settings
+from tompion.store.base import FAR_S
 
 
 def test_ticks_are_launched_on_the_second(world: World) -> None:

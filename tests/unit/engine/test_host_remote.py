@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.errors import InvalidField, LaunchRefused, StaleReport
-from foliot.launch.base import Accepted, Ended, Executor, Launch
-from foliot.model.run import RunState
-from foliot.operations import reports, runs, workflows
-from foliot.settings import Settings
 from tests.unit.engine.kit import World, die
+from tompion.clock import pause
+from tompion.errors import InvalidField, LaunchRefused, StaleReport
+from tompion.launch.base import Accepted, Ended, Executor, Launch
+from tompion.model.run import RunState
+from tompion.operations import reports, runs, workflows
+from tompion.settings import Settings
 
 
 class Remote(Executor):

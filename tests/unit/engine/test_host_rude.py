@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.launch.base import Ended, Executor, Launch
-from foliot.operations import control, targets
 from tests.unit.engine.kit import World, die
+from tompion.clock import pause
+from tompion.launch.base import Ended, Executor, Launch
+from tompion.operations import control, targets
 
 
 class Rude(BaseException):
@@ -42,7 +42,7 @@ async def cancels_itself(launch: Launch) -> Ended:
 
 async def cancels_everybody(launch: Launch) -> Ended:
     for task in asyncio.all_tasks():
-        if task.get_name().startswith("foliot"):
+        if task.get_name().startswith("tompion"):
             task.cancel()
     await pause(1)
     return Ended()

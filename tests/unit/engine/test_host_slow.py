@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.launch.base import Ended
-from foliot.operations import control
-from foliot.settings import Settings
-from foliot.store.base import Store, Work
 from tests.unit.engine.kit import BEGIN, LoopClock, World
+from tompion.clock import pause
+from tompion.launch.base import Ended
+from tompion.operations import control
+from tompion.settings import Settings
+from tompion.store.base import Store, Work
 
 
 class Slow(Store):

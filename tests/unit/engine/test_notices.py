@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from foliot.clock import pause
-from foliot.engine.outside import Outside
-from foliot.launch.base import Ended, Launch
-from foliot.model.notice import Delivery, Notice, NoticeRule, Topic
-from foliot.model.run import RunState
-from foliot.operations import control, notices, reports, work
-from foliot.settings import Settings
-from foliot.testing.faults import Fault, FaultyStore, Mishap
 from tests.unit.engine.kit import BEGIN, World, die
+from tompion.clock import pause
+from tompion.engine.outside import Outside
+from tompion.launch.base import Ended, Launch
+from tompion.model.notice import Delivery, Notice, NoticeRule, Topic
+from tompion.model.run import RunState
+from tompion.operations import control, notices, reports, work
+from tompion.settings import Settings
+from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 ARRIVED = Delivery(True, "the receiver answered 200")
 REFUSED = Delivery(False, "the receiver answered 500")
@@ -82,7 +82,7 @@ def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
     courier = Recorder(world)
     told(world, 120, courier)
     (sent,) = courier.sent
-    assert sent.kind == "foliot.run.failed"
+    assert sent.kind == "tompion.run.failed"
     assert sent.data == {
         "namespace": "default",
         "schedule_id": "report",
@@ -105,12 +105,12 @@ def test_a_run_that_times_out_is_told_with_a_link(world: World) -> None:
     courier = Recorder(world)
 
     async def story() -> None:
-        await world.engine(outside=Outside(courier, public_url="https://foliot.example/")).start()
+        await world.engine(outside=Outside(courier, public_url="https://tompion.example/")).start()
         await pause(60)
 
     world.run(story)
     assert courier.sent[0].data["state"] == "TIMED_OUT"
-    assert courier.sent[0].data["link"] == f"https://foliot.example/api/v1/runs/1-{int(BEGIN) + 30}-0"
+    assert courier.sent[0].data["link"] == f"https://tompion.example/api/v1/runs/1-{int(BEGIN) + 30}-0"
 
 
 def test_nothing_is_written_where_nothing_is_asked_for(world: World) -> None:
@@ -132,7 +132,7 @@ def test_no_payload_or_result_is_ever_told(world: World) -> None:
     )
     courier = Recorder(world)
     told(world, 200, courier)
-    assert courier.kinds == ["foliot.run.failed", "foliot.schedule.recovered"]
+    assert courier.kinds == ["tompion.run.failed", "tompion.schedule.recovered"]
     assert "canary" not in json.dumps([sent.message for sent in courier.sent])
     assert "canary" not in repr(kept(world))
 
@@ -144,7 +144,7 @@ def test_a_success_after_failures_is_a_recovery(world: World) -> None:
     told(world, 300, courier)
     (sent,) = courier.sent
     assert (sent.kind, sent.data["failures"], sent.data["nominal"]) == (
-        "foliot.schedule.recovered", 2, "2027-01-15T08:03:00Z",
+        "tompion.schedule.recovered", 2, "2027-01-15T08:03:00Z",
     )  # fmt: skip
 
 
@@ -153,8 +153,8 @@ def test_a_schedule_that_pauses_itself_is_told(world: World) -> None:
     world.plan = lambda _: (1.0, FAILED)
     courier = Recorder(world)
     told(world, 100, courier)
-    assert sorted(courier.kinds) == ["foliot.run.failed", "foliot.schedule.paused"]
-    paused = next(sent for sent in courier.sent if sent.kind == "foliot.schedule.paused")
+    assert sorted(courier.kinds) == ["tompion.run.failed", "tompion.schedule.paused"]
+    paused = next(sent for sent in courier.sent if sent.kind == "tompion.schedule.paused")
     assert paused.data["note"] == "paused after a failed run (FAILED): boom"
 
 
@@ -169,7 +169,7 @@ def test_ticks_that_nobody_could_start_in_time_are_told(world: World) -> None:
 
     world.run(story)
     (sent,) = courier.sent
-    assert sent.kind == "foliot.ticks.missed"
+    assert sent.kind == "tompion.ticks.missed"
     assert (sent.data["ticks"], sent.data["reason"], sent.data["until"]) == (9, "missed", "2027-01-15T08:09:00Z")
 
 
@@ -197,7 +197,7 @@ def test_a_tick_that_starts_late_is_told_to_whom_it_is_late_enough(world: World)
     told(world, 300, courier)
     (sent,) = courier.sent
     assert (sent.kind, sent.data["nominal"], sent.data["late_ms"]) == (
-        "foliot.run.late", "2027-01-15T08:02:00Z", pytest.approx(140_000, abs=1_000),
+        "tompion.run.late", "2027-01-15T08:02:00Z", pytest.approx(140_000, abs=1_000),
     )  # fmt: skip
 
 
@@ -391,14 +391,14 @@ def test_a_storm_becomes_summaries(world: World) -> None:
     world.plan = lambda _: (0.0, FAILED)
     courier = Recorder(world, NoticeRule("ops", frozenset({Topic.FAILED}), max_per_minute=5))
     told(world, 400, courier)
-    summaries = [sent for sent in courier.sent if sent.kind == "foliot.summary"]
-    single = [sent for sent in courier.sent if sent.kind == "foliot.run.failed"]
+    summaries = [sent for sent in courier.sent if sent.kind == "tompion.summary"]
+    single = [sent for sent in courier.sent if sent.kind == "tompion.run.failed"]
     assert len(single) + sum(sent.data["count"] for sent in summaries) == 600
     minutes = [int(sent.at + BEGIN) // 60 for sent in courier.sent]
     assert max(minutes.count(minute) for minute in minutes) <= 5
     first = summaries[0].data
     assert first["namespace"] == "default"
-    assert first["schedules"][0]["type"] == "foliot.run.failed"
+    assert first["schedules"][0]["type"] == "tompion.run.failed"
     assert len(first["schedules"]) == 100
     assert first["more_schedules"] == first["count"] - 100
     states = [notice.state for notice in kept(world)]
@@ -453,7 +453,7 @@ def test_an_outcome_that_is_not_written_has_no_notice(world: World) -> None:
         await pause(30)
 
     world.run(story)
-    assert courier.kinds == ["foliot.run.failed"]
+    assert courier.kinds == ["tompion.run.failed"]
 
 
 def _breaking(broken: asyncio.Event) -> Callable[[Launch], tuple[float, Ended]]:

@@ -10,13 +10,13 @@ from collections import Counter
 
 import pytest
 
-from foliot.clock import pause
-from foliot.engine.host import FIRES_AHEAD, Engine
-from foliot.launch.base import Ended, Launch
-from foliot.operations import schedules
-from foliot.settings import Settings
 from tests.unit.engine.beside import WAY_S, BesideStore, Fate, with_named_fires
 from tests.unit.engine.kit import World
+from tompion.clock import pause
+from tompion.engine.host import FIRES_AHEAD, Engine
+from tompion.launch.base import Ended, Launch
+from tompion.operations import schedules
+from tompion.settings import Settings
 
 BATCH = 2
 SCHEDULES = 11

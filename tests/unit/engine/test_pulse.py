@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from foliot.clock import pause
-from foliot.engine.outside import Outside
-from foliot.testing.faults import Fault, FaultyStore, Mishap
 from tests.unit.engine.kit import BEGIN, LoopClock, World
+from tompion.clock import pause
+from tompion.engine.outside import Outside
+from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 
 class Monitor:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 
-from foliot.engine.instance import Instance
-from foliot.engine.probe import Event, Probe
-from foliot.engine.replanning import Replanning
-from foliot.model.verification import Verification
-from foliot.operations import schedules
-from foliot.operations.session import Session
-from foliot.operations.verify import verify
-from foliot.settings import Settings
-from foliot.store.base import Transaction
-from foliot.store.sqlite.driver import SqliteStore
-from foliot.testing.clock import ManualClock
+from tompion.engine.instance import Instance
+from tompion.engine.probe import Event, Probe
+from tompion.engine.replanning import Replanning
+from tompion.model.verification import Verification
+from tompion.operations import schedules
+from tompion.operations.session import Session
+from tompion.operations.verify import verify
+from tompion.settings import Settings
+from tompion.store.base import Transaction
+from tompion.store.sqlite.driver import SqliteStore
+from tompion.testing.clock import ManualClock
 
 NOON = 1_784_116_800.0  # 2026-07-15T12:00:00Z
 NINE = 1_784_185_200  # 07:00Z the next day: 09:00 in Berlin
@@ -52,7 +52,7 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
     assert store.read(replanning.outdated).result() == []
     (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()
-    assert (change.actor, change.operation) == ("foliot", "zone_data")
+    assert (change.actor, change.operation) == ("tompion", "zone_data")
     assert json.loads(change.after or "{}")["next_nominal_s"] == [NINE - 3600, NINE]
     store.close()
 

@@ -15,13 +15,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, TraceIdRatioBased
 from opentelemetry.trace import SpanKind, StatusCode
 
-from foliot.clock import pause
-from foliot.engine.tracing import Tracing
-from foliot.launch.base import Accepted, Ended, Launch
-from foliot.model.run import RunState, idempotency_key
-from foliot.model.trace import read_traceparent, span_id_of, trace_id_of, traceparent_of
-from foliot.operations import control
 from tests.unit.engine.kit import BEGIN, World, die
+from tompion.clock import pause
+from tompion.engine.tracing import Tracing
+from tompion.launch.base import Accepted, Ended, Launch
+from tompion.model.run import RunState, idempotency_key
+from tompion.model.trace import read_traceparent, span_id_of, trace_id_of, traceparent_of
+from tompion.operations import control
 
 KEY = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
@@ -37,7 +37,7 @@ class Traced:
 
     def another(self) -> Tracing:
         processor = SimpleSpanProcessor(self._exporter)
-        return Tracing(processor, self._sampler, Resource({"service.name": "foliot"}), self._world.clock)
+        return Tracing(processor, self._sampler, Resource({"service.name": "tompion"}), self._world.clock)
 
     @property
     def spans(self) -> Sequence[ReadableSpan]:
@@ -54,7 +54,7 @@ def seconds(span: ReadableSpan) -> tuple[float, float]:
 
 
 def of(span: ReadableSpan) -> dict[str, Any]:
-    return {name.removeprefix("foliot."): value for name, value in (span.attributes or {}).items()}
+    return {name.removeprefix("tompion."): value for name, value in (span.attributes or {}).items()}
 
 
 def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> None:
@@ -68,14 +68,19 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
 
     world.run(story)
     (launch,) = [each.launch for each in world.executor.executions]
-    assert {span.name for span in traced.spans} == {"foliot.run", "foliot.decide", "foliot.launch", "foliot.execute"}
-    (root,) = traced.named("foliot.run")
+    assert {span.name for span in traced.spans} == {
+        "tompion.run",
+        "tompion.decide",
+        "tompion.launch",
+        "tompion.execute",
+    }
+    (root,) = traced.named("tompion.run")
     assert root.parent is None
     assert {span.context.trace_id for span in traced.spans} == {trace_id_of(launch.key)}
     assert {span.parent and span.parent.span_id for span in traced.spans if span is not root} == {root.context.span_id}
     assert len({span.context.span_id for span in traced.spans}) == 4
     assert seconds(root) == pytest.approx((30, 35), abs=0.1)
-    (call,) = traced.named("foliot.execute")
+    (call,) = traced.named("tompion.execute")
     assert seconds(call) == pytest.approx((30, 35), abs=0.1)
     assert of(call) == {"executor": "function"}
     said = of(root)
@@ -104,7 +109,7 @@ def test_another_try_is_linked_not_a_child(world: World) -> None:
         await pause(100)
 
     world.run(story)
-    first, second = traced.named("foliot.run")
+    first, second = traced.named("tompion.run")
     assert (of(first)["outcome"], of(first)["retried"], first.status.description) == ("FAILED", True, "no luck")
     assert (of(second)["outcome"], of(second)["attempt"], second.parent) == ("SUCCESS", 2, None)
     assert [link.context.span_id for link in second.links] == [first.context.span_id]
@@ -127,7 +132,7 @@ def test_after_a_crash_another_instance_goes_on_with_the_trace(world: World) -> 
 
     world.run(story)
     lost, found = [each.launch for each in world.executor.executions]
-    (root,) = traced.named("foliot.run")
+    (root,) = traced.named("tompion.run")
     assert of(root)["attempt"] == 2
     before = read_traceparent(lost.traceparent or "")
     assert before is not None
@@ -145,15 +150,15 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     async def story() -> None:
         await world.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"foliot.launch", "foliot.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
         await pause(60)
 
     world.run(story)
-    (root,) = traced.named("foliot.run")
+    (root,) = traced.named("tompion.run")
     assert of(root)["outcome"] == "TIMED_OUT"
     assert root.status.status_code is StatusCode.ERROR
     assert {span.parent.span_id for span in traced.spans if span.parent} == {root.context.span_id}
-    assert len(traced.named("foliot.execute")) == 1
+    assert len(traced.named("tompion.execute")) == 1
 
 
 def test_what_waits_and_what_is_skipped(world: World) -> None:
@@ -167,9 +172,9 @@ def test_what_waits_and_what_is_skipped(world: World) -> None:
         await pause(200)
 
     world.run(story)
-    (wait,) = traced.named("foliot.wait")
+    (wait,) = traced.named("tompion.wait")
     assert seconds(wait) == pytest.approx((90, 130), abs=1)
-    (skipped,) = [of(span) for span in traced.named("foliot.run") if of(span)["outcome"] == "SKIPPED"]
+    (skipped,) = [of(span) for span in traced.named("tompion.run") if of(span)["outcome"] == "SKIPPED"]
     assert (skipped["schedule_id"], skipped["reason"]) == ("other", "overlap")
 
 
@@ -216,7 +221,7 @@ def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
 
     world.run(story)
     (span,) = inner.get_finished_spans()
-    (call,) = traced.named("foliot.execute")
+    (call,) = traced.named("tompion.execute")
     assert span.parent is not None
     assert (span.parent.span_id, span.context.trace_id) == (call.context.span_id, call.context.trace_id)
     assert call.kind is SpanKind.INTERNAL

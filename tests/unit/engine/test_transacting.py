@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.clock import pause
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.operations import runs, workflows
 from tests.unit.engine.kit import World
+from tompion.clock import pause
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.operations import runs, workflows
 
 DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"key": "$key"}}}
 
@@ -38,7 +38,7 @@ def test_other_runs_cost_what_they_did(world: World, monkeypatch: pytest.MonkeyP
     world.executors["recorder"] = world.executor
     world.ask(workflows.put_workflow, "flow", {"executor": "recorder"})
     world.create(workflow_id="flow", function=None)
-    monkeypatch.setattr("foliot.store.statements.Statements.newest_workflows", None)
+    monkeypatch.setattr("tompion.store.statements.Statements.newest_workflows", None)
 
     async def story() -> None:
         await world.engine().start()

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import LaunchError
-from foliot.launch.base import NO_OPTIONS, Ended, Launch, nobody_asks
-from foliot.launch.function import FunctionExecutor, add_import_path, resolve
-from foliot.model.run import RunRow, RunState
-from foliot.model.schedule import Action
+from tompion.errors import LaunchError
+from tompion.launch.base import NO_OPTIONS, Ended, Launch, nobody_asks
+from tompion.launch.function import FunctionExecutor, add_import_path, resolve
+from tompion.model.run import RunRow, RunState
+from tompion.model.schedule import Action
 
 SECONDS = 30
 """After which a test gives up waiting."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.errors import InvalidField, LaunchRefused
-from foliot.launch.guard import Guard, Rule, read_rule
+from tompion.errors import InvalidField, LaunchRefused
+from tompion.launch.guard import Guard, Rule, read_rule
 
 REFUSED_URLS = [
     # loopback, as it is and in every form that some library reads

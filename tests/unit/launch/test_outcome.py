@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from foliot.launch.base import Ended
-from foliot.launch.outcome import returned
-from foliot.model.kept import as_json
+from tompion.launch.base import Ended
+from tompion.launch.outcome import returned
+from tompion.model.kept import as_json
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)

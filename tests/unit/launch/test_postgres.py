@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField, LaunchRefused
-from foliot.launch.base import Accepted, Ended
-from foliot.launch.postgres import PostgresExecutor
-from foliot.launch.site import Site
-from foliot.model.call import Argument, Call, Form
 from tests.conformance.executor.kit import launch_of
+from tompion.errors import InvalidField, LaunchRefused
+from tompion.launch.base import Accepted, Ended
+from tompion.launch.postgres import PostgresExecutor
+from tompion.launch.site import Site
+from tompion.model.call import Argument, Call, Form
 
-SITE = Site(public_url="https://foliot.example")
+SITE = Site(public_url="https://tompion.example")
 DECLARED = {
     "functions": [
         "plain", "app.typed(text, jsonb, integer)", "rows(app.job[])", "row(app.job)", "texts(text[])",
@@ -67,7 +67,7 @@ def test_a_row() -> None:
         ("$dag", '["step"]'),
         ("$payload", '"me"'),
         (["$payload"], '["me"]'),
-        ("$callback", '{"url": "https://foliot.example/api/v1/reports", "token": "7-1800000060-0.1.signed"}'),
+        ("$callback", '{"url": "https://tompion.example/api/v1/reports", "token": "7-1800000060-0.1.signed"}'),
     ],
 )
 def test_values(given: Any, expected: str | None) -> None:

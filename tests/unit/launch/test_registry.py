@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from foliot.errors import InvalidField
-from foliot.launch import registry
-from foliot.launch.base import Ended, Executor, Launch
-from foliot.launch.command import CommandExecutor
-from foliot.launch.function import FunctionExecutor
-from foliot.launch.http import HttpExecutor
-from foliot.launch.registry import build_executors
-from foliot.launch.site import Site
+from tompion.errors import InvalidField
+from tompion.launch import registry
+from tompion.launch.base import Ended, Executor, Launch
+from tompion.launch.command import CommandExecutor
+from tompion.launch.function import FunctionExecutor
+from tompion.launch.http import HttpExecutor
+from tompion.launch.registry import build_executors
+from tompion.launch.site import Site
 
 
 class Foreign(Executor):
@@ -78,5 +78,5 @@ def test_one_that_is_not_there() -> None:
 
 def test_one_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, celery="no_such_package.at_all:make")
-    with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'foliot\[celery\]'"):
+    with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'tompion\[celery\]'"):
         build_executors({"celery": {}}, Site())

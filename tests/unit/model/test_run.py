@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from foliot.model.run import (
+from tompion.model.run import (
     FINAL,
     IN_FLIGHT,
     OPEN,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.model.dial import Dial
-from foliot.model.hint import HintRow, HintRows
-from foliot.model.spec import SpecDocument
-from foliot.plan.rule import Rule
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tompion.model.dial import Dial
+from tompion.model.hint import HintRow, HintRows
+from tompion.model.spec import SpecDocument
+from tompion.plan.rule import Rule
 
 FIVE_MINUTES = SpecDocument(cron=("*/5 * * * *",))
 HOUR_MS = 3_600_000

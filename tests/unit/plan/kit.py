@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from foliot.model.dial import Dial
-from foliot.model.policy import Policy
-from foliot.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunState, Source
-from foliot.model.schedule import Action
-from foliot.model.spec import IntervalDocument, SpecDocument
-from foliot.plan.decide import Decision, decide
-from foliot.plan.edit import created
-from foliot.plan.generate import Limits
-from foliot.plan.rule import Rule, compile_rule
-from foliot.plan.world import World
+from tompion.model.dial import Dial
+from tompion.model.policy import Policy
+from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunState, Source
+from tompion.model.schedule import Action
+from tompion.model.spec import IntervalDocument, SpecDocument
+from tompion.plan.decide import Decision, decide
+from tompion.plan.edit import created
+from tompion.plan.generate import Limits
+from tompion.plan.rule import Rule, compile_rule
+from tompion.plan.world import World
 
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000

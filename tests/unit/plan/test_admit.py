@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from foliot.model.policy import Keep, Overlap, Policy
-from foliot.model.run import Reason
-from foliot.plan.admit import Act, Verdict, admit
+from tompion.model.policy import Keep, Overlap, Policy
+from tompion.model.run import Reason
+from tompion.plan.admit import Act, Verdict, admit
 
 MAX_BUFFER = 5
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.model.backfill import DONE, RUNNING, BackfillRow
-from foliot.model.dial import Dial
-from foliot.model.policy import Overlap
-from foliot.model.run import Reason, RunState, Source
-from foliot.model.spec import SpecDocument
-from foliot.plan.backfill import RECHECK_MS, Step, last_decided, step, wanted
-from foliot.plan.rule import Rule
 from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
+from tompion.model.backfill import DONE, RUNNING, BackfillRow
+from tompion.model.dial import Dial
+from tompion.model.policy import Overlap
+from tompion.model.run import Reason, RunState, Source
+from tompion.model.spec import SpecDocument
+from tompion.plan.backfill import RECHECK_MS, Step, last_decided, step, wanted
+from tompion.plan.rule import Rule
 
 HOUR = 3_600
 NUMBER = 11

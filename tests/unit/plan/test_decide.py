@@ -7,12 +7,6 @@ from typing import Any
 
 import pytest
 
-from foliot.model.policy import CatchUp, Keep, OnResume, Overlap
-from foliot.model.run import OPEN, Reason, RunState, Source
-from foliot.model.spec import SpecDocument
-from foliot.plan.decide import Decision, Origin
-from foliot.plan.edit import paused, resumed
-from foliot.plan.generate import Due
 from tests.unit.plan.kit import (
     DELAY,
     LIMITS,
@@ -27,6 +21,12 @@ from tests.unit.plan.kit import (
     rule_of,
     world_at,
 )
+from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
+from tompion.model.run import OPEN, Reason, RunState, Source
+from tompion.model.spec import SpecDocument
+from tompion.plan.decide import Decision, Origin
+from tompion.plan.edit import paused, resumed
+from tompion.plan.generate import Due
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.model.dial import Dial, Span
-from foliot.model.policy import CatchUp, OnResume
-from foliot.model.run import Reason
-from foliot.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
-from foliot.plan.edit import (
+from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
+from tompion.model.dial import Dial, Span
+from tompion.model.policy import CatchUp, OnResume
+from tompion.model.run import Reason
+from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
+from tompion.plan.edit import (
     before,
     closed,
     created,
@@ -25,9 +26,8 @@ from foliot.plan.edit import (
     skipping,
     skips_of,
 )
-from foliot.plan.generate import generate
-from foliot.plan.rule import Rule, compile_rule
-from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
+from tompion.plan.generate import generate
+from tompion.plan.rule import Rule, compile_rule
 
 HOUR = 3_600
 HOURLY = every(HOUR)

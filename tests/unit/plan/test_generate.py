@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from foliot.model.policy import CatchUp, OnResume
-from foliot.model.run import Reason
-from foliot.model.spec import SpecDocument
-from foliot.plan.generate import Due, Generated, generate
 from tests.unit.plan.kit import DELAY, LIMITS, NOON, NOON_MS, dial_of, every, rule_of
+from tompion.model.policy import CatchUp, OnResume
+from tompion.model.run import Reason
+from tompion.model.spec import SpecDocument
+from tompion.plan.generate import Due, Generated, generate
 
 GRACE = LIMITS.grace_ms
 HOUR = 3_600

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from foliot.model.dial import Dial
-from foliot.model.policy import CatchUp, OnResume
-from foliot.model.run import Reason
-from foliot.model.spec import SpecDocument
-from foliot.plan.edit import paused, resumed
-from foliot.plan.generate import Dropped, Due, Generated, Limits, generate
-from foliot.plan.rule import Rule
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tompion.model.dial import Dial
+from tompion.model.policy import CatchUp, OnResume
+from tompion.model.run import Reason
+from tompion.model.spec import SpecDocument
+from tompion.plan.edit import paused, resumed
+from tompion.plan.generate import Dropped, Due, Generated, Limits, generate
+from tompion.plan.rule import Rule
 
 GRACE = 30_000
 LONGEST = 20_000

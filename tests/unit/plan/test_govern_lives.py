@@ -8,16 +8,16 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.model.dial import Dial
-from foliot.model.hint import HintRow, HintRows
-from foliot.model.run import RunRow, RunState, Source
-from foliot.model.spec import SpecDocument
-from foliot.plan import edit
-from foliot.plan.decide import decide
-from foliot.plan.rule import Rule
-from foliot.plan.settle import freed
 from tests.unit.plan.governing import FIVE_MINUTES, governed
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
+from tompion.model.dial import Dial
+from tompion.model.hint import HintRow, HintRows
+from tompion.model.run import RunRow, RunState, Source
+from tompion.model.spec import SpecDocument
+from tompion.plan import edit
+from tompion.plan.decide import decide
+from tompion.plan.rule import Rule
+from tompion.plan.settle import freed
 
 FAR_MS = NOON_MS + 10**9
 

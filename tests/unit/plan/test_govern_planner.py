@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from foliot.model.hint import HintRows
-from foliot.model.policy import OnResume, Overlap
-from foliot.model.run import Reason, RunState, Source
-from foliot.model.spec import SpecDocument
-from foliot.plan import edit
-from foliot.plan.ahead import upcoming
-from foliot.plan.decide import decide
-from foliot.plan.govern import Plan, pending
-from foliot.plan.settle import freed, release
-from foliot.plan.start import start
 from tests.unit.plan.governing import FIVE_MINUTES, governed, hint, hints, ran
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of, run_of, world_at
+from tompion.model.hint import HintRows
+from tompion.model.policy import OnResume, Overlap
+from tompion.model.run import Reason, RunState, Source
+from tompion.model.spec import SpecDocument
+from tompion.plan import edit
+from tompion.plan.ahead import upcoming
+from tompion.plan.decide import decide
+from tompion.plan.govern import Plan, pending
+from tompion.plan.settle import freed, release
+from tompion.plan.start import start
 
 # --- in the planner ---------------------------------------------------------------------------------------------------
 

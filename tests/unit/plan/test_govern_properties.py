@@ -7,13 +7,13 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.model.dial import Dial
-from foliot.model.hint import HintRow, HintRows
-from foliot.model.spec import SpecDocument
-from foliot.plan import edit
-from foliot.plan.govern import pending, plan
-from foliot.plan.rule import Rule
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tompion.model.dial import Dial
+from tompion.model.hint import HintRow, HintRows
+from tompion.model.spec import SpecDocument
+from tompion.plan import edit
+from tompion.plan.govern import pending, plan
+from tompion.plan.rule import Rule
 
 FAR = 4 * 3_600
 SPECS = (

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from foliot.model.dial import STEP_COLUMNS, Dial
-from foliot.model.policy import Overlap
-from foliot.model.run import START_COLUMNS, RunRow
-from foliot.model.spec import SpecDocument
-from foliot.plan.rule import Rule
-from foliot.plan.start import start
 from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
+from tompion.model.dial import STEP_COLUMNS, Dial
+from tompion.model.policy import Overlap
+from tompion.model.run import START_COLUMNS, RunRow
+from tompion.model.spec import SpecDocument
+from tompion.plan.rule import Rule
+from tompion.plan.start import start
 
 SPECS = (
     MINUTELY,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from foliot import InvalidSpec, Spec
-from foliot.model.spec import Dialect
-from foliot.spec.duration import parse_duration
-from foliot.spec.moment import read_moment
-from foliot.spec.zone import load_zone
+from tompion import InvalidSpec, Spec
+from tompion.model.spec import Dialect
+from tompion.spec.duration import parse_duration
+from tompion.spec.moment import read_moment
+from tompion.spec.zone import load_zone
 
 
 @pytest.mark.parametrize(
-    ("dialect", "number"), [("foliot", 0), ("foliot", 7), ("foliot", 5), ("quartz", 1), ("quartz", 7), ("temporal", 7)]
+    ("dialect", "number"),
+    [("tompion", 0), ("tompion", 7), ("tompion", 5), ("quartz", 1), ("quartz", 7), ("temporal", 7)],
 )
 def test_a_weekday_is_the_same_day_as_a_number_and_as_text(dialect: Dialect, number: int) -> None:
-    """Under ``quartz`` the number 1 was Monday and the text "1" Sunday; under ``foliot`` the number 7 was refused."""
+    """Under ``quartz`` the number 1 was Monday and the text "1" Sunday; under ``tompion`` the number 7 was refused."""
     by_number, by_text, by_range = (
         Spec(calendars={"day_of_week": given}, dialect=dialect).upcoming(20, 0)
         for given in (number, str(number), [{"start": number, "end": number}])
@@ -24,7 +25,7 @@ def test_a_weekday_is_the_same_day_as_a_number_and_as_text(dialect: Dialect, num
     assert len({tick.weekday() for tick in by_number}) == 1
 
 
-@pytest.mark.parametrize(("dialect", "number"), [("foliot", 8), ("quartz", 0), ("quartz", 8), ("temporal", -1)])
+@pytest.mark.parametrize(("dialect", "number"), [("tompion", 8), ("quartz", 0), ("quartz", 8), ("temporal", -1)])
 def test_a_weekday_that_the_dialect_does_not_have_is_refused(dialect: Dialect, number: int) -> None:
     with pytest.raises(InvalidSpec, match="out of range") as caught:
         Spec(calendars={"day_of_week": number}, dialect=dialect)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foliot import Spec, Ticks
-from foliot.spec.combined import BoundedTicks, UnionTicks
-from foliot.spec.sources import IntervalTicks
-from foliot.spec.zone import load_zone
+from tompion import Spec, Ticks
+from tompion.spec.combined import BoundedTicks, UnionTicks
+from tompion.spec.sources import IntervalTicks
+from tompion.spec.zone import load_zone
 
 GREENWICH = load_zone("UTC")
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import foliot
-from foliot import InvalidSpec, NamedCalendar, Spec, Ticks, UnknownZone
-from foliot.model.spec import SpecDocument
-from foliot.spec.compiled import depends_on_id, zone_of
-from foliot.spec.days import HORIZON
+import tompion
+from tompion import InvalidSpec, NamedCalendar, Spec, Ticks, UnknownZone
+from tompion.model.spec import SpecDocument
+from tompion.spec.compiled import depends_on_id, zone_of
+from tompion.spec.days import HORIZON
 
 BERLIN = "Europe/Berlin"
 Data = dict[str, Any]
@@ -41,17 +41,17 @@ SAME: list[tuple[Spec, Spec]] = [
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_equal_specs_share_one_compiled_form(one: Spec, other: Spec) -> None:
     assert one is not other
-    assert foliot.compile(one) is foliot.compile(other) is one.compile()
+    assert tompion.compile(one) is tompion.compile(other) is one.compile()
 
 
 def test_a_cron_string_is_compiled_once_for_each_zone() -> None:
-    assert foliot.compile("0 9 * * *", BERLIN) is foliot.compile("0 9 * * *", BERLIN)
-    assert foliot.compile("0 9 * * *", BERLIN) is not foliot.compile("0 9 * * *")
+    assert tompion.compile("0 9 * * *", BERLIN) is tompion.compile("0 9 * * *", BERLIN)
+    assert tompion.compile("0 9 * * *", BERLIN) is not tompion.compile("0 9 * * *")
 
 
 @pytest.mark.parametrize("difference", [{"timezone": BERLIN}, {"start_at": "2026-01-01"}, {"dst_gap": "skip"}])
 def test_specs_that_differ_do_not_share(difference: Data) -> None:
-    assert foliot.compile(Spec(cron="0 9 * * *", **difference)) is not foliot.compile(Spec(cron="0 9 * * *"))
+    assert tompion.compile(Spec(cron="0 9 * * *", **difference)) is not tompion.compile(Spec(cron="0 9 * * *"))
 
 
 WITHOUT_H = ["0 9 * * *", "*/5 8-18 1,15 * MON-FRI", "@daily", "@every 5m"]
@@ -60,15 +60,15 @@ WITH_A_LETTER_H = ["0 9 * * THU", "0 9 1 MARCH *", "@hourly", "@monthly", "CRON_
 
 @pytest.mark.parametrize("text", WITHOUT_H)
 def test_a_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
-    assert foliot.compile(Spec(cron=text), schedule_id="a") is foliot.compile(Spec(cron=text), schedule_id="b")
-    assert foliot.compile(text, schedule_id="a") is foliot.compile(text, schedule_id="b")
+    assert tompion.compile(Spec(cron=text), schedule_id="a") is tompion.compile(Spec(cron=text), schedule_id="b")
+    assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
 
 
 @pytest.mark.parametrize("text", WITH_A_LETTER_H)
 def test_an_h_in_a_name_does_not_make_a_spec_depend_on_the_id(text: str) -> None:
     """A hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
     assert not depends_on_id(Spec(cron=text))
-    assert foliot.compile(text, schedule_id="a") is foliot.compile(text, schedule_id="b")
+    assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_an_h_in_a_name_does_not_make_a_spec_depend_on_the_id(text: str) -> None
     ],
 )
 def test_an_h_makes_a_spec_depend_on_the_id_and_on_nothing_else(spec: Data) -> None:
-    one, same, other = (foliot.compile(Spec(**spec), schedule_id=name) for name in ("nightly", "nightly", "weekly"))
+    one, same, other = (tompion.compile(Spec(**spec), schedule_id=name) for name in ("nightly", "nightly", "weekly"))
     assert one is same
     assert one is not other
     ticks = {
-        name: list(foliot.compile(Spec(**spec), schedule_id=name).between_epochs(0, 86_400)) for name in "abcdefgh"
+        name: list(tompion.compile(Spec(**spec), schedule_id=name).between_epochs(0, 86_400)) for name in "abcdefgh"
     }
     assert len({tuple(found) for found in ticks.values()}) > 1
 
@@ -105,7 +105,7 @@ def test_calendars_that_a_spec_does_not_name_do_not_matter() -> None:
 
 
 def test_a_bare_document_can_be_compiled_too() -> None:
-    assert foliot.compile(SpecDocument(cron=("0 9 * * *",))).next_epoch(0) == 9 * 3600
+    assert tompion.compile(SpecDocument(cron=("0 9 * * *",))).next_epoch(0) == 9 * 3600
 
 
 # --- very many at once ------------------------------------------------------------------------------------------
@@ -115,22 +115,22 @@ SOME = ["0 9 * * *", "*/7 * * * *", "0 0 30 2 *", "@every 90m", "0 9 * * *"]
 
 @given(st.lists(st.sampled_from(SOME), max_size=12), st.integers(-10, HORIZON + 10))
 def test_many_at_once_give_what_each_gives(texts: list[str], after: int) -> None:
-    compiled = [foliot.compile(text) for text in texts]
-    assert foliot.next_many(compiled, after) == [ticks.next_epoch(after) for ticks in compiled]
+    compiled = [tompion.compile(text) for text in texts]
+    assert tompion.next_many(compiled, after) == [ticks.next_epoch(after) for ticks in compiled]
 
 
 def test_each_may_be_asked_about_an_instant_of_its_own() -> None:
-    ticks = foliot.compile("0 9 * * *")
-    assert foliot.next_many([ticks, ticks, ticks], [0, 86_400, 0]) == [32_400, 118_800, 32_400]
+    ticks = tompion.compile("0 9 * * *")
+    assert tompion.next_many([ticks, ticks, ticks], [0, 86_400, 0]) == [32_400, 118_800, 32_400]
 
 
 def test_nothing_gives_nothing() -> None:
-    assert foliot.next_many([], 0) == []
+    assert tompion.next_many([], 0) == []
 
 
 def test_as_many_instants_as_specs_are_needed() -> None:
     with pytest.raises(ValueError, match="zip"):
-        foliot.next_many([foliot.compile("0 9 * * *")], [0, 1])
+        tompion.next_many([tompion.compile("0 9 * * *")], [0, 1])
 
 
 def test_a_shared_spec_is_asked_once_for_each_instant() -> None:
@@ -142,8 +142,8 @@ def test_a_shared_spec_is_asked_once_for_each_instant() -> None:
             return after + 1
 
     ticks = Counted()
-    assert foliot.next_many([ticks] * 1_000, 5) == [6] * 1_000
-    foliot.next_many([ticks] * 4, [7, 8, 7, 8])
+    assert tompion.next_many([ticks] * 1_000, 5) == [6] * 1_000
+    tompion.next_many([ticks] * 4, [7, 8, 7, 8])
     assert asked == {5: 1, 7: 1, 8: 1}
 
 
@@ -153,11 +153,11 @@ def test_a_shared_spec_is_asked_once_for_each_instant() -> None:
 def test_the_zone_may_be_given_in_the_string_in_the_spec_or_in_both_alike() -> None:
     expected = utc("2026-07-01T07:00")
     for ticks in (
-        foliot.compile("0 9 * * *", BERLIN),
-        foliot.compile("CRON_TZ=Europe/Berlin 0 9 * * *"),
-        foliot.compile("TZ=Europe/Berlin 0 9 * * *", BERLIN),
-        foliot.compile(Spec(cron="0 9 * * *", timezone=BERLIN)),
-        foliot.compile(Spec(cron="CRON_TZ=Europe/Berlin 0 9 * * *", timezone=BERLIN)),
+        tompion.compile("0 9 * * *", BERLIN),
+        tompion.compile("CRON_TZ=Europe/Berlin 0 9 * * *"),
+        tompion.compile("TZ=Europe/Berlin 0 9 * * *", BERLIN),
+        tompion.compile(Spec(cron="0 9 * * *", timezone=BERLIN)),
+        tompion.compile(Spec(cron="CRON_TZ=Europe/Berlin 0 9 * * *", timezone=BERLIN)),
     ):
         assert ticks.next_epoch(utc("2026-07-01")) == expected
 
@@ -168,7 +168,7 @@ def test_two_zones_that_contradict_each_other_are_refused() -> None:
     assert caught.value.field == "cron[1]"
     assert caught.value.hint == "give the zone in one place"
     with pytest.raises(InvalidSpec, match="the prefix says Asia/Tokyo") as caught:
-        foliot.compile("CRON_TZ=Asia/Tokyo 0 9 * * *", BERLIN)
+        tompion.compile("CRON_TZ=Asia/Tokyo 0 9 * * *", BERLIN)
     assert caught.value.field == "cron"
 
 
@@ -180,7 +180,7 @@ def test_each_string_may_have_a_zone_of_its_own() -> None:
 
 def test_a_spec_has_its_own_zone_and_takes_no_other() -> None:
     with pytest.raises(InvalidSpec, match="given twice") as caught:
-        foliot.compile(Spec(cron="0 9 * * *"), BERLIN)
+        tompion.compile(Spec(cron="0 9 * * *"), BERLIN)
     assert caught.value.field == "timezone"
 
 
@@ -200,8 +200,8 @@ def test_a_rule_that_begins_in_another_zone_is_refused_with_the_way_out(spec: Da
 
 def test_an_unknown_zone_is_refused_wherever_it_stands() -> None:
     for build in (
-        lambda: foliot.compile("0 9 * * *", "Mars/Base"),
-        lambda: foliot.compile("CRON_TZ=Mars/Base 0 9 * * *"),
+        lambda: tompion.compile("0 9 * * *", "Mars/Base"),
+        lambda: tompion.compile("CRON_TZ=Mars/Base 0 9 * * *"),
         lambda: Spec(cron="0 9 * * *", timezone="Mars/Base"),
     ):
         with pytest.raises(UnknownZone, match="unknown time zone 'Mars/Base'"):
@@ -237,9 +237,9 @@ def test_the_dialect_brings_a_profile_which_profile_and_overrides_replace(
 
 
 def test_the_dialect_decides_what_a_weekday_number_means() -> None:
-    foliot_monday = Spec(cron="0 9 * * 1").compile()
+    tompion_monday = Spec(cron="0 9 * * 1").compile()
     quartz_sunday = Spec(cron="0 0 9 ? * 1", dialect="quartz").compile()
-    assert shown(foliot_monday, "2026-06-01", "2026-06-07T23:59") == ["06-01 09:00"]
+    assert shown(tompion_monday, "2026-06-01", "2026-06-07T23:59") == ["06-01 09:00"]
     assert shown(quartz_sunday, "2026-06-01", "2026-06-07T23:59") == ["06-07 09:00"]
 
 
@@ -247,7 +247,7 @@ def test_the_dialect_decides_what_a_weekday_number_means() -> None:
 
 
 def test_the_range_is_from_1970_up_to_2201() -> None:
-    ticks = foliot.compile("0 0 * * *")
+    ticks = tompion.compile("0 0 * * *")
     assert ticks.next_epoch(-(10**12)) == 0
     assert ticks.next_epoch(-1) == 0
     assert ticks.prev_epoch(0) is None
@@ -292,7 +292,7 @@ def test_start_and_end_are_included_from_both_directions(source: Data) -> None:
 
 
 def test_between_includes_both_ends_and_is_empty_if_it_runs_backwards() -> None:
-    ticks = foliot.compile("0 * * * *")
+    ticks = tompion.compile("0 * * * *")
     assert list(ticks.between_epochs(3_600, 7_200)) == [3_600, 7_200]
     assert list(ticks.between_epochs(3_601, 7_199)) == []
     assert list(ticks.between_epochs(7_200, 3_600)) == []

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot.spec.cron import CronRule, parse_cron
-from foliot.spec.days import (
+from tompion.spec.cron import CronRule, parse_cron
+from tompion.spec.days import (
     ALL_MONTHS,
     ALL_WEEKDAYS,
     ALL_YEARS,

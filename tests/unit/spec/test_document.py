@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec, Spec, UnknownZone
-from foliot.model.spec import CalendarDocument, IntervalDocument, Range, WindowDocument
-from foliot.spec.document import FIELDS, MAX_DATES, MAX_JITTER_MS, MAX_SOURCES, document_json, read_document, read_spec
+from tompion import InvalidSpec, Spec, UnknownZone
+from tompion.model.spec import CalendarDocument, IntervalDocument, Range, WindowDocument
+from tompion.spec.document import FIELDS, MAX_DATES, MAX_JITTER_MS, MAX_SOURCES, document_json, read_document, read_spec
 
 Data = dict[str, Any]
 
@@ -141,7 +141,7 @@ BAD: list[tuple[Data, str, str]] = [
     ({"dst_gap": "ignore"}, "dst_gap", "'ignore'; expected one of catch_up, skip, shift"),
     ({"dst_overlap": []}, "dst_overlap", "[]; expected one of auto, first, second, both"),
     ({"dst_profile": "cron"}, "dst_profile", "'cron'; expected one of vixie, temporal, quartz, airflow"),
-    ({"dialect": "FOLIOT"}, "dialect", "'FOLIOT'; expected one of foliot, quartz, temporal"),
+    ({"dialect": "TOMPION"}, "dialect", "'TOMPION'; expected one of tompion, quartz, temporal"),
 ]
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec
-from foliot.spec.duration import duration_text, parse_duration
+from tompion import InvalidSpec
+from tompion.spec.duration import duration_text, parse_duration
 
 DAY = 86_400
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec, NamedCalendar, Spec, UnknownZone
-from foliot.model.spec import WindowDocument
-from foliot.spec.days import Days
-from foliot.spec.rrule import Rrule
-from foliot.spec.sources import IntervalTicks
-from foliot.spec.wall import Wall
+from tompion import InvalidSpec, NamedCalendar, Spec, UnknownZone
+from tompion.model.spec import WindowDocument
+from tompion.spec.days import Days
+from tompion.spec.rrule import Rrule
+from tompion.spec.sources import IntervalTicks
+from tompion.spec.wall import Wall
 
 BERLIN = "Europe/Berlin"
 Exclude = dict[str, Any]
@@ -116,13 +116,13 @@ def test_a_calendar_that_names_one_time_field_takes_every_value_of_the_others(fi
 
 
 def test_the_weekday_numbers_of_an_exclusion_follow_the_dialect() -> None:
-    foliot = Spec(cron="0 9 * * *", exclude={"calendars": [{"day_of_week": "1"}]})
+    tompion = Spec(cron="0 9 * * *", exclude={"calendars": [{"day_of_week": "1"}]})
     quartz = Spec(cron="0 0 9 * * ?", dialect="quartz", exclude={"calendars": [{"day_of_week": "1"}]})
     excluded = {}
-    for name, spec in [("foliot", foliot), ("quartz", quartz)]:
+    for name, spec in [("tompion", tompion), ("quartz", quartz)]:
         kept = {tick.strftime("%a") for tick in spec.between(utc("2026-06-01"), utc("2026-06-08"))}
         excluded[name] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} - kept
-    assert excluded == {"foliot": {"Mon"}, "quartz": {"Sun"}}
+    assert excluded == {"tompion": {"Mon"}, "quartz": {"Sun"}}
 
 
 def test_an_h_in_an_exclusion_is_resolved_for_the_schedule() -> None:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec, Spec
-from foliot import compile as compile_spec
-from foliot.model.spec import Dialect
-from foliot.spec.cron import CronRule, parse_cron
-from foliot.spec.days import HORIZON
-from foliot.spec.explain import describe_cron
-from foliot.spec.explain_times import part_of
+from tompion import InvalidSpec, Spec
+from tompion import compile as compile_spec
+from tompion.model.spec import Dialect
+from tompion.spec.cron import CronRule, parse_cron
+from tompion.spec.days import HORIZON
+from tompion.spec.explain import describe_cron
+from tompion.spec.explain_times import part_of
 
 BERLIN = "Europe/Berlin"
 JANUARY = 1_767_225_600

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foliot import Spec
-from foliot.model.spec import ExcludeDocument, HolidaysDocument, SpecDocument
-from foliot.spec.explain import explain
+from tompion import Spec
+from tompion.model.spec import ExcludeDocument, HolidaysDocument, SpecDocument
+from tompion.spec.explain import explain
 
 BERLIN = "Europe/Berlin"
 SKIPPED = "clocks go forward, times that do not exist are skipped"

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from foliot.spec.farmhash import fingerprint32, go_time
-from foliot.spec.jitter import temporal_delay_ms
+from tompion.spec.farmhash import fingerprint32, go_time
+from tompion.spec.jitter import temporal_delay_ms
 
 HOUR_MS = 3_600_000
 

@@ -10,11 +10,11 @@ from typing import Any
 import holidays
 import pytest
 
-from foliot import InvalidSpec, Spec
-from foliot.model.spec import HolidaysDocument
-from foliot.spec import holidays as module
-from foliot.spec.holidays import MAX_YEARS, YEARS_AHEAD, YEARS_BEHIND
-from foliot.spec.zone import TZDATA_VERSION
+from tompion import InvalidSpec, Spec
+from tompion.model.spec import HolidaysDocument
+from tompion.spec import holidays as module
+from tompion.spec.holidays import MAX_YEARS, YEARS_AHEAD, YEARS_BEHIND
+from tompion.spec.zone import TZDATA_VERSION
 
 LIBRARY = f"holidays {version('holidays')}"
 RELEASE = int(TZDATA_VERSION[:4])
@@ -185,7 +185,7 @@ def test_without_the_library_the_error_says_how_to_get_it(no_library: None) -> N
     with pytest.raises(InvalidSpec, match="the holidays library is not installed") as caught:
         spec_without("DE")
     assert caught.value.field == "exclude.holidays[0]"
-    assert caught.value.hint == "pip install 'foliot[holidays]', or give the dates"
+    assert caught.value.hint == "pip install 'tompion[holidays]', or give the dates"
 
 
 BAD: list[tuple[Any, str, str]] = [

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec, NamedCalendar, Spec, read_icalendar
-from foliot.model.spec import WindowDocument
-from foliot.spec import icalendar
-from foliot.spec.icalendar import YEARS_AHEAD
-from foliot.spec.zone import TZDATA_VERSION
+from tompion import InvalidSpec, NamedCalendar, Spec, read_icalendar
+from tompion.model.spec import WindowDocument
+from tompion.spec import icalendar
+from tompion.spec.icalendar import YEARS_AHEAD
+from tompion.spec.zone import TZDATA_VERSION
 
 
 def calendar(*events: str, newline: str = "\r\n") -> str:

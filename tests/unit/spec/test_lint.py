@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import Finding, NamedCalendar, Spec
+from tompion import Finding, NamedCalendar, Spec
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUMMER = datetime(2026, 7, 1, tzinfo=UTC)
@@ -385,7 +385,7 @@ def test_a_change_is_told_once_and_for_the_zone_whose_rule_it_touches() -> None:
 
 
 def test_an_hourly_job_that_goes_on_through_both_passes_is_no_warning() -> None:
-    """``foliot lint "0 * * * *" --tz Europe/Berlin`` exited 1 for the plainest of all specs."""
+    """``tompion lint "0 * * * *" --tz Europe/Berlin`` exited 1 for the plainest of all specs."""
     assert {finding.severity for finding in findings(cron("0 * * * *", timezone=BERLIN))} <= {"info"}
 
 
@@ -447,7 +447,7 @@ def test_a_spec_that_its_bounds_leave_without_ticks_is_told_to_look_at_them(spec
 
 
 def test_a_source_of_a_union_that_never_fires_is_told_by_its_number() -> None:
-    """``foliot lint "0 0 30 2 *" "0 9 * * *"`` had nothing to say."""
+    """``tompion lint "0 0 30 2 *" "0 9 * * *"`` had nothing to say."""
     found = findings({"cron": ["0 0 30 2 *", "0 9 * * *"]})
     assert [(finding.code, finding.severity, finding.field) for finding in found] == [
         ("never-fires", "warning", "cron[0]")

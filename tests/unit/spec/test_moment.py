@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot import InvalidSpec, Spec
-from foliot.spec.moment import Moment, first_instant, last_instant, moment_text, read_day, read_moment
-from foliot.spec.zone import load_zone
+from tompion import InvalidSpec, Spec
+from tompion.spec.moment import Moment, first_instant, last_instant, moment_text, read_day, read_moment
+from tompion.spec.zone import load_zone
 
 DAY = 86_400
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from foliot import Spec, Ticks
-from foliot.model.spec import DST_GAPS, DST_OVERLAPS, DST_PROFILES
-from foliot.spec.days import DAY, HORIZON
-from foliot.spec.zone import load_zone
+from tompion import Spec, Ticks
+from tompion.model.spec import DST_GAPS, DST_OVERLAPS, DST_PROFILES
+from tompion.spec.days import DAY, HORIZON
+from tompion.spec.zone import load_zone
 
 Document = dict[str, Any]
 
@@ -70,7 +70,7 @@ policies = st.fixed_dictionaries(
 
 
 def iso(epoch: int, *, wall: bool = False) -> str:
-    from foliot.spec.occurrence import utc_datetime, wall_datetime
+    from tompion.spec.occurrence import utc_datetime, wall_datetime
 
     return (wall_datetime(epoch) if wall else utc_datetime(epoch)).isoformat()
 
@@ -282,7 +282,7 @@ def test_exclusions_only_remove(case: tuple[Document, int], data: st.DataObject)
 
 
 def load_moment(text: str) -> int:
-    from foliot.spec.moment import read_moment
+    from tompion.spec.moment import read_moment
 
     return read_moment(text, field="test").seconds
 
@@ -327,7 +327,7 @@ def test_policies_differ_only_as_they_say(case: tuple[Document, int]) -> None:
 
 def forget_everything() -> None:
     for name, module in list(sys.modules.items()):
-        if name.startswith("foliot."):
+        if name.startswith("tompion."):
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear") and value is not load_zone:
                     value.cache_clear()

@@ -23,10 +23,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.errors import InvalidSpec
-from foliot.spec import rrule
-from foliot.spec.days import DAY, HORIZON, MONTHS
-from foliot.spec.rrule import parse_rrule
+from tompion.errors import InvalidSpec
+from tompion.spec import rrule
+from tompion.spec.days import DAY, HORIZON, MONTHS
+from tompion.spec.rrule import parse_rrule
 
 EPOCH = datetime(1970, 1, 1)
 SEED = 5545

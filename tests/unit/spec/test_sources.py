@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-import foliot
-from foliot import InvalidSpec, NamedCalendar, Spec, Ticks
-from foliot.spec.combined import BoundedTicks, UnionTicks
-from foliot.spec.days import DAY, HORIZON
-from foliot.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
-from foliot.spec.ticks import Trace
-from foliot.spec.wall import NoWall
-from foliot.spec.zone import load_zone
+import tompion
+from tompion import InvalidSpec, NamedCalendar, Spec, Ticks
+from tompion.spec.combined import BoundedTicks, UnionTicks
+from tompion.spec.days import DAY, HORIZON
+from tompion.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
+from tompion.spec.ticks import Trace
+from tompion.spec.wall import NoWall
+from tompion.spec.zone import load_zone
 
 HOUR = 3600
 GREENWICH = load_zone(None)
@@ -482,9 +482,9 @@ def test_a_day_of_a_named_calendar_is_a_day_in_its_own_zone() -> None:
 
 
 def test_many_specs_are_asked_at_once() -> None:
-    one, other = foliot.compile("0 9 * * *"), foliot.compile("0 10 * * *")
-    assert foliot.next_many([one, other, one], 0) == [9 * HOUR, 10 * HOUR, 9 * HOUR]
-    assert foliot.next_many([one, one], [0, 9 * HOUR]) == [9 * HOUR, DAY + 9 * HOUR]
-    assert foliot.next_many([FixedDelayTicks(5, GREENWICH)], HORIZON) == [None]
+    one, other = tompion.compile("0 9 * * *"), tompion.compile("0 10 * * *")
+    assert tompion.next_many([one, other, one], 0) == [9 * HOUR, 10 * HOUR, 9 * HOUR]
+    assert tompion.next_many([one, one], [0, 9 * HOUR]) == [9 * HOUR, DAY + 9 * HOUR]
+    assert tompion.next_many([FixedDelayTicks(5, GREENWICH)], HORIZON) == [None]
     with pytest.raises(ValueError, match="zip"):
-        foliot.next_many([one], [1, 2])
+        tompion.next_many([one], [1, 2])

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import foliot
-from foliot import Spec
-from foliot.model.spec import JitterMode
-from foliot.spec.days import DAY
-from foliot.spec.jitter import fire_time_ms, jitter_offset_ms
-from foliot.spec.spread import hashed_fraction, hashed_number
+import tompion
+from tompion import Spec
+from tompion.model.spec import JitterMode
+from tompion.spec.days import DAY
+from tompion.spec.jitter import fire_time_ms, jitter_offset_ms
+from tompion.spec.spread import hashed_fraction, hashed_number
 
 SCHEDULES = [f"schedule-{number}" for number in range(10_000)]
 NEW_YEAR = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -56,7 +56,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("schedule", "minute", "hour", "day", "jitter", "delay"), GOLDEN)
 def test_the_hash_never_changes(schedule: str, minute: int, hour: int, day: int, jitter: int, delay: int) -> None:
     """A change here would move the fires of every schedule in the world that uses H or jitter."""
-    tick = foliot.compile("H H H * *", schedule_id=schedule).next_epoch(0)
+    tick = tompion.compile("H H H * *", schedule_id=schedule).next_epoch(0)
     assert tick is not None
     moment = datetime.fromtimestamp(tick, UTC)
     assert (moment.minute, moment.hour, moment.day) == (minute, hour, day)
@@ -84,27 +84,27 @@ def test_parts_do_not_run_into_each_other() -> None:
 
 def test_the_hash_does_not_depend_on_the_process() -> None:
     """Python's own hash() is salted anew in each process; this one must not be."""
-    code = "import foliot; print(foliot.compile('H H H H H', schedule_id='daily-report').next_epoch(0))"
+    code = "import tompion; print(tompion.compile('H H H H H', schedule_id='daily-report').next_epoch(0))"
     answers = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | {"PYTHONHASHSEED": salt}
         ).stdout
         for salt in ("1", "2")
     }
-    expected = foliot.compile("H H H H H", schedule_id="daily-report").next_epoch(0)
+    expected = tompion.compile("H H H H H", schedule_id="daily-report").next_epoch(0)
     assert answers == {f"{expected}\n".encode()}
 
 
 def test_any_text_can_be_hashed() -> None:
     assert 0 <= hashed_number("\ud800\0", "minute", 60) < 60
-    assert foliot.compile("H * * * *", schedule_id="\ud800").next_epoch(0) is not None
+    assert tompion.compile("H * * * *", schedule_id="\ud800").next_epoch(0) is not None
 
 
 # ---------------------------------------------------------------- H
 
 
 def hashed_times(text: str) -> list[datetime]:
-    found = [foliot.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
+    found = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
     return [datetime.fromtimestamp(tick, UTC) for tick in found if tick is not None]
 
 
@@ -155,7 +155,7 @@ def test_days_months_and_weekdays_are_filled_too() -> None:
 )
 def test_wherever_h_stands_the_schedule_decides(text: str) -> None:
     """Equal strings share one compiled form; one with an ``H`` must not be shared between schedules."""
-    assert len({foliot.compile(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
+    assert len({tompion.compile(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
     spec = Spec(cron=text)
     assert len({spec.compile(schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
 
@@ -169,7 +169,7 @@ def test_h_in_a_calendar_and_in_an_exclusion_depends_on_the_schedule() -> None:
 
 def test_without_h_the_schedule_does_not_matter_and_the_compiled_form_is_shared() -> None:
     for text in ("0 9 * * THU", "0 0 1 MARCH *", "@hourly"):
-        assert foliot.compile(text, schedule_id="a") is foliot.compile(text, schedule_id="b")
+        assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
         assert Spec(cron=text).compile(schedule_id="a") is Spec(cron=text).compile(schedule_id="b")
 
 
@@ -190,7 +190,7 @@ def test_both_ends_of_the_range_are_drawn() -> None:
 
 
 def test_no_jitter_is_no_offset() -> None:
-    ticks = foliot.compile("0 9 * * *")
+    ticks = tompion.compile("0 9 * * *")
     assert jitter_offset_ms("a", NEW_YEAR, 0) == 0
     assert fire_time_ms(ticks, 9 * HOUR, schedule_id="a", jitter_ms=0) == 9 * HOUR * 1000
 
@@ -211,7 +211,7 @@ def test_one_schedule_is_moved_differently_from_tick_to_tick() -> None:
 
 @pytest.mark.parametrize(("mode", "low", "high"), [("symmetric", -1800, 1800), ("delay", 0, 3600)])
 def test_ten_thousand_daily_schedules_are_spread_evenly_over_an_hour(mode: JitterMode, low: int, high: int) -> None:
-    ticks = foliot.compile("0 12 * * *")
+    ticks = tompion.compile("0 12 * * *")
     noon = NEW_YEAR + 12 * HOUR
     fires = [
         fire_time_ms(ticks, noon, schedule_id=schedule, jitter_ms=max(high, 1800) * 1000, mode=mode) / 1000 - noon
@@ -249,7 +249,7 @@ def test_jitter_stays_within_half_of_the_gaps_and_keeps_the_order(text: str, mod
 
 def test_a_wide_gap_is_used_up_to_the_jitter_asked_for() -> None:
     """The cap is half the gap to the neighbours, and not less: with a gap of a minute offsets reach ±29.999 s."""
-    ticks = foliot.compile("* * * * *")
+    ticks = tompion.compile("* * * * *")
     offsets = [
         fire_time_ms(ticks, NEW_YEAR, schedule_id=schedule, jitter_ms=10**6) - NEW_YEAR * 1000 for schedule in SCHEDULES
     ]

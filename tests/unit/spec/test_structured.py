@@ -7,12 +7,12 @@ from itertools import islice
 
 import pytest
 
-import foliot
-from foliot.errors import InvalidSpec
-from foliot.model.spec import Range
-from foliot.spec.compiled import compile_spec
-from foliot.spec.structured import in_one_zone, structured
+import tompion
 from tests.conformance.peers.corpus import Syntax, draw_expression
+from tompion.errors import InvalidSpec
+from tompion.model.spec import Range
+from tompion.spec.compiled import compile_spec
+from tompion.spec.structured import in_one_zone, structured
 
 FROM, MOST = 1_750_000_000, 300
 WHOLE = Syntax(seconds=True, years=True, wraps=True, open_steps=True, together=True)
@@ -21,7 +21,7 @@ WHOLE = Syntax(seconds=True, years=True, wraps=True, open_steps=True, together=T
 @pytest.mark.parametrize("seed", range(150))
 def test_ticks_are_the_same_in_ranges(seed: int) -> None:
     cron = draw_expression(random.Random(seed), WHOLE)
-    spec = foliot.Spec(cron=cron, dst_profile="temporal", timezone="Europe/Berlin")
+    spec = tompion.Spec(cron=cron, dst_profile="temporal", timezone="Europe/Berlin")
     ranged = structured(spec)
     assert (ranged.spec.cron, ranged.left) == ((), ())
     ours, theirs = (
@@ -33,7 +33,7 @@ def test_ticks_are_the_same_in_ranges(seed: int) -> None:
 @pytest.mark.parametrize("cron", ["0 9 L * *", "0 9 15W * *", "0 9 * * 5#3", "H 9 * * *"])
 def test_what_ranges_cannot_say_is_named(cron: str) -> None:
     ranged = structured(
-        foliot.Spec(cron=["0 1 * * *", cron], times="2030-01-01T00:00:00Z", exclude={"dates": ["2030-02-01"]})
+        tompion.Spec(cron=["0 1 * * *", cron], times="2030-01-01T00:00:00Z", exclude={"dates": ["2030-02-01"]})
     )
     assert ranged.left == ("cron[1]", "times", "exclude.dates")
     assert ranged.spec.cron == (cron,)
@@ -41,9 +41,9 @@ def test_what_ranges_cannot_say_is_named(cron: str) -> None:
 
 
 def test_a_zone_before_all_cron_strings_is_that_of_the_spec() -> None:
-    spec = foliot.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "TZ=Europe/Rome 0 10 * * *"])
+    spec = tompion.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "TZ=Europe/Rome 0 10 * * *"])
     assert structured(spec).spec.timezone == in_one_zone(spec).timezone == "Europe/Rome"
-    mixed = foliot.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "0 10 * * *"])
+    mixed = tompion.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "0 10 * * *"])
     assert structured(mixed).left == ("cron[0]",)
     with pytest.raises(InvalidSpec, match="different zones"):
         in_one_zone(mixed)

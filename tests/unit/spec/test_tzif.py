@@ -8,9 +8,9 @@ from importlib.resources import files
 
 import pytest
 
-from foliot.errors import MalformedZoneFile
-from foliot.spec.days import HORIZON
-from foliot.spec.tzif import Transition, read_transitions
+from tompion.errors import MalformedZoneFile
+from tompion.spec.days import HORIZON
+from tompion.spec.tzif import Transition, read_transitions
 
 HOUR = 3600
 

@@ -15,9 +15,9 @@ import pytest
 import tzdata
 import whenever
 
-from foliot import InvalidSpec, Spec, UnknownZone
-from foliot.spec.days import DAY, HORIZON
-from foliot.spec.zone import DISTURBED, FOREVER, TZDATA_VERSION, Zone, load_zone, zone_names
+from tompion import InvalidSpec, Spec, UnknownZone
+from tompion.spec.days import DAY, HORIZON
+from tompion.spec.zone import DISTURBED, FOREVER, TZDATA_VERSION, Zone, load_zone, zone_names
 
 HOUR = 3600
 
@@ -301,8 +301,8 @@ def test_an_unknown_zone_in_a_cron_string_is_refused_like_one_beside_it() -> Non
 
 WATCH = """
 import os, sys
-import foliot
-from foliot.spec.zone import load_zone, zone_names
+import tompion
+from tompion.spec.zone import load_zone, zone_names
 
 opened = []
 sys.addaudithook(lambda event, arguments: opened.append(arguments[0]) if event == "open" else None)
@@ -311,7 +311,7 @@ for name in zone_names():
 for name in ("Europe/Berlim", "../../etc/passwd", "/etc/localtime"):
     try:
         load_zone(name)
-    except foliot.UnknownZone:
+    except tompion.UnknownZone:
         pass
 paths = [os.fspath(path) for path in opened if not isinstance(path, int)]
 sys.stdout.write("\\n".join(os.fsdecode(path) for path in paths))

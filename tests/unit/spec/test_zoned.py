@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from foliot import Spec, Ticks
-from foliot.model.spec import DIALECTS, DST_PROFILES, Dialect
-from foliot.spec.ticks import Trace
+from tompion import Spec, Ticks
+from tompion.model.spec import DIALECTS, DST_PROFILES, Dialect
+from tompion.spec.ticks import Trace
 
 
 def utc(text: str) -> int:
@@ -312,11 +312,11 @@ def test_a_profile_has_a_rule_for_each_class(profile: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: Dialect) -> None:
     gap, overlap = {
-        "foliot": (FIXED_GAP, FIXED_OVERLAP),
+        "tompion": (FIXED_GAP, FIXED_OVERLAP),
         "temporal": (FIXED_GAP, FIXED_OVERLAP),
         "quartz": ("0 30 2 9 3 ?", "0 30 1 2 11 ?"),
     }[dialect]
-    own = PROFILES[{"foliot": "vixie"}.get(dialect, dialect)]
+    own = PROFILES[{"tompion": "vixie"}.get(dialect, dialect)]
     choices: list[tuple[Any, tuple[str, ...]]] = [(None, own), *PROFILES.items()]
     for profile, rules in choices:
         compiled = Spec(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.main import main
-from foliot.store.masking import masked, scrubbed
+from tompion.cli.main import main
+from tompion.store.masking import masked, scrubbed
 
 # Each has the canary, or a part of it, where a password stands or was meant to stand.
 URLS = [
@@ -47,7 +47,7 @@ def test_no_command_prints_it(
     caplog.set_level(logging.DEBUG)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "argv", ["foliot", *command.split(), "--store", url])
+    monkeypatch.setattr(sys, "argv", ["tompion", *command.split(), "--store", url])
     with pytest.raises(SystemExit) as left:
         main()
     out, err = capsys.readouterr()
@@ -59,11 +59,11 @@ def test_no_command_prints_it(
 @pytest.mark.parametrize("url", URLS[:2])
 def test_no_traceback_shows_it(url: str) -> None:
     """An error that nobody catches is printed with the error that it comes from."""
-    program = f"from foliot import SyncFoliot\nwith SyncFoliot({url!r}): pass"
+    program = f"from tompion import SyncTompion\nwith SyncTompion({url!r}): pass"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "StoreError: PostgreSQL: " in done.stderr
-    shown = [line for line in done.stderr.splitlines() if "SyncFoliot(" not in line]  # the program itself
+    shown = [line for line in done.stderr.splitlines() if "SyncTompion(" not in line]  # the program itself
     assert not [word for word in WORDS if word in "\n".join(shown)]
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-SCHEMA = "foliot_bench_peer"
+SCHEMA = "tompion_bench_peer"
 """In PostgreSQL everything happens in this schema, which is dropped first."""
 
 PROBES = 50

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest import gathering
-from foliot.api.rest.gathering import MOST_TOGETHER, Gathering
-from foliot.errors import FoliotError, NotFound, StoreUnavailable
-from foliot.operations import runs, schedules
-from foliot.operations.desk import Desk
-from foliot.operations.session import Session
-from foliot.settings import Settings
-from foliot.store.base import Work
-from foliot.store.sqlite.driver import SqliteStore
+from tompion.api.rest import gathering
+from tompion.api.rest.gathering import MOST_TOGETHER, Gathering
+from tompion.errors import NotFound, StoreUnavailable, TompionError
+from tompion.operations import runs, schedules
+from tompion.operations.desk import Desk
+from tompion.operations.session import Session
+from tompion.settings import Settings
+from tompion.store.base import Work
+from tompion.store.sqlite.driver import SqliteStore
 
 
 class Held(SqliteStore):
@@ -114,7 +114,7 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
         store.let_go(StoreUnavailable("and again"))
         store.let_go()
         found = await asyncio.gather(*answers, return_exceptions=True)
-        assert [isinstance(each, FoliotError) for each in found] == [False, True, False]
+        assert [isinstance(each, TompionError) for each in found] == [False, True, False]
 
     told(store, story)
 
@@ -166,7 +166,7 @@ def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
     def both(session: Session) -> None:
         names = ["a", "missing", "", "b", "a"]
         for name, many in zip(names, schedules.get_each(session, names), strict=True):
-            if isinstance(many, FoliotError):
+            if isinstance(many, TompionError):
                 with pytest.raises(type(many), match=str(many).replace("(", r"\(").replace(")", r"\)")):
                     schedules.get(session, name)
             else:

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from foliot.api.rest.credentials import PEER
-from foliot.api.rest.limits import WHO, Limits
+from tompion.api.rest.credentials import PEER
+from tompion.api.rest.limits import WHO, Limits
 
 MANY = 1_000
 CLIENT = ("192.0.2.1", 4711)
-ANN: dict[str, Any] = {"headers": [(b"cookie", b"other=1; foliot_session=ann")]}
-BOB: dict[str, Any] = {"headers": [(b"cookie", b"foliot_session=bob")]}
+ANN: dict[str, Any] = {"headers": [(b"cookie", b"other=1; tompion_session=ann")]}
+BOB: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=bob")]}
 ROBOT: dict[str, Any] = {PEER: {"serialNumber": "01", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
 WORKER: dict[str, Any] = {PEER: {"serialNumber": "02", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
 KEY: dict[str, Any] = {"headers": [(b"authorization", b"Bearer flt_1")], **ROBOT}
 STRANGER: dict[str, Any] = {}
-EMPTY: dict[str, Any] = {"headers": [(b"cookie", b"foliot_session=")]}
+EMPTY: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=")]}
 
 
 class Service:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from foliot.api.rest.sharing import Sharing
+from tompion.api.rest.sharing import Sharing
 
 
 class Oracle:

@@ -10,13 +10,13 @@ import trustme
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from temporalio.api.common.v1 import Memo, Payload
 
-from foliot.api.rest.certificates import identities
-from foliot.api.temporal.door import read_namespaces
-from foliot.api.temporal.peer import described
-from foliot.api.temporal.reflection import message, reflected
-from foliot.api.temporal.system import WORKFLOW_SERVICE
-from foliot.api.temporal.wire import memo_message, memo_of
-from foliot.errors import InvalidField
+from tompion.api.rest.certificates import identities
+from tompion.api.temporal.door import read_namespaces
+from tompion.api.temporal.peer import described
+from tompion.api.temporal.reflection import message, reflected
+from tompion.api.temporal.system import WORKFLOW_SERVICE
+from tompion.api.temporal.wire import memo_message, memo_of
+from tompion.errors import InvalidField
 
 
 def asked(**question: str) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from foliot.api.temporal.query import read_query
-from foliot.errors import InvalidField
-from foliot.model.schedule import Action, Counters, Definition, Schedule, ScheduleState
-from foliot.model.spec import SpecDocument
-from foliot.operations.views import at_s
+from tompion.api.temporal.query import read_query
+from tompion.errors import InvalidField
+from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleState
+from tompion.model.spec import SpecDocument
+from tompion.operations.views import at_s
 
 ATTRIBUTES: dict[str, Any] = {
     "Team": {"type": "Keyword", "value": "it's"},

@@ -1,5 +1,0 @@
-"""``python -m foliot``."""
-
-from foliot.cli.main import main
-
-main()

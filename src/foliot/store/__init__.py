@@ -1,6 +1,0 @@
-"""Where everything durable lives: one contract, two drivers.
-
-:mod:`foliot.store.base` is the contract: a :class:`~foliot.store.base.Store` runs a function inside one transaction,
-and the :class:`~foliot.store.base.Transaction` it hands over has a method per statement.  The statements stand in
-``sqlite/sql`` and ``postgres/sql`` under the same names; a driver only knows how to send one and how to send many.
-"""

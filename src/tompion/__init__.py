@@ -1,0 +1,102 @@
+"""Tompion: a durable, distributed schedule service.
+
+The names below are the public ones; everything else may move.
+"""
+
+from typing import TYPE_CHECKING
+
+from tompion.authoring import Spec, read_icalendar
+from tompion.errors import (
+    AlreadyExists,
+    Conflict,
+    InvalidField,
+    InvalidInput,
+    InvalidSpec,
+    InvalidTime,
+    LaunchError,
+    LimitExceeded,
+    NotFound,
+    OutcomeUnknown,
+    RequestReused,
+    ScheduleClosed,
+    SchemaOutdated,
+    SchemaTooNew,
+    StaleToken,
+    StoreError,
+    StoreUnavailable,
+    TompionError,
+    TooManyRequests,
+    UnknownZone,
+)
+from tompion.launch.base import Launch
+from tompion.model.finding import Finding
+from tompion.model.page import Page
+from tompion.model.schedule import Run, Schedule
+from tompion.model.spec import NamedCalendar
+from tompion.model.tick import Tick
+from tompion.model.verification import Verification
+from tompion.settings import Settings
+from tompion.spec.compiled import compile_spec as compile  # noqa: A004 - the public name, always used as tompion.compile
+from tompion.spec.compiled import next_many
+from tompion.spec.ticks import Ticks
+
+if TYPE_CHECKING:
+    from tompion.embedded import SyncTompion, Tompion
+    from tompion.launcher import RunLauncher
+
+__all__ = [
+    "AlreadyExists",
+    "Conflict",
+    "Finding",
+    "InvalidField",
+    "InvalidInput",
+    "InvalidSpec",
+    "InvalidTime",
+    "Launch",
+    "LaunchError",
+    "LimitExceeded",
+    "NamedCalendar",
+    "NotFound",
+    "OutcomeUnknown",
+    "Page",
+    "RequestReused",
+    "Run",
+    "RunLauncher",
+    "Schedule",
+    "ScheduleClosed",
+    "SchemaOutdated",
+    "SchemaTooNew",
+    "Settings",
+    "Spec",
+    "StaleToken",
+    "StoreError",
+    "StoreUnavailable",
+    "SyncTompion",
+    "Tick",
+    "Ticks",
+    "Tompion",
+    "TompionError",
+    "TooManyRequests",
+    "UnknownZone",
+    "Verification",
+    "compile",
+    "next_many",
+    "read_icalendar",
+]
+
+if not TYPE_CHECKING:  # a type checker has seen the import above, and must not believe that every name exists
+
+    def __getattr__(name: str) -> object:
+        """Load the twins when they are first asked for: whoever only computes ticks does not wait for an engine."""
+        if name in ("Tompion", "SyncTompion"):
+            from tompion import embedded
+
+            return globals().setdefault(name, getattr(embedded, name))
+        if name == "RunLauncher":
+            from tompion.launcher import RunLauncher
+
+            return globals().setdefault(name, RunLauncher)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,0 +1,5 @@
+"""``python -m tompion``."""
+
+from tompion.cli.main import main
+
+main()

@@ -1,0 +1,270 @@
+"""The routes of ``/api/v1``: which operation each one is, who may use it, and where its arguments come from.
+
+Where they come from follows from the operation's own signature.  What the path names is taken from the path,
+``request_id`` from the header ``Idempotency-Key``, ``token`` from ``If-Match``; everything else from the query of a GET
+or DELETE, and from the JSON body of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tompion.api.roles import Role
+from tompion.model.attention import Attention
+from tompion.model.bulk import Touched
+from tompion.model.chain import AuditProof
+from tompion.model.coming import Coming
+from tompion.model.counted import Counted
+from tompion.model.effect import Effect
+from tompion.model.forecast import Forecast, Sharer
+from tompion.model.glance import Glance
+from tompion.model.health import Health, Told
+from tompion.model.hint import Outlook
+from tompion.model.key import ApiKey, NewKey
+from tompion.model.notice import Notice
+from tompion.model.page import Page
+from tompion.model.schedule import Backfill, Change, Description, Run, Schedule, SpanRecord, Version, Workflow
+from tompion.model.spec import NamedCalendar
+from tompion.model.stats import Stats
+from tompion.model.verification import Verification
+from tompion.model.visit import Visit
+from tompion.model.work import Assignment, Beaten, Instance, Queue, Worker
+from tompion.operations import (
+    adaptive,
+    attention,
+    bulk,
+    control,
+    declared,
+    effect,
+    forecast,
+    glances,
+    keys,
+    launches,
+    notices,
+    reports,
+    schedules,
+    service,
+    steering,
+    targets,
+    trail,
+    work,
+    workflows,
+)
+from tompion.operations import coming as ahead
+from tompion.operations import runs as ledger
+from tompion.operations import stats as figures
+from tompion.operations import verify as proof
+from tompion.operations.declared import Declared
+from tompion.operations.preview import Preview, preview_for
+from tompion.operations.reports import Heard
+
+PREFIX = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route.
+
+    ``whole`` is the parameter that the body is as a whole.
+    """
+
+    method: str
+    path: str
+    role: Role
+    operation: Callable[..., Any]
+    answer: Any
+    tag: str
+    status: int = 200
+    whole: str | None = None
+    prefix: str = PREFIX
+
+    @property
+    def address(self) -> str:
+        """Return the whole path."""
+        return f"{self.prefix}{self.path}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what the path names."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def writes(self) -> bool:
+        """Return whether it changes anything."""
+        return self.method != "GET" and self.operation not in READING
+
+    @property
+    def name(self) -> str:
+        """Return the operation's name, which is that of its method in Python."""
+        return NAMES.get(self.operation, self.operation.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
+
+    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means; those of a body
+    if it is a POST.  ``answer`` is the type of what it answers, if that has one.
+    """
+
+    path: str
+    role: Role
+    media_type: str
+    summary: str
+    everywhere: bool = False
+    takes: tuple[tuple[str, str, str], ...] = ()
+    prefix: str = PREFIX
+    method: str = "GET"
+    answer: Any = None
+
+    @property
+    def address(self) -> str:
+        """Return the whole path."""
+        return f"{self.prefix}{self.path}"
+
+
+READING = (preview_for, glances.glances, effect.effect)
+"""Operations that write nothing although they take a body."""
+SHARED = (forecast.forecast, attention.attention, figures.stats, ahead.coming, schedules.count_schedules)
+"""Operations that look at everything there is, and tell everybody the same: who asks at the same time shares one."""
+NAMES = {preview_for: "preview", ledger.run: "get_run"}
+
+_SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
+_WORK, _KEYS, _BULK = "workers", "keys", "bulk"
+_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other names"
+
+ROUTES = (
+    Route("GET", "/schedules", Role.READER, schedules.list_schedules, Page[Schedule], _SCHEDULE),
+    Route("GET", "/counts", Role.READER, schedules.count_schedules, Counted, _SCHEDULE),
+    Route("POST", "/schedules", Role.EDITOR, schedules.create, Schedule, _SCHEDULE, 201),
+    Route("GET", _ONE, Role.READER, schedules.get, Schedule, _SCHEDULE),
+    Route("PUT", _ONE, Role.EDITOR, schedules.upsert, Schedule, _SCHEDULE),
+    Route("POST", _ONE, Role.EDITOR, schedules.update, Schedule, _SCHEDULE),
+    Route("PATCH", _ONE, Role.EDITOR, schedules.patch, Schedule, _SCHEDULE),
+    Route("DELETE", _ONE, Role.EDITOR, schedules.delete, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/describe", Role.READER, ledger.describe, Description, _SCHEDULE),
+    Route("POST", f"{_ONE}/pause", Role.OPERATOR, control.pause, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/resume", Role.OPERATOR, control.resume, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/fire", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/trigger", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/skip", Role.OPERATOR, control.skip, Schedule, _SCHEDULE),
+    Route("POST", f"{_ONE}/unskip", Role.OPERATOR, control.unskip, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/backfills", Role.READER, control.backfills, tuple[Backfill, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, control.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
+    Route("GET", "/backfills/{backfill_id}", Role.READER, control.get_backfill, Backfill, _SCHEDULE),
+    Route("POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, control.cancel_backfill, Backfill, _SCHEDULE),
+    Route("GET", f"{_ONE}/hints", Role.READER, adaptive.hints, Outlook, _SCHEDULE),
+    Route("POST", f"{_ONE}/hints", Role.OPERATOR, adaptive.hint, Outlook, _SCHEDULE, 201),
+    Route("DELETE", f"{_ONE}/hints", Role.OPERATOR, adaptive.clear_hints, Outlook, _SCHEDULE),
+    Route("POST", f"{_ONE}/reset-failures", Role.OPERATOR, adaptive.reset_failures, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/history", Role.READER, schedules.history, Page[Change], _SCHEDULE),
+    Route("GET", f"{_ONE}/versions", Role.READER, schedules.versions, tuple[Version, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, schedules.restore, Schedule, _SCHEDULE),
+    Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[Sharer], _SCHEDULE),
+    Route("GET", f"{_ONE}/runs", Role.READER, ledger.runs, Page[Run], _RUN),
+    Route("GET", f"{_ONE}/spans", Role.READER, ledger.spans, tuple[SpanRecord, ...], _RUN),
+    Route("GET", f"{_ONE}/verify", Role.READER, proof.verify, Verification, _SCHEDULE),
+    Route("GET", "/runs", Role.READER, ledger.recent_runs, Page[Run], _RUN),
+    Route("GET", "/runs/{run_id}", Role.READER, ledger.run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/cancel", Role.OPERATOR, steering.cancel_run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/terminate", Role.OPERATOR, steering.terminate_run, Run, _RUN),
+    Route("POST", "/runs/{run_id}/retry", Role.OPERATOR, steering.retry_run, Run, _RUN, 201),
+    Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, launches.start_run, bool, _WORKFLOW, 201),
+    Route("POST", "/reports", Role.PUBLIC, reports.report, Heard, _RUN),
+    Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
+    Route("POST", "/glances", Role.READER, glances.glances, tuple[Glance, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/effect", Role.READER, effect.effect, Effect, _SCHEDULE),
+    Route("GET", "/forecast", Role.READER, forecast.forecast, Forecast, _SCHEDULE),
+    Route("GET", "/attention", Role.READER, attention.attention, Attention, _SCHEDULE),
+    Route("GET", "/coming", Role.READER, ahead.coming, Coming, _SCHEDULE),
+    Route("GET", "/stats", Role.READER, figures.stats, Stats, _SCHEDULE),
+    Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),
+    Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, Touched, _BULK),
+    Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, Touched, _BULK),
+    Route("GET", "/audit", Role.READER, schedules.history, Page[Change], "audit"),
+    Route("GET", "/audit/verify", Role.READER, trail.verify_audit, AuditProof, "audit"),
+    Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
+    Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
+    Route(
+        "PUT", "/workflows/{workflow_id}", Role.EDITOR, workflows.put_workflow, Workflow, _WORKFLOW, whole="document"
+    ),
+    Route("POST", "/workflows/{workflow_id}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
+    Route("POST", "/workflows/{workflow_id}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("POST", "/queues/{queue}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
+    Route("POST", "/queues/{queue}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("POST", "/targets/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
+    Route("POST", "/targets/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
+    Route("GET", "/queues", Role.READER, work.list_queues, tuple[Queue, ...], _TARGETS),
+    Route("GET", "/instances", Role.READER, work.list_instances, tuple[Instance, ...], _WORK),
+    Route("POST", "/workers", Role.OPERATOR, work.join_work, Worker, _WORK, 201),
+    Route("POST", "/workers/{worker_id}/take", Role.OPERATOR, work.take_work, tuple[Assignment, ...], _WORK),
+    Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, work.beat_work, Beaten, _WORK),
+    Route("POST", "/workers/{worker_id}/leave", Role.OPERATOR, work.leave_work, int, _WORK),
+    Route("POST", f"{_ONE}/declare", Role.EDITOR, declared.declare, Declared, _SCHEDULE),
+    Route("GET", "/keys", Role.ADMIN, keys.list_keys, Page[ApiKey], _KEYS),
+    Route("POST", "/keys", Role.ADMIN, keys.create_key, NewKey, _KEYS, 201),
+    Route("DELETE", "/keys/{key_id}", Role.ADMIN, keys.revoke_key, bool, _KEYS),
+    Route("GET", "/notices", Role.OPERATOR, notices.list_notices, Page[Notice], "notices"),
+    Route("GET", "/calendars", Role.READER, targets.list_calendars, Page[NamedCalendar], _CALENDAR),
+    Route("GET", "/calendars/{name}", Role.READER, targets.get_calendar, NamedCalendar, _CALENDAR),
+    Route("PUT", "/calendars/{name}", Role.EDITOR, targets.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
+    # What older services are called: docs/reference/rest.md#other-names
+    Route("POST", "/schedules/upsert", Role.EDITOR, service.upsert_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", "/schedules/pause", Role.OPERATOR, service.pause_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("GET", _ONE, Role.READER, service.show_schedule, service.Shown, _SERVICE, prefix=""),
+    Route("DELETE", _ONE, Role.EDITOR, service.delete_schedule, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", "/run-launcher/start", Role.OPERATOR, service.launch_run, service.Started, _SERVICE, prefix=""),
+    Route("GET", "/api/cron", Role.READER, service.list_cron, Page[service.CronJob], _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/pause", Role.OPERATOR, service.pause_cron, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/resume", Role.OPERATOR, service.resume_cron, service.Upserted, _SERVICE, prefix=""),
+    Route("POST", f"{_CRON}/trigger", Role.OPERATOR, service.trigger_cron, Run, _SERVICE, 201, prefix=""),
+    Route("GET", "/api/queues", Role.READER, work.list_queues, tuple[Queue, ...], _SERVICE, prefix=""),
+)
+
+_JSON = "application/json"
+EXTRAS = (
+    Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
+    Extra(
+        "/readyz",
+        Role.PUBLIC,
+        _JSON,
+        "Say whether the store answers, and the engine beside it works",
+        prefix="",
+        answer=Health,
+    ),
+    Extra("/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""),
+    Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
+    Extra(
+        "/config",
+        Role.ADMIN,
+        _JSON,
+        "Return every setting, and where its value came from",
+        everywhere=True,
+        answer=Told,
+    ),
+    Extra("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
+    Extra(
+        "/calendar.ics",
+        Role.READER,
+        "text/calendar",
+        "Return the coming ticks as a calendar that others can subscribe to",
+        takes=(
+            ("schedule_id", "string", "Of one schedule only."),
+            ("days", "integer", "How far ahead; 30 unless given."),
+        ),
+    ),
+    Extra("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=Visit),
+    Extra(
+        "/session",
+        Role.PUBLIC,
+        _JSON,
+        "Sign in to the page with a key or a token, which a cookie keeps from then on",
+        takes=(("credential", "string", "An API key, or a signed token."),),
+        method="POST",
+        answer=Visit,
+    ),
+    Extra("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=Visit),
+)

@@ -1,0 +1,112 @@
+"""Whether an engine really works, and telling so to somebody outside who would miss it.
+
+A process that hangs cannot say so.  Somebody else notices: it is told again and again that all is well, and raises the
+alarm when that stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tompion import clock as time
+from tompion.engine.instance import Instance
+from tompion.engine.probe import Probe
+from tompion.store.base import Store
+
+ANSWER_S = 10.0
+"""How long the store may take to say what time it is."""
+
+
+class Pinger(Protocol):
+    """Who tells somebody outside."""
+
+    @property
+    def every_s(self) -> float:
+        """Return how often."""
+
+    async def ping(self, problems: Sequence[str]) -> None:
+        """Say that all is well, or what is not."""
+
+    async def aclose(self) -> None:
+        """Let go of everything."""
+
+
+class Pulse:
+    """When an engine last looked for work, and what keeps it from doing so."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Begin with an engine that has not begun."""
+        self._instance = instance
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._beaten_s = 0.0
+        self._error: str | None = None
+
+    def begin(self) -> None:
+        """Note that the engine starts, in this event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._beaten_s = self._loop.time()
+
+    def beat(self) -> None:
+        """Note that the engine has looked for work, and done what was due."""
+        assert self._loop is not None
+        self._beaten_s, self._error = self._loop.time(), None
+
+    def stumble(self, error: Exception) -> None:
+        """Note why it could not."""
+        self._error = f"{type(error).__name__}: {error}"
+
+    def problems(self) -> list[str]:
+        """Return what keeps the engine from working; nothing, if it works."""
+        if self._loop is None:
+            return ["the engine has not started"]
+        found = []
+        silent_s = self._loop.time() - self._beaten_s
+        if silent_s * 1000 > self._instance.settings.stalled_after_ms:
+            found.append(f"the engine has not looked for work for {silent_s:.0f} s ({self._error or 'it hangs'})")
+        if abs(self._instance.skew_ms) > self._instance.settings.max_clock_skew_ms:
+            found.append(f"this clock is {self._instance.skew_ms} ms off the database's: nothing is fired here")
+        return found
+
+
+class Pinging:
+    """The loop that tells somebody outside."""
+
+    def __init__(
+        self,
+        store: Store,
+        problems: Callable[[], Sequence[str]],
+        pinger: Pinger,
+        probe: Probe,
+        stopping: asyncio.Event,
+    ) -> None:
+        """Take what says whether all is well here, besides the store, and whom to tell."""
+        self._store = store
+        self._problems = problems
+        self._pinger = pinger
+        self._probe = probe
+        self._stopping = stopping
+
+    async def ping(self) -> None:
+        """Tell until this process stops."""
+        while not self._stopping.is_set():
+            try:
+                await self._pinger.ping(await self.judged())
+                self._probe.count("pings")
+            except Exception as error:  # noqa: BLE001 - whoever only listens must not stop the engine
+                self._probe.count("pings_failed")
+                self._probe.warn(f"cannot reach the monitor of this process: {error}")
+            await time.wait(self._stopping, self._pinger.every_s)
+
+    async def judged(self) -> list[str]:
+        """Return what is wrong, with the engine, if there is one, or with the store."""
+        found = [*self._problems()]
+        answer = asyncio.wrap_future(self._store.read(lambda transaction: transaction.now_ms()))
+        await asyncio.wait([answer], timeout=ANSWER_S)
+        if not answer.done():
+            answer.cancel()
+            found.append(f"the store has not answered within {ANSWER_S:.0f} s")
+        elif (error := answer.exception()) is not None:
+            found.append(f"the store does not answer: {error}")
+        return found

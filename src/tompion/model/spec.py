@@ -1,0 +1,136 @@
+"""What a spec says, as data.
+
+A :class:`SpecDocument` is what is stored and sent: it holds the user's own words (cron strings stay strings) in a
+checked shape.  Nothing here knows how to compute a tick; ``tompion.spec`` does.  All documents are frozen and
+hashable, so that equal specs can share one compiled form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Dialect = Literal["tompion", "quartz", "temporal"]
+DstGap = Literal["catch_up", "skip", "shift"]
+DstOverlap = Literal["auto", "first", "second", "both"]
+DstProfile = Literal["vixie", "temporal", "quartz", "airflow"]
+JitterMode = Literal["symmetric", "delay", "temporal"]
+Anchor = Literal["epoch", "completion"]
+
+DIALECTS: tuple[Dialect, ...] = ("tompion", "quartz", "temporal")
+DST_GAPS: tuple[DstGap, ...] = ("catch_up", "skip", "shift")
+DST_OVERLAPS: tuple[DstOverlap, ...] = ("auto", "first", "second", "both")
+DST_PROFILES: tuple[DstProfile, ...] = ("vixie", "temporal", "quartz", "airflow")
+JITTER_MODES: tuple[JitterMode, ...] = ("symmetric", "delay", "temporal")
+ANCHORS: tuple[Anchor, ...] = ("epoch", "completion")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values ``start, start + step, …`` up to and including ``end``."""
+
+    start: int
+    end: int
+    step: int = 1
+
+
+FieldValue = str | tuple[Range, ...]
+"""A calendar field: text in the grammar of a cron field, or a list of ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarDocument:
+    """A structured calendar; ``None`` stands for the field's default, which differs in an exclusion."""
+
+    second: FieldValue | None = None
+    minute: FieldValue | None = None
+    hour: FieldValue | None = None
+    day_of_month: FieldValue | None = None
+    month: FieldValue | None = None
+    year: FieldValue | None = None
+    day_of_week: FieldValue | None = None
+    comment: str = ""
+
+
+CALENDAR_FIELDS = ("second", "minute", "hour", "day_of_month", "month", "year", "day_of_week")
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalDocument:
+    """Every ``every_s`` seconds: from the Unix epoch plus ``offset_s``, or after the previous run has ended."""
+
+    every_s: int
+    offset_s: int = 0
+    anchor: Anchor = "epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowDocument:
+    """A blackout: from ``begin`` up to, not including, ``end``.
+
+    Both are ISO dates or date-times, with or without an offset.  A date as ``end`` includes that whole day.
+    """
+
+    begin: str
+    end: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HolidaysDocument:
+    """Public holidays of a country, with the dates written down when the spec was made.
+
+    ``dates`` is what counts: a later release of the holidays library changes nothing in a stored spec.  ``None`` means
+    that they have not been looked up yet.
+    """
+
+    country: str
+    subdivision: str | None = None
+    first_year: int | None = None
+    last_year: int | None = None
+    dates: tuple[str, ...] | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludeDocument:
+    """What is taken away from the ticks; empty by default."""
+
+    calendars: tuple[CalendarDocument, ...] = ()
+    dates: tuple[str, ...] = ()
+    windows: tuple[WindowDocument, ...] = ()
+    holidays: tuple[HolidaysDocument, ...] = ()
+    named: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCalendar:
+    """A list of dates and windows that many schedules exclude by name; each change makes a new version."""
+
+    name: str
+    dates: tuple[str, ...] = ()
+    windows: tuple[WindowDocument, ...] = ()
+    timezone: str | None = None
+    version: int = 1
+
+
+@dataclass(frozen=True)
+class SpecDocument:
+    """Which ticks exist: the union of all sources, minus what is excluded, from ``start_at`` to ``end_at``."""
+
+    cron: tuple[str, ...] = ()
+    calendars: tuple[CalendarDocument, ...] = ()
+    intervals: tuple[IntervalDocument, ...] = ()
+    rrules: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    exclude: ExcludeDocument = field(default_factory=ExcludeDocument)
+    timezone: str | None = None
+    start_at: str | None = None
+    end_at: str | None = None
+    jitter_ms: int = 0
+    jitter_mode: JitterMode = "symmetric"
+    jitter_seed: str | None = None
+    dst_gap: DstGap | None = None
+    dst_overlap: DstOverlap = "auto"
+    dst_profile: DstProfile | None = None
+    dialect: Dialect = "tompion"

@@ -1,0 +1,216 @@
+"""From rows to what users see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+from tompion.model.backfill import BackfillRow
+from tompion.model.dial import Dial, Span
+from tompion.model.hint import Hint, Outlook
+from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
+from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
+from tompion.model.schedule import (
+    Backfill,
+    Change,
+    Counters,
+    Run,
+    Schedule,
+    ScheduleState,
+    SpanRecord,
+    Version,
+)
+from tompion.plan import edit, govern
+from tompion.plan.ahead import upcoming
+from tompion.plan.definition import stored_definition
+from tompion.plan.rule import Rule
+
+TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
+"""Reasons that hold only while a run is in certain states; the others are true for ever."""
+BOTH_HINTS = "an interval hint and a one-shot hint are both live: whichever is earlier wins"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
+
+
+def at_s(seconds: int) -> datetime:
+    """Return an instant that is stored in seconds."""
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def at_ms(milliseconds: int) -> datetime:
+    """Return an instant that is stored in milliseconds."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _maybe_ms(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else at_ms(milliseconds)
+
+
+def schedule_view(  # noqa: PLR0913 - what a schedule is made of
+    row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int, *, exhausted: bool
+) -> Schedule:
+    """Return a schedule as it is now."""
+    next_s, fire_ms = _coming(dial, rule, now_ms)
+    return Schedule(
+        namespace=row.namespace,
+        schedule_id=row.schedule_id,
+        state=ScheduleState.EXHAUSTED if exhausted else ScheduleState(row.state),
+        version=row.version,
+        token=row.token,
+        definition=stored_definition(version),
+        cursor=at_s(dial.cursor_s),
+        next_run_at=None if next_s is None else at_s(next_s),
+        next_fire_at=_maybe_ms(fire_ms),
+        in_flight=dial.in_flight,
+        waiting=dial.waiting,
+        remaining_actions=dial.remaining,
+        consecutive_failures=dial.failures,
+        counters=Counters(dial.starts, dial.successes, dial.failed, dial.skipped, dial.missed),
+        paused_by=row.paused_by,
+        pause_note=row.pause_note,
+        paused_at=_maybe_ms(row.paused_ms),
+        paused_until=_maybe_ms(dial.pause_until_ms),
+        created_at=at_ms(row.created_ms),
+        updated_at=at_ms(row.updated_ms),
+        degraded=rule.degraded,
+    )
+
+
+def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None]:
+    """The next tick that will run, and when: the engine also looks at those that it will only skip.
+
+    In a pause that is the next one from now on; what becomes of the others is decided by the resume.
+    """
+    if dial.closed or dial.remaining == 0:
+        return None, None
+    if dial.paused:
+        return next(upcoming(dial, rule, now_ms), None), None
+    tick = edit.next_unskipped(dial, rule)
+    if tick == dial.next_nominal_s:
+        return tick, dial.next_fire_ms
+    if tick is None or dial.next_fire_ms is None:
+        return tick, None
+    return tick, rule.fire_ms(tick) if rule.gate is None else tick * 1000
+
+
+def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
+    """Return what an adaptive schedule does next, and why."""
+    live = govern.hints_of(dial).live_at(now_ms)
+    silent = dial.next_nominal_s is None or dial.closed or dial.remaining == 0
+    found = None if silent else govern.pending(dial, rule, now_ms)
+    return Outlook(
+        schedule_id=row.schedule_id,
+        token=row.token,
+        hints=tuple(
+            Hint(
+                interval_ms=hint.value if hint is live.interval else None,
+                at=at_ms(hint.value) if hint is live.once else None,
+                expires_at=at_ms(hint.expires_ms),
+                created_at=at_ms(hint.created_ms),
+                author=hint.author,
+                reason=hint.reason,
+            )
+            for hint in live
+            if hint is not None
+        ),
+        next_run_at=None if found is None else at_s(found.nominal_s),
+        source=None if found is None else str(found.source),
+        bound=None if found is None else found.bound,
+        consecutive_failures=dial.failures,
+        warning=BOTH_HINTS if all(live) else None,
+    )
+
+
+def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
+    """Return a run as it is now."""
+    names = (schedule.namespace, schedule.schedule_id)
+    return Run(
+        run_id=str(row.id),
+        key=idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id),
+        namespace=schedule.namespace,
+        schedule_id=schedule.schedule_id,
+        source=str(row.source),
+        state=RunState(row.state),
+        reason=_reason(row),
+        scheduled_for=at_s(row.nominal_s),
+        local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
+        moved=row.moved,
+        fire_at=at_ms(row.fire_ms),
+        decided_at=at_ms(row.decided_ms),
+        started_at=_maybe_ms(row.started_ms),
+        finished_at=_maybe_ms(row.finished_ms),
+        version=row.version,
+        attempt=row.attempt,
+        error=row.error,
+        result=None if row.result is None else loaded_json(row.result),
+        execution_id=row.execution_id,
+        progress=None if row.progress is None else loaded_json(row.progress),
+    )
+
+
+def _reason(row: RunRow) -> str | None:
+    """Why a run is as it is; the ledger keeps the last reason, which may have been about something that is over."""
+    if row.reason is None or row.state not in TRUE_WHILE.get(row.reason, (row.state,)):
+        return None
+    return str(row.reason)
+
+
+def loaded_json(text: str) -> object:
+    """Return JSON as it was stored."""
+    try:
+        loaded: object = json.loads(text)
+    except ValueError:  # an executor that does not keep to JSON
+        return text
+    return loaded
+
+
+def span_view(span: Span) -> SpanRecord:
+    """Return a span as users see it."""
+    return SpanRecord(at_s(span.after_s), at_s(span.until_s), span.ticks, span.reason, at_ms(span.decided_ms))
+
+
+def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
+    """Return a backfill as users see it."""
+    return Backfill(
+        backfill_id=row.backfill_id,
+        schedule_id=schedule_id,
+        start=at_s(row.start_s),
+        end=at_s(row.end_s),
+        overlap=str(row.overlap),
+        only=row.only,
+        state=row.state,
+        total=row.total,
+        done=row.done,
+        cursor=at_s(max(row.cursor_s, 0)),
+        created_at=at_ms(row.created_ms),
+        finished_at=_maybe_ms(row.finished_ms),
+        undecided=row.undecided,
+    )
+
+
+def change_view(row: AuditRow) -> Change:
+    """Return an audit row as users see it."""
+    return Change(
+        at=at_ms(row.at_ms),
+        actor=row.actor,
+        operation=row.operation,
+        schedule_id=row.schedule_id,
+        token=row.token,
+        version=row.version,
+        request_id=row.request_id,
+        before=None if row.before is None else json.loads(row.before),
+        after=None if row.after is None else json.loads(row.after),
+    )
+
+
+def version_view(row: VersionRow) -> Version:
+    """Return a version as users see it."""
+    return Version(
+        version=row.version,
+        definition=stored_definition(row),
+        author=row.author,
+        created_at=at_ms(row.created_ms),
+        decides_after=at_s(row.after_s),
+        decides_until=None if row.until_s is None else at_s(row.until_s),
+    )

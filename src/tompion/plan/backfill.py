@@ -1,0 +1,105 @@
+"""The next few ticks of a backfill, and which of them it is about.
+
+A backfill is its own queue: with ``queue`` it hands out a tick only when a slot is free and nothing else waits, so it
+can neither fill the buffer nor get in front of the schedule's own ticks.  While its target is paused it hands out none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from tompion.model.backfill import DONE, RUNNING, BackfillRow
+from tompion.model.dial import Dial
+from tompion.model.policy import Overlap
+from tompion.model.run import OPEN, RunState, Source
+from tompion.plan.decide import Decision, Origin
+from tompion.plan.generate import Due
+from tompion.plan.rule import Rule
+from tompion.plan.world import World
+
+ALL, MISSING, FAILED = ONLY = ("all", "missing", "failed")
+_NOT_DONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
+_DONE = OPEN | {RunState.SUCCESS}
+_FAILED = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.TERMINATED})
+
+
+class Step(NamedTuple):
+    """What one pass does for one backfill."""
+
+    backfill: BackfillRow
+    decision: Decision
+
+
+def wanted(only: str, states: Collection[str]) -> bool:
+    """Whether a tick is to be run, given the states of its runs: its own, if it has one, and those of backfills.
+
+    It has none if it was dropped, or lies before the creation.  One of them is enough to say that it ran, or will.
+    """
+    if only == ALL:
+        return True
+    if only == MISSING:
+        return all(state in _NOT_DONE for state in states)
+    if only == FAILED:
+        return any(state in _FAILED for state in states) and not any(state in _DONE for state in states)
+    raise ValueError(f"{only!r} is none of {', '.join(ONLY)}")
+
+
+def last_decided(dial: Dial, only: str, end_s: int) -> int:
+    """Return up to where a range is a backfill's: what comes after the cursor is still the schedule's to decide.
+
+    Whoever asks for all ticks gets those, too.  A schedule that has no action left will run none of them by itself.
+    """
+    return end_s if only == ALL or dial.remaining == 0 else min(end_s, dial.cursor_s)
+
+
+def step(  # noqa: PLR0913 - a decision about three rows
+    backfill: BackfillRow,
+    dial: Dial,
+    rule: Rule,
+    world: World,
+    limit: int,
+    earlier: Mapping[int, Collection[str]],
+) -> Step:
+    """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of their runs."""
+    decision = Decision(dial, rule, world)
+    overlap = Overlap(backfill.overlap)
+    cursor, done = backfill.cursor_s, backfill.done
+    tick = rule.ticks.next_epoch(cursor)
+    for _ in range(limit):
+        if tick is None or tick > backfill.last_s or not _has_room(decision, rule, overlap):
+            break
+        if wanted(backfill.only, earlier.get(tick, ())):
+            due = Due(tick, world.now_ms)
+            decision.request(due, Origin(Source.BACKFILL, backfill.backfill_id, overlap))
+            done += 1
+        cursor = tick
+        tick = rule.ticks.next_epoch(tick)
+    finished = tick is None or tick > backfill.last_s
+    return Step(
+        backfill._replace(
+            cursor_s=cursor,
+            done=done,
+            state=DONE if finished else RUNNING,
+            next_ms=None if finished else _next_look(decision, rule, overlap, world),
+            finished_ms=world.now_ms if finished else None,
+        ),
+        decision,
+    )
+
+
+RECHECK_MS = 1_000
+"""A backfill that waits for a slot looks again after this long, though a settled run wakes it at once."""
+
+
+def _next_look(decision: Decision, rule: Rule, overlap: Overlap, world: World) -> int:
+    return world.now_ms if _has_room(decision, rule, overlap) else world.now_ms + RECHECK_MS
+
+
+def _has_room(decision: Decision, rule: Rule, overlap: Overlap) -> bool:
+    if decision.world.target_paused:
+        return False
+    if overlap != Overlap.QUEUE:
+        return True
+    waiting = 0 if decision.dial.paused else decision.waiting  # what a pause holds is in nobody's way
+    return waiting == 0 and decision.in_flight < rule.policy.max_concurrent

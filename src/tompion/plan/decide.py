@@ -1,0 +1,327 @@
+"""One schedule, one moment: everything that the fire transaction writes.
+
+``generate`` finds the ticks, ``admit`` judges each of them in order, and a :class:`Decision` collects the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tompion.model.dial import Dial, Span
+from tompion.model.policy import Overlap
+from tompion.model.record import Record
+from tompion.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
+from tompion.plan import govern
+from tompion.plan.admit import START, Act, Verdict, admit, is_too_soon
+from tompion.plan.edit import after_run, woken
+from tompion.plan.generate import Dropped, Due, Generated, generate
+from tompion.plan.rule import Rule
+from tompion.plan.world import World
+
+PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
+
+
+class Origin(NamedTuple):
+    """Where a run that is no tick comes from."""
+
+    source: Source
+    number: int
+    overlap: Overlap | None = None
+    payload: str | None = None
+    request_id: str | None = None
+
+
+class Decision:
+    """The rows of one decision, and the standing of its schedule while ticks are admitted one after another."""
+
+    __slots__ = (
+        "cancel", "dial", "in_flight", "last_start_ms", "remaining", "rule", "runs", "skipped", "spans", "starts",
+        "supersede", "terminate", "waiting", "world",
+    )  # fmt: skip
+
+    def __init__(self, dial: Dial, rule: Rule, world: World) -> None:
+        """Begin with the dial as it was locked."""
+        self.dial = dial
+        self.rule = rule
+        self.world = world
+        self.runs: list[RunRow] = []
+        self.spans: list[Span] = []
+        self.in_flight = dial.in_flight
+        self.waiting = dial.waiting
+        self.remaining = dial.remaining
+        self.last_start_ms = dial.last_start_ms
+        self.starts = 0
+        self.skipped = 0
+        self.supersede: set[Overlap | None] = set()
+        self.cancel = False
+        self.terminate = False
+
+    def tick(self, due: Due) -> None:
+        """Decide one automatic tick."""
+        reason = self._unwanted(due.nominal_s) or (None if due.planned else self._obstacle())
+        if reason is not None:
+            self._skip(due, reason)
+        elif due.planned:
+            self.runs.append(self._row(due, RunState.PLANNED, due.reason, 0, due.fire_ms))
+        elif self.world.target_paused:
+            self._wait_for_target(due)
+        else:
+            self._judge(due, admit(self.rule.policy, self.in_flight, self.waiting, self.world.max_buffer))
+
+    def is_full(self) -> bool:
+        """Return whether the tick that was decided last was skipped because others run, and any after it would be."""
+        last = self.runs[-1] if self.runs else None
+        return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
+
+    def request(self, due: Due, origin: Origin) -> None:
+        """Decide a trigger or a time of a backfill: no limit, no minimal interval, no skip applies to it."""
+        verdict = admit(self.rule.policy, self.in_flight, self.waiting, self.world.max_buffer, origin.overlap)
+        before = len(self.runs)
+        automatic = self.remaining, self.last_start_ms
+        if self.rule.policy.shadow:
+            self._skip(due, Reason.SHADOW)
+        elif self.world.target_paused:
+            self._wait_for_target(due)
+        else:
+            self._judge(due, verdict, origin.overlap)
+        self.remaining, self.last_start_ms = automatic
+        self.runs[before:] = [
+            run._replace(
+                source=origin.source,
+                origin=origin.number,
+                overlap=origin.overlap,
+                payload=origin.payload,
+                request_id=origin.request_id,
+            )
+            for run in self.runs[before:]
+        ]
+
+    def moved(self, generated: Generated) -> Dial:
+        """Return the dial after this decision, with its cursor where the generator left it."""
+        dial = self.dial
+        next_fire = generated.next_fire_ms if self.remaining != 0 else None
+        carry = dial.carry if dial.carry_until_s is not None and generated.cursor_s < dial.carry_until_s else None
+        missed = _missed(generated.dropped) if generated.dropped else 0
+        return Dial(
+            dial.schedule_key,
+            dial.version,
+            generated.cursor_s,
+            generated.next_nominal_s,
+            next_fire,
+            dial.paused,
+            dial.pause_until_ms,
+            dial.closed,
+            self.in_flight,
+            self.waiting,
+            self.remaining,
+            self.last_start_ms,
+            dial.failures,
+            carry,
+            dial.carry_until_s if carry else None,
+            dial.skips and _later_skips(dial.skips, generated.cursor_s),
+            dial.starts + self.starts,
+            dial.successes,
+            dial.failed,
+            dial.skipped + self.skipped,
+            dial.missed + missed,
+            dial.last_end_ms,
+            dial.hints,
+        )
+
+    def standing(self) -> Dial:
+        """Return the dial after this decision, with its cursor where it was: triggers and backfills never move it."""
+        return self.dial._replace(
+            in_flight=self.in_flight,
+            waiting=self.waiting,
+            starts=self.dial.starts + self.starts,
+            skipped=self.dial.skipped + self.skipped,
+        )
+
+    def released(self) -> Dial:
+        """Return the dial after planned ticks were admitted: the cursor passed them when they were planned."""
+        return self.standing()._replace(
+            remaining=self.remaining,
+            last_start_ms=self.last_start_ms,
+            next_fire_ms=self.dial.next_fire_ms if self.remaining != 0 else None,
+        )
+
+    def awake(self, dial: Dial) -> Dial:
+        """Return the dial so that what waits is looked at, if more runs were ended than this takes the place of."""
+        return woken(dial, self.world.now_ms) if self.terminate else dial
+
+    def _unwanted(self, nominal_s: int) -> Reason | None:
+        """Why an automatic tick never starts, not even later: the dial forgets exceptions that its cursor passes."""
+        if self.dial.skips and str(nominal_s) in self.dial.skips.split(","):
+            return Reason.SKIP_REQUESTED
+        return Reason.SHADOW if self.rule.policy.shadow else None
+
+    def _obstacle(self) -> Reason | None:
+        """Why no automatic tick starts now, whatever else runs."""
+        if self.remaining == 0:
+            return Reason.LIMIT_REACHED
+        shortest_ms = self.rule.policy.min_interval_ms
+        too_soon = is_too_soon(self.last_start_ms, shortest_ms, self.world.now_ms)
+        return Reason.MIN_INTERVAL if too_soon else None
+
+    def _judge(self, due: Due, verdict: Verdict, overlap: Overlap | None = None) -> None:
+        if verdict.supersede:
+            self._supersede(overlap)
+        if verdict.cancel and self._take_back():
+            verdict = START
+        if verdict.act is Act.SKIP:
+            self._skip(due, verdict.reason)
+        elif verdict.act is Act.WAIT:
+            self.cancel = self.cancel or verdict.cancel
+            self._wait(due, due.reason)
+        else:
+            if verdict.terminate:
+                self._terminate()
+            self._start(due)
+
+    def _supersede(self, overlap: Overlap | None) -> None:
+        """Whoever waits under the same policy gives way, a tick to a tick and a request to a request.
+
+        Rows of this decision are still in our hands.
+        """
+        if self.dial.waiting > 0:
+            self.supersede.add(overlap)
+        for index, run in enumerate(self.runs):
+            if run.state == RunState.BUFFERED and run.overlap == overlap:
+                self.runs[index] = run._replace(
+                    state=RunState.SKIPPED, reason=Reason.SUPERSEDED, finished_ms=self.world.now_ms, queued_ms=None
+                )
+                self.waiting -= 1
+                self.skipped += 1
+
+    def _terminate(self) -> None:
+        """Everything in flight ends by force."""
+        self.terminate = self.terminate or self.dial.in_flight > 0
+        self._take_back()
+        self.in_flight = 0
+
+    def _take_back(self) -> bool:
+        """A run of this very decision has not begun, so nobody need end it: it is superseded, and its slot is free."""
+        taken = False
+        for index, run in enumerate(self.runs):
+            if run.state == RunState.ENQUEUED:
+                self.runs[index] = run._replace(
+                    state=RunState.SKIPPED, reason=Reason.SUPERSEDED, finished_ms=self.world.now_ms,
+                    attempt=0, due_ms=None, owner=None,
+                )  # fmt: skip
+                self.skipped += 1
+                self.starts -= 1
+                self.in_flight -= 1
+                if self.remaining is not None and run.source in AUTOMATIC:
+                    self.remaining += 1
+                taken = True
+        return taken
+
+    def _wait_for_target(self, due: Due) -> None:
+        if self.waiting >= self.world.max_buffer:
+            self._skip(due, Reason.BUFFER_FULL)
+        else:
+            self._wait(due, Reason.TARGET_PAUSED)
+
+    def _start(self, due: Due) -> None:
+        world = self.world
+        self.in_flight += 1
+        self.starts += 1
+        self.last_start_ms = world.now_ms
+        if self.remaining is not None:
+            self.remaining -= 1
+        leased = world.owner is not None
+        due_ms = None if leased else due.fire_ms
+        self.runs.append(self._row(due, RunState.ENQUEUED, due.reason, 1 if leased else 0, due_ms))
+
+    def _wait(self, due: Due, reason: Reason | None) -> None:
+        self.waiting += 1
+        self.runs.append(self._row(due, RunState.BUFFERED, reason, 0, None))
+
+    def _skip(self, due: Due, reason: Reason | None) -> None:
+        self.skipped += 1
+        self.runs.append(self._row(due, RunState.SKIPPED, reason, 0, None))
+
+    def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
+        rule, now_ms = self.rule, self.world.now_ms
+        local_s, moved = rule.wall_time(due.nominal_s)
+        queued_ms = now_ms if state in WAITING else None
+        return RunRow(
+            rule.schedule_key, due.nominal_s, 0, due.source, state, reason, rule.version, attempt, 0, due.fire_ms,
+            due_ms, self.world.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
+            now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
+        )  # fmt: skip
+
+
+def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision, Dial, int]:
+    """Decide every due tick of a schedule.
+
+    Returns the rows, the dial as it is to be written, and how much of the catch-up budget was used.  The dial's
+    ``waiting`` still counts the rows that ``supersede`` is about, because only whoever writes them learns how many
+    there were; its ``in_flight`` no longer counts those that ``terminate`` is about, because that is all of them.
+    """
+    decision = Decision(dial, rule, world)
+    generated = generate(dial, rule, world.now_ms, world.limits, budget)
+    for due in generated.due:
+        decision.tick(due)
+    if generated.left is not None and decision.is_full():
+        generated = _passed_over(decision, rule, generated, generated.left)
+    decision.spans = [
+        Span(dial.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, rule.version, world.now_ms)
+        for lost in generated.dropped
+    ]
+    return decision, _after_skip(decision.moved(generated), decision, rule, world), generated.catchups
+
+
+def _passed_over(decision: Decision, rule: Rule, generated: Generated, left: Dropped) -> Generated:
+    """What is left of an outage when its first ticks have taken every slot: it is skipped now, as they were.
+
+    Otherwise it would depend on how much fits into a pass how often a schedule starts after an outage.
+    """
+    decision.skipped += left.ticks
+    following = generated.left_next_s
+    fire_ms = None if following is None else rule.fire_ms(following)
+    dropped = [*generated.dropped, left]
+    return generated._replace(
+        dropped=dropped, cursor_s=left.until_s, next_nominal_s=following, next_fire_ms=fire_ms, left=None
+    )
+
+
+def _missed(dropped: Iterable[Dropped]) -> int:
+    """How many ticks nobody was there for; those of a pause, and those that were skipped, are none of them."""
+    return sum([each.ticks for each in dropped if each.reason not in PASSED_OVER])
+
+
+def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:
+    """Return everything that decisions want written."""
+    record = Record(now_ms, dials, [], [], [], [], [])
+    for decision in decisions:
+        record.runs.extend(decision.runs)
+        if decision.spans:
+            record.spans.extend(decision.spans)
+        busy = (decision.rule.schedule_key, decision.dial.in_flight)
+        record.supersede.extend((busy[0], overlap) for overlap in decision.supersede)
+        if decision.cancel:
+            record.cancel.append(busy)
+        if decision.terminate:
+            record.terminate.append(busy)
+    return record
+
+
+def _after_skip(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:
+    """A tick that did not start is no run that the next one could follow: that counts from now.
+
+    One that somebody asked to skip is followed by the tick that was shown as the next: that may be skipped, too.
+    """
+    if not rule.follows:
+        return dial
+    if rule.gate is not None and dial.cursor_s > decision.dial.cursor_s:
+        dial = dial._replace(hints=govern.spent(dial, dial.cursor_s, world.now_ms))
+    if not decision.runs or any(run.state in OPEN for run in decision.runs):
+        return dial
+    asked = decision.runs[-1].reason is Reason.SKIP_REQUESTED
+    return after_run(dial, rule, dial.cursor_s * 1000 if asked else world.now_ms)
+
+
+def _later_skips(skips: str, cursor_s: int) -> str | None:
+    return ",".join(text for text in skips.split(",") if int(text) > cursor_s) or None

@@ -1,0 +1,106 @@
+"""Public holidays, written down once.
+
+The ``holidays`` library (an extra) is asked when a spec is *made*; the dates it gives are stored in the spec and are
+all that counts from then on, so that a later release of the library never moves a fire.  Without a range of years the
+dates reach from the year before the pinned time zone data to ten years after it; the linter says when they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from tompion.errors import InvalidSpec, shown
+from tompion.model.spec import HolidaysDocument
+from tompion.spec.days import FIRST_YEAR, LAST_YEAR
+from tompion.spec.moment import read_day
+from tompion.spec.zone import TZDATA_VERSION
+
+YEARS_BEHIND = 1
+YEARS_AHEAD = 10
+MAX_YEARS = 60
+"""The most years of holidays that one spec writes down."""
+
+_KEYS = ("country", "subdivision", "first_year", "last_year", "dates", "source")
+
+
+def read_holidays(value: object, path: str) -> HolidaysDocument:
+    """Read ``"DE"``, ``"DE-BY"`` or an object, and look the dates up unless they are given."""
+    if isinstance(value, HolidaysDocument):
+        value = holidays_json(value)
+    elif isinstance(value, str):
+        code, _dash, part = value.partition("-")
+        value = {"country": code, "subdivision": part or None}
+    if not isinstance(value, Mapping) or "country" not in value or not set(value) <= set(_KEYS):
+        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
+    country, subdivision = value["country"], value.get("subdivision")
+    for name, code in (("country", country), ("subdivision", "" if subdivision is None else subdivision)):
+        if not isinstance(code, str):
+            raise InvalidSpec(
+                f"{shown(code)} is not text", field=f"{path}.{name}", expected="an ISO code such as DE, BY"
+            )
+    first, last = _years(value, path)
+    if value.get("dates") is not None:
+        return HolidaysDocument(country, subdivision, first, last, _given(value, path), str(value.get("source", "")))
+    dates, source = _looked_up(country, subdivision, first, last, path)
+    return HolidaysDocument(country, subdivision, first, last, dates, source)
+
+
+def holidays_json(holidays: HolidaysDocument) -> dict[str, Any]:
+    """Return holidays as JSON-ready data, dates included."""
+    written: dict[str, Any] = {"country": holidays.country}
+    if holidays.subdivision is not None:
+        written["subdivision"] = holidays.subdivision
+    return written | {
+        "first_year": holidays.first_year,
+        "last_year": holidays.last_year,
+        "dates": None if holidays.dates is None else list(holidays.dates),
+        "source": holidays.source,
+    }
+
+
+def _years(value: Mapping[str, Any], path: str) -> tuple[int, int]:
+    release = int(TZDATA_VERSION[:4])
+    first, last = value.get("first_year"), value.get("last_year")
+    first = release - YEARS_BEHIND if first is None else first
+    last = release + YEARS_AHEAD if last is None else last
+    for name, year in (("first_year", first), ("last_year", last)):
+        if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
+            raise InvalidSpec(f"{shown(year)}", field=f"{path}.{name}", expected=f"{FIRST_YEAR} to {LAST_YEAR}")
+    if not 0 <= last - first < MAX_YEARS:
+        raise InvalidSpec(f"{first} to {last}", field=f"{path}.last_year", expected=f"1 to {MAX_YEARS} years")
+    return first, last
+
+
+def _given(value: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    dates = value["dates"]
+    if not isinstance(dates, list | tuple) or not all(isinstance(date, str) for date in dates):
+        raise InvalidSpec("not a list of dates", field=f"{path}.dates", expected="dates such as 2026-12-25")
+    for date in dates:
+        read_day(date, field=f"{path}.dates")
+    return tuple(dates)
+
+
+def _looked_up(country: str, subdivision: str | None, first: int, last: int, path: str) -> tuple[tuple[str, ...], str]:
+    try:
+        library = import_module("holidays")
+    except ImportError:
+        raise InvalidSpec(
+            "the holidays library is not installed",
+            field=path,
+            hint="pip install 'tompion[holidays]', or give the dates",
+        ) from None
+    supported = library.list_supported_countries()
+    if country not in supported:
+        raise InvalidSpec(
+            f"no holidays of {shown(country)}",
+            field=path,
+            expected="an ISO 3166 country code such as DE",
+            hint=f"did you mean {country.upper()!r}?" if country.upper() in supported else None,
+        )
+    if subdivision is not None and subdivision not in supported[country]:
+        known = ", ".join(supported[country]) or "none"
+        raise InvalidSpec(f"{country} has no subdivision {shown(subdivision)}", field=path, expected=f"one of {known}")
+    found = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1))
+    return tuple(day.isoformat() for day in sorted(found)), f"holidays {library.__version__}"

@@ -1,0 +1,66 @@
+"""Fire times: ticks moved a little, so that a thousand schedules of the same minute do not start in one second.
+
+The offset is a hash of the schedule's id and the tick: the same on every instance and after every restart.  It is
+never more than half the way to a neighbouring tick, so jitter cannot reorder, merge or drop ticks; and no fire time
+lies before ``start_at``.
+
+With the mode ``temporal`` a tick is delayed exactly as a Temporal server would: by another hash, of the tick and a
+seed, and by less than the whole way to the next tick, be that excluded or not.
+"""
+
+from __future__ import annotations
+
+from tompion.model.spec import JitterMode
+from tompion.spec.farmhash import fingerprint32, go_time
+from tompion.spec.spread import hashed_fraction
+from tompion.spec.ticks import Ticks
+
+_BITS = 64
+
+
+def jitter_offset_ms(schedule_id: str, tick: int, limit_ms: int, mode: JitterMode = "symmetric") -> int:
+    """Return the offset of one tick in milliseconds: within ±``limit_ms``, or from 0 to it for ``delay``."""
+    if limit_ms <= 0:
+        return 0
+    width = limit_ms + 1 if mode == "delay" else 2 * limit_ms + 1
+    drawn = hashed_fraction("jitter", schedule_id, str(tick)) * width >> _BITS
+    return drawn if mode == "delay" else drawn - limit_ms
+
+
+def temporal_delay_ms(seed: str, tick: int, limit_ms: int) -> int:
+    """Return by how much a Temporal server delays a tick, in milliseconds: always less than the limit."""
+    drawn = fingerprint32(go_time(tick) + seed.encode("utf-8", "surrogatepass"))
+    return drawn * min(max(limit_ms, 0), (1 << 32) - 1) >> 32
+
+
+def temporal_fire_ms(raw: Ticks, tick: int, *, seed: str, jitter_ms: int) -> int:
+    """Return when a Temporal server starts a tick; ``raw`` are the ticks without exclusions and end."""
+    later = raw.next_epoch(tick)
+    limit = jitter_ms if later is None else min(jitter_ms, (later - tick) * 1000)
+    return tick * 1000 + temporal_delay_ms(seed, tick, limit)
+
+
+def jitter_limit_ms(gap_s: int) -> int:
+    """Return the most jitter for ticks so far apart: strictly less than half, so that two neighbours never meet."""
+    return (gap_s * 1000 - 1) // 2
+
+
+def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
+    ticks: Ticks,
+    tick: int,
+    *,
+    schedule_id: str,
+    jitter_ms: int,
+    mode: JitterMode = "symmetric",
+    not_before: int | None = None,
+) -> int:
+    """Return when a tick is to be launched, in milliseconds since the epoch."""
+    if jitter_ms <= 0:
+        return tick * 1000
+    limit = jitter_ms
+    later, earlier = ticks.next_epoch(tick), ticks.prev_epoch(tick)
+    for gap in (later - tick if later is not None else None, tick - earlier if earlier is not None else None):
+        if gap is not None:
+            limit = min(limit, jitter_limit_ms(gap))
+    fire = tick * 1000 + jitter_offset_ms(schedule_id, tick, limit, mode)
+    return fire if not_before is None else max(fire, not_before * 1000)

@@ -1,0 +1,312 @@
+"""What may not be meant: a spec that is valid and still a surprise.
+
+Each finding has a stable code; ``docs/reference/lint.md`` lists them.  The DST findings are found by asking the engine
+itself which wall times a transition takes or repeats and which ticks become of them, so that they can never disagree
+with what is going to happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+
+from tompion.model.finding import Finding, Severity
+from tompion.model.spec import Dialect, ExcludeDocument, HolidaysDocument, NamedCalendar, SpecDocument
+from tompion.spec.calendar import calendar_rule
+from tompion.spec.combined import BoundedTicks
+from tompion.spec.compiled import compile_sources, compile_spec, cron_rules, depends_on_id
+from tompion.spec.cron import CronRule
+from tompion.spec.days import DAY, FIRST_YEAR, days_from_civil
+from tompion.spec.daytimes import bits_of
+from tompion.spec.duration import duration_text
+from tompion.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
+from tompion.spec.jitter import jitter_limit_ms
+from tompion.spec.moment import read_moment
+from tompion.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
+from tompion.spec.rrule import parse_rrule
+from tompion.spec.ticks import Ticks
+from tompion.spec.zone import Zone
+from tompion.spec.zoned import Source
+
+TRANSITIONS_AHEAD = 2
+"""How many coming clock changes are looked at."""
+
+DENSITY_SAMPLE = 2_000
+"""How many coming ticks the density is judged by."""
+
+
+def lint(
+    spec: SpecDocument,
+    *,
+    now: int,
+    min_interval_s: int | None = None,
+    schedule_id: str = "",
+    calendars: Iterable[NamedCalendar] = (),
+) -> list[Finding]:
+    """Return all findings about a spec, the gravest first."""
+    ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
+    findings = [*_lifetime(spec, ticks, now)]
+    for field, rule in _rules(spec):
+        findings += _day_fields(field, rule, spec.dialect)
+        findings += _steps(field, rule)
+    findings += _clock_changes(spec, now, schedule_id, calendars)
+    findings += _density(spec, ticks, now, min_interval_s)
+    findings += _idle_sources(spec, schedule_id, calendars)
+    findings += _loose_ends(spec, schedule_id)
+    order = {"error": 0, "warning": 1, "info": 2}
+    return sorted(findings, key=lambda finding: order[finding.severity])
+
+
+def _rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule]]:
+    for path, rule in cron_rules(spec):
+        if isinstance(rule, CronRule):
+            yield path, rule
+    for index, calendar in enumerate(spec.calendars):
+        yield f"calendars[{index}]", calendar_rule(calendar, spec.dialect)
+
+
+def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
+    if not (spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times):
+        yield Finding("no-source", "error", "spec", "never fires: no cron, calendar, interval, rrule or time is given")
+    elif ticks.next_epoch(-1) is None:
+        hint = "check day, month and year"
+        if spec.exclude != ExcludeDocument():
+            hint = "the exclusions leave nothing"
+        elif spec.start_at is not None or spec.end_at is not None:
+            hint = "check start_at and end_at"
+        yield Finding("never-fires", "error", "spec", "never fires: no date from 1970 to 2200 matches", hint)
+    elif ticks.next_epoch(now) is None:
+        last = ticks.prev_epoch(now + 1)
+        when = f"; the last tick was {utc_datetime(last):%Y-%m-%d %H:%M:%S} UTC" if last is not None else ""
+        yield Finding("no-more-ticks", "error", "spec", f"never fires again{when}", "check end_at, times and year")
+
+
+def _day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+    month_day, weekday = rule.day_of_month, rule.day_of_week
+    if rule.either_day:
+        yield Finding(
+            "either-day",
+            "warning",
+            field,
+            f"day of month {month_day.text!r} and day of week {weekday.text!r} are both given: "
+            "it fires when either matches",
+            f"write '+{weekday.text}' as the weekday to demand both",
+        )
+    for starred, other in ((month_day, weekday), (weekday, month_day)):
+        if starred.starred and not starred.full and not other.unrestricted and dialect == "tompion":
+            yield Finding(
+                "both-days",
+                "info",
+                field,
+                f"{_day_name(starred)} {starred.text!r} begins with '*', "
+                f"so it fires only when {_day_name(other)} {other.text!r} matches too",
+            )
+    yield from _short_months(field, rule, dialect)
+
+
+def _day_name(part: Field) -> str:
+    return part.kind.name.replace("_", " ")
+
+
+_SHORTEST = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
+
+
+def _short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+    days = [day + 1 for day in bits_of(rule.day_of_month.mask)]
+    if not days or min(days) <= 28 or rule.day_of_month.rules or rule.either_day:
+        return
+    skipped = [month for month in bits_of(rule.month.mask) if _SHORTEST[month] < min(days)]
+    if skipped and len(skipped) < len(bits_of(rule.month.mask)):
+        named = " or ".join(map(str, days))
+        hint = "write L for the last day of the month" if dialect != "temporal" else ""
+        yield Finding("short-months", "info", field, f"months without a day {named} are skipped", hint)
+
+
+_CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, MONTH: 12, DAY_OF_WEEK: 7}
+_UNITS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", MONTH: "month", DAY_OF_WEEK: "day", DAY_OF_MONTH: "day"}
+_COARSER = {
+    SECOND: "a minute",
+    MINUTE: "an hour",
+    HOUR: "a day",
+    MONTH: "a year",
+    DAY_OF_WEEK: "a week",
+    DAY_OF_MONTH: "a month",
+}
+
+
+def _steps(field: str, rule: CronRule) -> Iterator[Finding]:
+    """Look at steps that go round the whole field: the ones people read as "every n"."""
+    for part in rule.fields[:6]:
+        assert isinstance(part, Field)
+        for item in part.items:
+            round_the_field = item.form in ("*", "from") or (item.first, item.last) == (part.kind.low, part.kind.high)
+            if item.step > 1 and round_the_field and item.form in ("*", "from", "range"):
+                yield from _step(f"{field}.{part.kind.name}", part, item, rule)
+
+
+def _step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Finding]:
+    unit, coarser, cycle = _UNITS[part.kind], _COARSER[part.kind], _CYCLES.get(part.kind)
+    values = range(item.first, item.last + 1, item.step)
+    if len(values) == 1:
+        if item.step != cycle:
+            message = f"{part.text!r} matches once {coarser}, not every {item.step} {unit}s"
+            yield Finding("step-too-wide", "warning", field, message, _even_hint(part, item.step))
+    elif _repeats(part, rule):
+        last = cycle - values[-1] + values[0] if cycle else None
+        if last != item.step:
+            noun = coarser.split()[1]
+            gap = "varies with its length" if last is None else f"is {last} {unit}{'s' if last > 1 else ''}"
+            message = (
+                f"{part.text!r} is not every {item.step} {unit}s: it starts anew each {noun}, and the last gap {gap}"
+            )
+            yield Finding("uneven-step", "warning", field, message, _even_hint(part, item.step))
+
+
+def _even_hint(part: Field, step: int) -> str:
+    if part.kind in (MONTH, DAY_OF_WEEK):
+        return ""
+    if part.kind is DAY_OF_MONTH:
+        return f"for every {step} days write an RRULE: FREQ=DAILY;INTERVAL={step}"
+    return f"for every {step} {_UNITS[part.kind]}s write '@every {step}{_UNITS[part.kind][0]}' or an interval"
+
+
+def _repeats(part: Field, rule: CronRule) -> bool:
+    """Whether the cycle that a step restarts in follows upon itself: ``*/7`` of one hour a day surprises nobody."""
+    if part.kind is SECOND:
+        return len(bits_of(rule.minute.mask)) > 1
+    if part.kind is MINUTE:
+        return len(bits_of(rule.hour.mask)) > 1
+    return True
+
+
+def _clock_changes(
+    spec: SpecDocument, now: int, schedule_id: str, calendars: Iterable[NamedCalendar]
+) -> Iterator[Finding]:
+    sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
+    told: set[str] = set()
+    for path, source in sources:
+        if isinstance(source, Source):
+            first = source.zone.segment_at(now) + 1
+            for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
+                finding = _clock_change(path, source, segment, bounded)
+                if finding is not None and finding.message not in told:
+                    told.add(finding.message)
+                    yield finding
+
+
+def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks) -> Finding | None:
+    """Say what one change of offset does to a source, if it touches it and anything comes of it."""
+    change = source.clock_change(segment, DENSITY_SAMPLE)
+    zone, instant = source.zone, source.zone.begin_of(segment)
+    if change is None or not bounded.admits(instant):
+        return None
+    fired = [tick for tick in change.ticks if bounded.next_epoch(tick - 1) == tick]
+    if change.ticks and not fired:
+        return None
+    several = len(change.locals) > 1
+    date = f"{local_datetime(instant, zone):%Y-%m-%d} in {zone.name}"
+    named = ", ".join(clock_text(wall_datetime(local)) for local in change.locals[:3])
+    named += ", …" if len(change.locals) > 3 else ""
+    if change.gap:
+        if not fired and source.wildcard and _unbroken(source, instant):
+            return None
+        outcome = _in_gap(zone, segment, fired, several)
+        return Finding("dst-gap", "warning", path, f"{date}: {named} do{'' if several else 'es'} not exist; {outcome}")
+    firsts, seconds = any(tick < instant for tick in fired), any(tick >= instant for tick in fired)
+    passes = "both times" if firsts and seconds else f"the {'first' if firsts else 'second'} time only"
+    severity: Severity = "info" if firsts and seconds and source.wildcard else "warning"
+    subject = "they fire" if several else "it fires"
+    return Finding(
+        "dst-overlap", severity, path, f"{date}: {named} occur{'' if several else 's'} twice; {subject} {passes}"
+    )
+
+
+def _unbroken(source: Source, instant: int) -> bool:
+    """Whether the rhythm goes on across a gap in real time, so that skipping lost wall times is no loss."""
+    last = source.prev_epoch(instant)
+    following = source.next_epoch(instant - 1)
+    earlier = None if last is None else source.prev_epoch(last)
+    if last is None or earlier is None or following is None:
+        return False
+    return following - last <= last - earlier
+
+
+def _in_gap(zone: Zone, segment: int, fired: list[int], several: bool) -> str:
+    subject = "they are" if several else "it is"
+    if not fired:
+        return f"{subject} skipped that day"
+    subject = "they fire" if several else "it fires"
+    at = clock_text(local_datetime(fired[0], zone))
+    if len(fired) == 1:
+        return f"{subject} at {at} instead" if not several else f"they fire once, at {at}, instead"
+    return f"{subject} {duration_text(zone.offsets[segment] - zone.offsets[segment - 1])} later, from {at} on"
+
+
+def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[NamedCalendar]) -> Iterator[Finding]:
+    """Point out the sources of a union that add nothing to it."""
+    sources, _bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
+    for path, source in sources if len(sources) > 1 else ():
+        if source.next_epoch(-1) is None:
+            yield Finding("never-fires", "warning", path, "never fires: no date from 1970 to 2200 matches")
+
+
+def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
+    sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), DENSITY_SAMPLE))
+    gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
+    if not gaps:
+        return
+    smallest, where = min(gaps)
+    if min_interval_s is not None and smallest < min_interval_s:
+        yield Finding(
+            "too-dense",
+            "warning",
+            "spec",
+            f"fires {duration_text(smallest)} apart (at {utc_datetime(where):%Y-%m-%d %H:%M:%S} UTC); "
+            f"the minimum is {duration_text(min_interval_s)}",
+        )
+    if spec.jitter_mode != "temporal" and spec.jitter_ms > jitter_limit_ms(smallest):
+        yield Finding(
+            "jitter-capped",
+            "info",
+            "jitter_ms",
+            f"jitter of {spec.jitter_ms} ms is cut to less than half the gap between ticks ({duration_text(smallest)})",
+        )
+
+
+def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
+    if not schedule_id and depends_on_id(spec):
+        yield Finding(
+            "hash-without-id",
+            "info",
+            "cron",
+            "H depends on the schedule's id: without one the times shown are not its own",
+        )
+    if any(interval.anchor == "completion" for interval in spec.intervals):
+        yield Finding(
+            "after-completion", "info", "intervals", "its ticks depend on when runs end; what is shown assumes no time"
+        )
+    for holidays in spec.exclude.holidays:
+        if spec.end_at is not None and read_moment(spec.end_at, field="end_at").seconds < _year_end(holidays):
+            continue
+        part = f"-{holidays.subdivision}" if holidays.subdivision else ""
+        yield Finding(
+            "holidays-end",
+            "info",
+            "exclude.holidays",
+            f"the holidays of {holidays.country}{part} are written down until the end of {holidays.last_year}; "
+            "later ones are not excluded",
+        )
+    for index, text in enumerate(spec.rrules):
+        rule = parse_rrule(text, start=0 if spec.start_at is not None else None)
+        if not rule.anchored and spec.start_at is None:
+            yield Finding(
+                "rrule-anchor",
+                "info",
+                f"rrules[{index}]",
+                "no DTSTART and no start_at: the rule is counted from Thursday, 1970-01-01 00:00",
+                "put 'DTSTART:20260101T090000' on a line before RRULE",
+            )
+
+
+def _year_end(holidays: HolidaysDocument) -> int:
+    return days_from_civil((holidays.last_year or FIRST_YEAR) + 1, 1, 1) * DAY

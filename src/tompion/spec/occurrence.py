@@ -1,0 +1,68 @@
+"""Ticks as people read them: instants with their wall time, and the reason where DST had a hand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+
+from tompion.model.spec import SpecDocument
+from tompion.model.tick import Tick
+from tompion.spec.compiled import zone_of
+from tompion.spec.days import HORIZON
+from tompion.spec.fire import fire_ms_of
+from tompion.spec.moment import first_instant, read_moment
+from tompion.spec.ticks import Ticks, Trace
+from tompion.spec.zone import Zone
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
+
+
+def utc_datetime(epoch: int) -> datetime:
+    """Return an instant as an aware datetime."""
+    return _EPOCH + timedelta(seconds=epoch)
+
+
+def wall_datetime(local: int) -> datetime:
+    """Return a wall time as a naive datetime."""
+    return _NAIVE_EPOCH + timedelta(seconds=local)
+
+
+def local_datetime(epoch: int, zone: Zone) -> datetime:
+    """Return an instant as the zone's clock shows it."""
+    offset = timedelta(seconds=zone.offset_at(epoch))
+    return utc_datetime(epoch).astimezone(timezone(offset))
+
+
+def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str = "") -> Iterator[Tick]:
+    """Yield the ticks later than ``after`` with all there is to say about them."""
+    zone = zone_of(spec)
+    start = None if spec.start_at is None else first_instant(read_moment(spec.start_at, field="start_at"), zone)
+    for tick in ticks.between_epochs(after + 1, HORIZON):
+        shown = tick + zone.offset_at(tick)
+        trace = ticks.trace(tick) or Trace(shown, "")
+        fire_ms = fire_ms_of(spec, ticks, tick, schedule_id, start)
+        yield Tick(
+            at=utc_datetime(tick),
+            local=local_datetime(tick, zone),
+            wall=wall_datetime(trace.local if trace.moved == "gap" else shown),
+            moved=trace.moved,
+            reason=_reason(trace, local_datetime(tick, zone)),
+            fire_at=_EPOCH + timedelta(milliseconds=fire_ms),
+        )
+
+
+def _reason(trace: Trace, local: datetime) -> str:
+    wall = clock_text(wall_datetime(trace.local))
+    if trace.moved == "gap":
+        return f"{wall} does not exist that day (clocks go forward), so it fires at {clock_text(local)}"
+    if trace.moved == "second_pass":
+        return f"the second {wall} of that day (clocks go back)"
+    if trace.moved == "first_pass":
+        return f"the first of two {wall} that day (clocks go back)"
+    return ""
+
+
+def clock_text(when: datetime) -> str:
+    """Return the time of day, without seconds if there are none."""
+    return f"{when:%H:%M:%S}".removesuffix(":00")

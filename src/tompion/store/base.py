@@ -1,0 +1,168 @@
+"""The contract of a store.
+
+A store runs *work*, a function of a :class:`Transaction`, inside one transaction, on a thread of its own, and answers
+with a future: asynchronous callers await it, synchronous ones ask for its result, a simulation gets it at once.  Work
+may be called again after a failure, so it must not have effects elsewhere; nothing is launched, and nobody is called,
+between begin and commit.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
+
+from tompion.errors import StoreError
+from tompion.model.call import Answers, Call
+from tompion.model.dial import Dial, StepRow
+from tompion.model.record import Record, Recorded
+from tompion.model.rows import CalendarRow, DefinitionRow
+from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
+from tompion.store.sending import Params
+from tompion.store.statements import FAR_S, Statements
+
+__all__ = ["FAR_S", "Params", "Store", "Transaction", "Work"]
+
+T = TypeVar("T")
+
+
+class Transaction(Statements):
+    """One transaction: the statements, and the one order in which the rows of a decision are written.
+
+    ``can_call`` says that users' tables and functions are where ours are, so that a call can be part of it.
+    """
+
+    can_call = False
+
+    def enter(self, namespace: str) -> None:
+        """See and change nothing but one namespace from now on, where the database can see to that.
+
+        This is a second wall: every statement names the namespace that it is about by itself.
+        """
+
+    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+        """Carry out calls, each within a time limit, as part of this transaction.
+
+        One that fails has no effect, says why, and spoils nothing.  There may be time for some of them only: then the
+        answers are those of the first.
+        """
+        raise StoreError("this store has no place for users' tables and functions; use postgresql://…")
+
+    def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
+        """Return the named calendars of a version, each as it was when the version was written.
+
+        Raises :class:`~tompion.errors.StoreError` if one is gone: nobody knows any more which days it excluded.
+        """
+        if row.calendars == "{}":
+            return []
+        found = []
+        for name, version in json.loads(row.calendars).items():
+            calendar = self.calendar(row.namespace, name, version)
+            if calendar is None:
+                raise StoreError(f"version {version} of its calendar {name!r} is missing")
+            found.append(calendar)
+        return found
+
+    def record(self, record: Record) -> Recorded:
+        """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
+        dials = record.dials
+        superseded: list[RunRow] = []
+        given_up: list[RunRow] = []
+        if record.supersede:
+            superseded = self.supersede_runs(record.supersede, record.now_ms)
+            dials = _without(dials, Counter(run.schedule_key for run in superseded))
+        if record.cancel:
+            given_up = self.give_up_runs(record.cancel, Reason.SUPERSEDED, record.now_ms)
+            dials = self._given_up(dials, given_up, record.now_ms)
+        to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
+        duplicates = self.insert_runs(record.runs)
+        if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
+            self.notify()  # whoever serves its queue is somebody else
+        if duplicates:
+            dials = _uncounted(dials, record, duplicates)
+        started_before = self.insert_starts(record.starts)
+        steps = _unstarted(record, started_before) if started_before else record.steps
+        self.insert_spans(record.spans)
+        self.save_dials(dials)
+        self.step_dials(steps)
+        return Recorded(duplicates | started_before, to_end, superseded, given_up)
+
+    def _given_up(self, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+        """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
+        self.wake_backfills({run.schedule_key for run in ended if run.origin}, now_ms)
+        counts = Counter(run.schedule_key for run in ended)
+        return [
+            dial._replace(
+                in_flight=dial.in_flight - gone,
+                next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms),
+            )
+            if (gone := counts[dial.schedule_key])
+            else dial
+            for dial in dials
+        ]
+
+
+def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
+    """The dials without the runs that gave way."""
+    return [
+        dial._replace(waiting=dial.waiting - gone, skipped=dial.skipped + gone)
+        if (gone := superseded[dial.schedule_key])
+        else dial
+        for dial in dials
+    ]
+
+
+def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> list[Dial]:
+    """The dials without the runs that were in the ledger already: they are counted there."""
+    there = [run for run in record.runs if run.id in duplicates]
+    flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
+    waiting = Counter(run.schedule_key for run in there if run.state in OPEN - IN_FLIGHT)
+    return [
+        dial._replace(
+            in_flight=dial.in_flight - flying[dial.schedule_key],
+            starts=dial.starts - flying[dial.schedule_key],
+            waiting=dial.waiting - waiting[dial.schedule_key],
+        )
+        for dial in dials
+    ]
+
+
+def _unstarted(record: Record, duplicates: set[RunId]) -> list[StepRow]:
+    """The steps without counting the runs that were in the ledger already."""
+    return [
+        (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)
+        if RunId(key, cursor) in duplicates
+        else (key, cursor, nominal, fire, in_flight, last, starts)
+        for key, cursor, nominal, fire, in_flight, last, starts in record.steps
+    ]
+
+
+Work = Callable[[Transaction], T]
+
+
+class Store(ABC):
+    """A place to keep schedules and runs.
+
+    ``works_beside`` says that transactions are another process's work: while they run, this one can do its own.
+    """
+
+    works_beside = False
+
+    @abstractmethod
+    def write(self, work: Work[T]) -> Future[T]:
+        """Run work in a transaction and commit; if it raises, nothing was written."""
+
+    @abstractmethod
+    def read(self, work: Work[T]) -> Future[T]:
+        """Run work that writes nothing."""
+
+    @abstractmethod
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call ``wake`` (from any thread) when something has become due; return how to stop that."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""

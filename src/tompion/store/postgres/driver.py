@@ -1,0 +1,315 @@
+"""The PostgreSQL driver: psycopg, a connection for each thread, row locks for claims.
+
+Transactions are READ COMMITTED: a row that is found may have changed before it is locked, and the server then looks at
+the conditions on that row again.  Statements are prepared once for each connection and forgotten with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import closing, suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+
+from tompion.clock import Clock, wait_here
+from tompion.errors import StoreError, StoreUnavailable
+from tompion.model.call import Answers, Call
+from tompion.model.run import RunId, RunRow, StartRow
+from tompion.store.base import Params, Store, Transaction, Work
+from tompion.store.migrate import Migrator
+from tompion.store.postgres.calls import Calls
+from tompion.store.postgres.listener import CHANNEL, Listener
+from tompion.store.postgres.roles import roles_script
+from tompion.store.postgres.session import Connection, Watchdog, answering, connect, translated
+from tompion.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.queries import load_migrations
+from tompion.threads import Threads
+
+T = TypeVar("T")
+POOL_SIZE = 8
+ATTEMPTS = 5
+MIGRATION_LOCK = 0x666F6C696F74
+MINIMUM = 14
+MIGRATION_TRIES = 60
+MIGRATION_PAUSE_S = 1.0
+PATIENCE = "SET LOCAL lock_timeout = '1s';"
+"""How long a migration waits for a table, and keeps all who come after it waiting."""
+HELD = (
+    "PostgreSQL: somebody holds the tables for long, a backup or a forgotten transaction (pg_stat_activity shows "
+    "whom); nothing was changed: run it again when that is over"
+)
+
+WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+# One view of the data for all statements of a reader, as SQLite gives it.
+READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ENTER = b"SELECT set_config('tompion.namespace', %s, true), set_config('role', %s, true)"
+NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+# Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
+# them: the next attempt sees it and answers accordingly.
+AGAIN = (
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.UniqueViolation,
+)
+
+
+class PostgresTransaction(Transaction):
+    """One transaction on one connection."""
+
+    can_call = True
+
+    def __init__(self, connection: Connection, clock: Clock | None, *, again: bool = False) -> None:
+        """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
+        self._again = again
+        self._connection = connection
+        self._cursor = connection.cursor(binary=True)
+        self._tenant = connection.tenant
+        self._calls = Calls(self._cursor)
+        self._clock = clock
+        self._statements = load_statements()
+        self._now_ms: int | None = None
+        self.notified = False
+
+    def enter(self, namespace: str) -> None:
+        if self._tenant:
+            self._cursor.execute(ENTER, [namespace, self._tenant], prepare=True)
+
+    def now_ms(self) -> int:
+        if self._clock is not None:
+            return int(self._clock.now() * 1000)
+        if self._now_ms is None:
+            self._now_ms = int(self._cursor.execute(NOW, prepare=True).fetchall()[0][0])
+        return self._now_ms
+
+    def notify(self) -> None:
+        self.notified = True
+
+    def rows(self, name: str, params: Params) -> list[tuple[Any, ...]]:
+        statement = self._statements[name]
+        return self._answer(self._cursor.execute(statement.text, statement.bound(params), prepare=True))
+
+    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+        statement = self._statements[name]
+        return self._cursor.execute(statement.text, statement.arrays(rows), prepare=True).rowcount
+
+    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        statement = self._statements[name]
+        return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
+
+    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
+        if self._again:
+            return super().insert_starts(starts)
+        if starts:
+            statement = hopeful_starts()
+            self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
+        return set()
+
+    def all_in_flight(self) -> list[RunRow]:
+        return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
+
+    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+        return self._calls.carry_out(calls, timeout_ms)
+
+    def finish(self) -> None:
+        """Send the notice, if there is one, and commit."""
+        if self.notified:
+            self._cursor.execute("SELECT pg_notify(%s::text, '')", [CHANNEL], prepare=True)
+        self._cursor.execute(b"COMMIT", prepare=False)
+        if self._cursor.statusmessage != "COMMIT":  # the server turns it into ROLLBACK after an error
+            raise StoreError("PostgreSQL: a statement of this transaction has failed, so nothing was written")
+        if self._connection.unconfirmed:  # somebody has ended that wait, and yet the server says COMMIT
+            self._connection.unconfirmed = False
+            raise StoreUnavailable("PostgreSQL: no standby has confirmed what was written, so a failover may forget it")
+
+    @staticmethod
+    def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        found = cursor.pgresult  # and not the cursor's description, which is made anew each time it is looked at
+        return cursor.fetchall() if found is not None and found.nfields else []
+
+
+class PostgresStore(Store):
+    """Schedules and runs in a PostgreSQL database, in the schema that the connection's search path says.
+
+    The constructor checks the schema and never changes it.  With ``clock``, that is the time instead of the server's.
+    """
+
+    works_beside = True
+
+    def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = POOL_SIZE) -> None:
+        """Look whether the database can be used."""
+        self._url = url
+        self._clock = clock
+        migrator = PostgresMigrator(url)
+        migrator.refuse_newer()
+        migrator.refuse_older()
+        self._own = threading.local()
+        self._lock = threading.Lock()
+        self._opened: set[Connection] = set()
+        self._watchdog = Watchdog()
+        self._listener = Listener(url, self._watchdog)
+        self._threads = Threads(pool_size, "tompion-postgres")
+
+    def write(self, work: Work[T]) -> Future[T]:
+        return self._threads.submit(partial(self._transact, WRITE, work))
+
+    def read(self, work: Work[T]) -> Future[T]:
+        return self._threads.submit(partial(self._transact, READ, work))
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._listener.subscribe(wake)
+
+    def close(self) -> None:
+        self._listener.close()
+        self._threads.finish()
+        self._watchdog.close()
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+
+    def _transact(self, begin: bytes, work: Work[T]) -> T:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return self._attempt(begin, work, again=left < ATTEMPTS - 1)
+            except psycopg.Error as error:
+                if not (left and isinstance(error, AGAIN)):
+                    raise translated(error, writing=begin is WRITE) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _attempt(self, begin: bytes, work: Work[T], *, again: bool) -> T:
+        connection = self._begun(begin)
+        try:
+            with self._watchdog.watching(connection):
+                transaction = PostgresTransaction(connection, self._clock, again=again)
+                answer = work(transaction)
+                transaction.finish()
+        except BaseException as error:
+            self._abandon(connection, error)
+            raise
+        return answer
+
+    def _begun(self, begin: bytes) -> Connection:
+        """Return this thread's connection inside a transaction; one that has died since its last use is replaced."""
+        connection: Connection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            try:
+                with self._watchdog.watching(connection):
+                    connection.execute(begin, prepare=False)
+            except psycopg.Error:
+                self._drop(connection)
+            else:
+                return connection
+        connection = self._own.connection = connect(self._url, self._watchdog)
+        with self._lock:
+            self._opened.add(connection)
+        try:
+            with self._watchdog.watching(connection):
+                connection.execute(begin, prepare=False)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def _abandon(self, connection: Connection, error: BaseException) -> None:
+        """End a transaction that has failed; a connection about which there is doubt goes with it."""
+        # A server that has become read-only is not the one to talk to: the next connection may find the right one.
+        if connection.closed or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            self._drop(connection)
+            return
+        try:
+            with self._watchdog.watching(connection):
+                connection.execute(b"ROLLBACK", prepare=False)
+        except psycopg.Error:
+            self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        self._own.connection = None
+        with self._lock:
+            self._opened.discard(connection)
+        connection.close()
+
+
+class PostgresMigrator(Migrator):
+    """Migrations of one PostgreSQL schema; several may run at once."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str) -> None:
+        """Remember where; each step connects by itself."""
+        self._url = url
+        self.migrations = load_migrations(PACKAGE)
+
+    def version(self) -> int:
+        try:
+            with closing(connect(self._url)) as connection:
+                release = connection.info.server_version // 10_000
+                if release < MINIMUM:
+                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MINIMUM}")
+                with answering(connection):
+                    return _version(connection)
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def apply(self, number: int, script: str) -> bool:
+        for left in reversed(range(MIGRATION_TRIES)):
+            try:
+                return self._apply(number, script)
+            except psycopg.Error as error:
+                # Those who are at work lock tables in another order than a script does: the server may end either.
+                if left and isinstance(error, psycopg.errors.DeadlockDetected):
+                    continue
+                if not isinstance(error, psycopg.errors.LockNotAvailable):
+                    raise translated(error) from error
+                if not left:
+                    raise StoreUnavailable(HELD) from error
+            # Whoever waits for a table keeps all who come later waiting: let them go first, and try again.
+            wait_here(MIGRATION_PAUSE_S)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _apply(self, number: int, script: str) -> bool:
+        with closing(connect(self._url)) as connection:
+            # A migrator that is killed lets go of the tables even while its script works; not where that is Windows.
+            with suppress(psycopg.Error):
+                connection.execute("SET client_connection_check_interval = '1s'")
+            with connection.transaction():
+                # An index on a large ledger takes its time, and so does another migrator.
+                connection.execute("SET LOCAL statement_timeout = 0")
+                connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
+                if _version(connection) >= number:
+                    return False
+                connection.execute(PATIENCE.encode(), prepare=False)
+                connection.execute(script.encode(), prepare=False)
+                connection.execute(self.stamp(number).encode(), prepare=False)
+                return True
+
+    def begin(self) -> str:
+        return f"{super().begin()}\n{PATIENCE}"
+
+    def roles(self, worker: str, tenant: str) -> str:
+        self.refuse_newer()
+        self.refuse_older()
+        try:
+            with closing(connect(self._url)) as connection:
+                found = connection.execute(
+                    "SELECT current_database(), schemaname, tableowner FROM pg_tables "
+                    "WHERE tablename = 'tompion_schema' AND schemaname = current_schema"
+                ).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+        database, schema, owner = found[0]
+        return roles_script(database=database, schema=schema, owner=owner, worker=worker, tenant=tenant)
+
+    def stamp(self, number: int) -> str:
+        return f"UPDATE tompion_schema SET version = {number};"  # noqa: S608 - the number of one of our own files
+
+
+def _version(connection: Connection) -> int:
+    if connection.execute("SELECT to_regclass('tompion_schema') IS NULL").fetchall()[0][0]:
+        return 0
+    found = connection.execute("SELECT version FROM tompion_schema").fetchall()
+    return int(found[0][0]) if found else 0

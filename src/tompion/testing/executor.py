@@ -1,0 +1,34 @@
+"""An executor that does nothing but remember, for as long as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tompion.clock import pause
+from tompion.launch.base import Accepted, Ended, Executor, Launch
+
+
+class Execution(NamedTuple):
+    """One call."""
+
+    at: float
+    launch: Launch
+
+
+class RecordingExecutor(Executor):
+    """Records every launch; ``plan`` says how long each takes and how it ends."""
+
+    def __init__(self, now: Callable[[], float], plan: Callable[[Launch], tuple[float, Ended | Accepted]]) -> None:
+        """Take a clock and what is to happen."""
+        self._now = now
+        self._plan = plan
+        self.executions: list[Execution] = []
+
+    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+        """Remember the launch, take some time, and end as planned."""
+        self.executions.append(Execution(self._now(), meta))
+        seconds, ended = self._plan(meta)
+        if seconds > 0:
+            await pause(seconds)
+        return ended
