@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tompion import Tompion
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 
 tompion = Tompion("sqlite:///example-fastapi.db")
 

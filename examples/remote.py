@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from tompion import SyncTompion
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 
 app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
 

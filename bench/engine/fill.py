@@ -20,12 +20,12 @@ from psycopg import sql
 from bench.engine.job import FUNCTION
 from bench.engine.stores import path_of
 from bench.spec.expressions import draw_expression
-from tompion import wiring
-from tompion.model.dial import Dial
+from tompion.bootstrap.store import open_store
+from tompion.config.settings import Settings
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.model.schedule_state import Dial
+from tompion.operations.context import Session
+from tompion.operations.schedules import crud
 from tompion.store.base import Transaction
 
 HOUR_S = 3600
@@ -86,12 +86,12 @@ def connected(url: str) -> Any:
 
 def pattern_of(url: str, **spec: Any) -> Pattern:
     """Create one schedule, read its rows and leave no trace of it but its number."""
-    store = wiring.open_store(url)
+    store = open_store(url)
     name = "pattern"
 
     def create(transaction: Transaction) -> Pattern:
         session = Session(transaction, Settings())
-        schedules.create(session, name, function=FUNCTION, **spec)
+        crud.create(session, name, function=FUNCTION, **spec)
         row = transaction.schedule_by_id("default", name)
         assert row is not None
         version = transaction.version_by_number(row.schedule_key, row.version)

@@ -14,10 +14,10 @@ from contextlib import closing
 from typing import Any
 
 from bench.engine.stores import path_of
-from tompion.model.dial import Dial
-from tompion.settings import Settings
-from tompion.store.postgres.arrays import BigintArray
-from tompion.store.postgres.session import connect
+from tompion.config.settings import Settings
+from tompion.model.schedule_state import Dial
+from tompion.store.postgres.binary_arrays import BigintArray
+from tompion.store.postgres.connection import connect
 
 DAY_S = 86_400
 COLUMNS = ", ".join(Dial._fields)

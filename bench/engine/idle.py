@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tompion import wiring
-from tompion.embedded import Tompion
-from tompion.engine.rules import Rules
+from tompion.bootstrap.store import open_store
+from tompion.engine.schedule_cache import Rules
+from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
 
 PAGE = resource.getpagesize()
@@ -78,7 +78,7 @@ async def _share_during(seconds: float) -> float:
 
 def _remember(url: str, rules: Rules, count: int) -> int:
     """Load the rules of so many schedules, as firing them would."""
-    store = wiring.open_store(url)
+    store = open_store(url)
     done = 0
     try:
         while done < count:
@@ -132,7 +132,7 @@ def looks() -> dict[str, Look]:
 
 def compare(small: str, large: str, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Ask a small and a large store in turns; return microseconds by question and store."""
-    stores = {SMALL: wiring.open_store(small), LARGE: wiring.open_store(large)}
+    stores = {SMALL: open_store(small), LARGE: open_store(large)}
     spent: dict[str, dict[str, list[float]]] = {name: {size: [] for size in stores} for name in looks()}
     try:
         for number in range(-3, rounds):

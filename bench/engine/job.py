@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import time
 
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 
 FUNCTION = "bench.engine.job:noop"
 

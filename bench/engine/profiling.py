@@ -26,7 +26,9 @@ from bench.engine.measures import percentile
 from bench.engine.peers.progress import to_stderr
 from bench.engine.race import BURST, race
 from bench.engine.stores import KINDS, NAMES, Stores
-from tompion.engine import firing, launching, rules, settling
+from tompion.engine import schedule_cache
+from tompion.engine.execution import launcher
+from tompion.engine.steps import fire, settle
 from tompion.store import statements
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -38,17 +40,17 @@ STEPS: tuple[tuple[str, Any, str], ...] = (
     ("a whole transaction", SqliteStore, "_transact"),
     ("a whole transaction", PostgresStore, "_attempt"),
     ("look for work", statements.Statements, "due_now"),
-    ("fire", firing.Firing, "_fire"),
+    ("fire", fire.Firing, "_fire"),
     ("  claim_due", statements.Statements, "claim_due"),
-    ("  rules (fire and settle)", rules.Rules, "of"),
+    ("  rules (fire and settle)", schedule_cache.Rules, "of"),
     ("  record, all writes", Transaction, "record"),
     ("    insert_runs", statements.Statements, "insert_runs"),
     ("    save_dials (fire and settle)", statements.Statements, "save_dials"),
-    ("  launches_of", firing, "launches_of"),
-    ("settle", settling.Settling, "settle"),
+    ("  launches_of", fire, "launches_of"),
+    ("settle", settle.Settling, "settle"),
     ("  lock_dials", statements.Statements, "lock_dials"),
     ("  settle_runs", statements.Statements, "settle_runs"),
-    ("begin launches, on the loop", launching.Launching, "start"),
+    ("begin launches, on the loop", launcher.Launching, "start"),
 )
 """What is called once for a batch; what is called for each run is too quick for a stopwatch."""
 

@@ -22,16 +22,16 @@ from temporalio.client import Client
 
 from tests.servers.small import dying_with_us, nats_server, valkey_server
 from tests.servers.temporal import temporal_server
-from tompion.launch.base import Executor, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.message import message_of
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor, Launch
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import Site
+from tompion.executors.queue_message import message_of
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunRow
 from tompion.model.schedule import Action
 

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from bench.engine.fill import Due, connected, fill, tidy
 from tompion.model.rows import DefinitionRow
-from tompion.plan.definition import rule_of
+from tompion.plan.stored_definition import rule_of
 
 AHEAD_S = 600
 """Nothing is due before: the page is measured, not an engine."""

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import RunId, RunRow
+from tompion.model.schedule_state import Span
 
 _SCHEMA = """
 CREATE TABLE chaos_history (

@@ -14,9 +14,9 @@ from tests.chaos.history import Change, Ledger
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Plan, beat_of
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import FINAL, IN_FLIGHT, OPEN, TRANSITIONS, RunId, RunRow, RunState
+from tompion.model.schedule_state import Span
 from tompion.model.verification import Verification
 
 LAWFUL = {

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 
 LOG_VARIABLE = "TOMPION_CHAOS_LOG"
 

@@ -13,9 +13,9 @@ from tests.chaos.reconcile import Evidence, check
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Beat, Plan, beat_of
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import RunId, RunRow
+from tompion.model.schedule_state import Span
 from tompion.model.verification import Problem, Verification
 
 BEGIN_S = 1_000

@@ -14,13 +14,13 @@ from tests.conformance.api.kit import Direct, desk_of, serving
 from tests.conformance.operations.kit import BEGIN, Bench, held_of
 from tests.differential.drawing import Step
 from tompion.client import Client
+from tompion.config.settings import Settings
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
-from tompion.model.plain import to_plain
+from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule
-from tompion.plan.rule import Rule
-from tompion.settings import Settings
+from tompion.plan.compiled_schedule import Rule
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore

@@ -12,14 +12,14 @@ from pathlib import Path
 from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
-from tompion.api.rest.examples import ANSWERS
-from tompion.api.rest.openapi import describe
-from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
-from tompion.configuration import OPTIONS
-from tompion.settings import Settings
+from tompion.api.rest.openapi.document import describe
+from tompion.api.rest.openapi.examples import ANSWERS
+from tompion.config.loader import OPTIONS
+from tompion.config.settings import Settings
+from tompion.contract.routes import EXTRAS, ROUTES, Extra, Route
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWERS_FILE = "src/tompion/api/rest/answers.json"
+ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
 SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 SAYING_MORE = {
     "Temporal's SDKs": "temporal.md",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.contract.roles import Role
+from tompion.contract.routes import EXTRAS, ROUTES, Extra, Route
 
 PAGE = "GET /"
 """What serves the page, for everybody: it asks the API as whoever looks at it."""

@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tompion import Settings, Spec, SyncTompion
-from tompion.launch.base import Ended, Launch
+from tompion.config.settings import DAY_MS
+from tompion.executors.base import Ended, Launch
 from tompion.model.schedule import Run, SpanRecord
-from tompion.settings import DAY_MS
 from tompion.spec.duration import parse_duration
 from tompion.testing import Rehearsal
 from tompion.testing.executor import RecordingExecutor

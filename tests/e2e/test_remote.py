@@ -19,8 +19,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from tests.conformance.api.kit import serving
 from tompion import Settings, SyncTompion, Tompion
-from tompion.engine.probe import Event
-from tompion.launch.base import Launch
+from tompion.engine.telemetry.events import Event
+from tompion.executors.base import Launch
 
 SECONDS = 60
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)

@@ -12,8 +12,8 @@ import pytest
 from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
 from tests.servers.faketime import SteppedClock
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
-from tompion.embedded import SyncTompion
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
+from tompion.sdk.app import SyncTompion
 
 pytestmark = [
     pytest.mark.slow,

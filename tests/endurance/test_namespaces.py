@@ -17,9 +17,9 @@ from tests.endurance.tenants import multiply, put_off
 from tests.servers.postgres import PostgresServer
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.clock import pause
-from tompion.operations.standing import standing
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.operations.insight.stats import standing
+from tompion.runtime.clock import pause
 from tompion.store.postgres.driver import PostgresMigrator
 from tompion.store.sqlite.driver import SqliteStore
 

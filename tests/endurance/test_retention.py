@@ -15,17 +15,17 @@ import pytest
 from tests.conformance.operations.kit import BEGIN, Bench, Worker, open_transaction
 from tests.interleavings.cast import CarryNothing
 from tompion import Tompion
-from tompion.clock import SystemClock, pause
-from tompion.engine.host import Engine
-from tompion.engine.membership import Membership, answer_of
-from tompion.engine.sweeping import SWEEP_BATCH
-from tompion.launch.function import FunctionExecutor
-from tompion.model.dial import Span
-from tompion.model.notice import NoticeRow
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.lease import Membership, answer_of
+from tompion.engine.steps.sweep import SWEEP_BATCH
+from tompion.executors.function import FunctionExecutor
+from tompion.model.notification import NoticeRow
 from tompion.model.rows import RequestRow
 from tompion.model.run import RunRow
-from tompion.operations import schedules
-from tompion.settings import Settings
+from tompion.model.schedule_state import Span
+from tompion.operations.schedules import crud
+from tompion.runtime.clock import SystemClock, pause
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore, PostgresTransaction
 from tompion.store.sqlite.driver import SqliteStore, SqliteTransaction
@@ -212,7 +212,7 @@ def with_a_past(bench: Bench) -> Worker:
     bench.trigger(request_id="once")
     worker.rescue()
     worker.settle()
-    bench.ask(schedules.delete, "gone", purge=True)
+    bench.ask(crud.delete, "gone", purge=True)
     return worker
 
 

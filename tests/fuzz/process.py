@@ -13,16 +13,17 @@ from typing import Any
 from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
 from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
-from tompion import securing, wiring
-from tompion.api.rest.gate import Keys
-from tompion.api.rest.issuers import read_issuers
-from tompion.api.rest.tokens import Tokens
-from tompion.configuration import OPTIONS, Configuration, load
+from tompion.api.auth.api_key_cache import Keys
+from tompion.api.auth.issuers import read_issuers
+from tompion.api.auth.jwt import Tokens
+from tompion.bootstrap.engine import build_outside
+from tompion.bootstrap.security import refuse_open_doors
+from tompion.config.loader import OPTIONS, Configuration, load
 from tompion.errors import InvalidInput, Unauthenticated
-from tompion.model.key import Parts, hash_of
-from tompion.model.key import key_text as key_written
 from tompion.model.rows import KeyRow
-from tompion.operations.desk import Desk
+from tompion.model.security import Parts, hash_of
+from tompion.model.security import key_text as key_written
+from tompion.operations.runner import Desk
 from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -44,8 +45,8 @@ def from_environment(text: str) -> None:
 
 
 def _obeyed(told: Configuration) -> None:
-    securing.refuse_open_doors(told)
-    wiring.build_outside(told.notifications, {}, told.settings)
+    refuse_open_doors(told)
+    build_outside(told.notifications, {}, told.settings)
     if any(told.get(name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 

@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
-from tompion.engine.backfilling import Backfilling
-from tompion.engine.firing import Fired, Firing
-from tompion.engine.instance import Instance
-from tompion.engine.membership import Membership
-from tompion.engine.probe import Probe
-from tompion.engine.rescuing import Rescuing
-from tompion.engine.settling import Settling
-from tompion.engine.step import CarryOut, Settled, StepT
+from tompion.engine.context import Instance
+from tompion.engine.lease import Membership
+from tompion.engine.steps.backfill import Backfilling
+from tompion.engine.steps.fire import Fired, Firing
+from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.steps.result import CarryOut, Settled, StepT
+from tompion.engine.steps.settle import Settling
+from tompion.engine.telemetry.events import Probe
 from tompion.errors import TompionError
 from tompion.model.run import RunState
-from tompion.operations import adaptive, control, schedules
-from tompion.operations.session import Session
-from tompion.plan.settle import Outcome
+from tompion.operations.context import Session
+from tompion.operations.schedules import control, crud, hints
+from tompion.plan.outcome import Outcome
+from tompion.runtime.thread_pool import Threads
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.threads import Threads
 
 LIMIT = 100
 SCRIPT = """
@@ -151,7 +151,7 @@ def _update(actor: Actor) -> Future[Any]:
 
     def update(transaction: Transaction) -> Any:
         given: dict[str, Any] = {"cron": ["*/2 * * * *"], "description": actor.name, "payload": [actor.name]}
-        return schedules.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
+        return crud.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
 
     return actor.write(update)
 
@@ -167,11 +167,11 @@ PARTS: dict[str, Part] = {
     "pause": Part(_person(control.pause, note="stop")),
     "resume": Part(_person(control.resume, on_resume="fire_once"), paused=True),
     "update": Part(_update),
-    "delete": Part(_person(schedules.delete)),
+    "delete": Part(_person(crud.delete)),
     "trigger": Part(_person(control.trigger, overlap="queue")),
     "backfill": Part(_chunk),
     "skip": Part(_person(control.skip, at=[when("08:02")])),
-    "hint": Part(_person(adaptive.hint, interval_ms=90_000), adaptive=True),
+    "hint": Part(_person(hints.hint, interval_ms=90_000), adaptive=True),
     "migrate": Part(_migrate, _migrate),
 }
 PAIRS: tuple[tuple[str, str], ...] = tuple(combinations_with_replacement(PARTS, 2))

@@ -12,10 +12,10 @@ from tests.interleavings.search import Report, Worlds, explore
 from tests.simulation.planting import Defect, Patches, planted
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import ScheduleRow
-from tompion.operations import editing
-from tompion.operations.session import Session
+from tompion.operations.context import Session
+from tompion.operations.schedules import repository
 from tompion.store.postgres.driver import PostgresTransaction
-from tompion.store.postgres.statements import load_statements
+from tompion.store.postgres.prepared import load_statements
 
 MOST = 150
 """So many orders of each pair are tried before a mistake counts as missed."""
@@ -72,13 +72,13 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
 @mistake(("update", "pause"))
 def a_token_is_compared_before_the_lock(patches: Patches) -> None:
     """A schedule's row is read once, before its dial is locked: two people change what both have read."""
-    find = editing.find
+    find = repository.find
     known: dict[int, tuple[Session, ScheduleRow]] = {}
 
     def once(session: Session, schedule_id: str) -> ScheduleRow:
         return known.setdefault(id(session), (session, find(session, schedule_id)))[1]
 
-    patches.set(editing, "find", once)
+    patches.set(repository, "find", once)
 
 
 @mistake(("backfill", "backfill"), ("delete", "backfill"))

@@ -16,8 +16,8 @@ from tests.interleavings.stage import Player, Stage, cursors_of
 from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
 from tests.servers.postgres import PostgresServer
 from tompion.errors import TompionError
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
+from tompion.operations.context import Session
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 

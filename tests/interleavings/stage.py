@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 from tompion.store.postgres import driver
+from tompion.store.postgres.connection import Connection, Watchdog
 from tompion.store.postgres.driver import AGAIN
-from tompion.store.postgres.session import Connection, Watchdog
 
 NAMES = ("first", "second")
 PATIENCE_S = 60.0

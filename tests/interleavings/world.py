@@ -12,9 +12,9 @@ import psycopg
 
 from tests.conformance.operations.kit import BEGIN, Bench, at, held_of
 from tests.servers.postgres import PostgresServer
+from tompion.config.settings import Settings
 from tompion.model.rows import HeldRun
-from tompion.operations import schedules
-from tompion.settings import Settings
+from tompion.operations.schedules import crud
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 from tompion.testing.clock import ManualClock
 
@@ -115,7 +115,7 @@ def _played(bench: Bench, kind: Kind) -> Cast:
     bench.trigger("report", request_id="earlier")
     bench.backfill("07:50", "07:53", overlap="allow")
     if kind.adaptive:
-        bench.ask(schedules.patch, "report", adaptive=True)
+        bench.ask(crud.patch, "report", adaptive=True)
     if kind.idle:
         lapsed.settle()
         lapsed.rescue()

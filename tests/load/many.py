@@ -19,10 +19,10 @@ import aiohttp
 from tests.conformance.executor.home import Home
 from tests.load.target import argv
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import Site
+from tompion.runtime.clock import pause
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_S = 0.02

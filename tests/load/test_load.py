@@ -16,9 +16,9 @@ from aiohttp import web
 from tests.conformance.executor.home import Home
 from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import Site
+from tompion.runtime.clock import pause
 
 RUNS = 1_000
 MOST_BYTES = 64 * 1024

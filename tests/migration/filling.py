@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from tompion import Settings, SyncTompion
-from tompion.wiring import open_store
+from tompion.bootstrap.store import open_store
 
 SETTINGS = Settings(
     misfire_grace_ms=700,

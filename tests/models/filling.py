@@ -11,10 +11,10 @@ from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
 from tests.simulation.story import SETTINGS
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial
 from tompion.model.run import FINAL, OPEN, RunRow, RunState, Source
-from tompion.plan.definition import stored_action, stored_policy, stored_spec
-from tompion.spec.compiled import compile_spec
+from tompion.model.schedule_state import Dial
+from tompion.plan.stored_definition import stored_action, stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 
 UNDONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.planting import Defect, Patches
-from tompion.engine import firing
-from tompion.engine.firing import NOTHING, Firing
+from tompion.engine.steps import fire
+from tompion.engine.steps.fire import NOTHING, Firing
 from tompion.model.backfill import RUNNING
 from tompion.model.run import Source
-from tompion.operations import control
+from tompion.operations.schedules import control
 from tompion.plan import backfill, edit
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
@@ -57,7 +57,7 @@ def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
         written.update(new)
         return self.standing() if new else moved(self, generated)
 
-    patches.set(firing, "start", lambda *_: None)
+    patches.set(fire, "start", lambda *_: None)
     patches.set(Decision, "moved", stays)
 
 

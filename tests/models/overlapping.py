@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
-from tompion.model.dial import Dial
 from tompion.model.policy import Policy
 from tompion.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
-from tompion.plan.definition import stored_action, stored_policy
+from tompion.model.schedule_state import Dial
 from tompion.plan.edit import skips_of
+from tompion.plan.stored_definition import stored_action, stored_policy
 
 
 class Change(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from tests.simulation.story import Story
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.run import FINAL, RunRow
-from tompion.store.queries import COLUMNS
+from tompion.model.schedule_state import Dial, Span
+from tompion.store.sql_loader import COLUMNS
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 _RUN = ", ".join(RunRow._fields)
 _SPAN = ", ".join(Span._fields)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from tests.models.recording import Commit, Key, Recording
 from tests.simulation.story import BEGIN
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import CatchUp, Policy
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
-from tompion.plan.definition import stored_policy, stored_spec
+from tompion.model.schedule_state import Dial, Span
 from tompion.plan.edit import skips_of
-from tompion.spec.compiled import compile_spec
+from tompion.plan.stored_definition import stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
 
 BEGIN_S = int(BEGIN)

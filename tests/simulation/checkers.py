@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from tompion.launch.base import Ended
-from tompion.model.dial import Dial, Span
-from tompion.model.notice import NoticeRow
+from tompion.config.settings import Settings
+from tompion.executors.base import Ended
+from tompion.model.notification import NoticeRow
 from tompion.model.policy import Policy
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, Source
-from tompion.plan.definition import stored_policy, stored_spec
-from tompion.settings import Settings
-from tompion.spec.compiled import compile_spec
+from tompion.model.schedule_state import Dial, Span
+from tompion.plan.stored_definition import stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
 from tompion.spec.ticks import Ticks
 from tompion.testing.executor import Execution

@@ -11,22 +11,20 @@ from typing import Any
 
 from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notices
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
-from tompion.engine import backfilling, firing, launching, releasing, settling
-from tompion.engine.firing import Firing
-from tompion.engine.host import Engine
-from tompion.engine.rescuing import Rescuing
-from tompion.model import run as runs
-from tompion.model.dial import Dial, DialRow
+from tompion.engine.engine import Engine
+from tompion.engine.execution import launcher
+from tompion.engine.steps import backfill, fire, planned, settle
+from tompion.engine.steps.fire import Firing
+from tompion.engine.steps.rescue import Rescuing
+from tompion.model import run
 from tompion.model.policy import CatchUp
-from tompion.operations import control, editing, schedules
-from tompion.operations.session import Session
-from tompion.plan import admit as admission
-from tompion.plan import decide as deciding
-from tompion.plan import edit, generate
-from tompion.plan import settle as plan_settle
+from tompion.model.schedule_state import Dial, DialRow
+from tompion.operations.context import Session
+from tompion.operations.schedules import control, crud, repository
+from tompion.plan import decide, due_ticks, edit, outcome, overlap
 from tompion.plan.backfill import step as backfill_step
 from tompion.plan.decide import Decision
-from tompion.spec import fire as fire_times
+from tompion.spec import jitter
 from tompion.store.base import Transaction
 from tompion.store.sqlite import driver
 
@@ -116,7 +114,7 @@ def jitter_not_deterministic(patches: Patches) -> None:
     """Jitter is drawn anew each time somebody asks."""
     random = Random(1)
     patches.set(
-        fire_times, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
+        jitter, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
     )
 
 
@@ -163,7 +161,7 @@ def runs_are_taken_without_a_lease(patches: Patches) -> None:
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(Rescuing, "claim", lambda self, transaction, limit: firing.NOTHING)
+    patches.set(Rescuing, "claim", lambda self, transaction, limit: fire.NOTHING)
     patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
@@ -180,43 +178,43 @@ def coalesce_runs_the_first(patches: Patches) -> None:
         self._drop(ticks[1:], reason)
         return True
 
-    patches.set(generate._Pass, "_one_of", first)
+    patches.set(due_ticks._Pass, "_one_of", first)
 
 
 @defect
 def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
     """Everything that is late is forgotten."""
-    reason = runs.Reason.MISSED
-    patches.set(generate._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
+    reason = run.Reason.MISSED
+    patches.set(due_ticks._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
 
 
 @defect
 def a_late_tick_counts_as_missed(patches: Patches) -> None:
     """The grace is forgotten: a tick of a moment ago is dropped."""
-    on_time = generate._on_time
+    on_time = due_ticks._on_time
 
     def strict(rule: Any, nominal: int, now_ms: int, cursor: int) -> Any:
         found = on_time(rule, nominal, now_ms, cursor)
         lost = [due for due in found.due if due.fire_ms < now_ms - 1_000]
         if rule.policy.catchup_policy != CatchUp.NONE or not lost:
             return found
-        dropped = generate.Dropped(cursor, lost[-1].nominal_s, len(lost), runs.Reason.MISSED)
+        dropped = due_ticks.Dropped(cursor, lost[-1].nominal_s, len(lost), run.Reason.MISSED)
         return found._replace(due=found.due[len(lost) :], dropped=[dropped])
 
-    patches.set(generate, "_on_time", strict)
+    patches.set(due_ticks, "_on_time", strict)
 
 
 @defect
 def catch_up_is_one_short(patches: Patches) -> None:
     """The last tick of a pass is decided and not written."""
-    fire = generate._Pass._fire
+    fire = due_ticks._Pass._fire
 
     def short(self: Any, ticks: list[int]) -> Any:
         answer = fire(self, ticks)
         self.due = self.due[:-1] if len(self.due) > 1 else self.due
         return answer
 
-    patches.set(generate._Pass, "_fire", short)
+    patches.set(due_ticks._Pass, "_fire", short)
 
 
 @defect
@@ -228,25 +226,25 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
         moved = step(backfill._replace(last_s=backfill.last_s - 30), *rest)
         return moved._replace(backfill=moved.backfill._replace(last_s=backfill.last_s))
 
-    patches.set(backfilling, "step", shorter)
+    patches.set(backfill, "step", shorter)
 
 
 @defect
 def slots_are_never_freed(patches: Patches) -> None:
     """A run that has ended still counts as in flight."""
-    freed = plan_settle.freed
+    freed = outcome.freed
 
     def kept(dial: Dial, *rest: Any) -> Dial:
         return freed(dial, *rest)._replace(in_flight=dial.in_flight)
 
-    patches.set(settling, "freed", kept)
+    patches.set(settle, "freed", kept)
 
 
 @defect
 def nobody_starts_what_waits(patches: Patches) -> None:
     """A free slot stays free although runs wait for it."""
-    patches.set(settling, "release_waiting", lambda *rest: [])
-    patches.set(firing, "release_waiting", lambda *rest: [])
+    patches.set(settle, "release_waiting", lambda *rest: [])
+    patches.set(fire, "release_waiting", lambda *rest: [])
 
 
 @defect
@@ -256,7 +254,7 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 
     def forgetful(self: Decision, due: Any) -> None:
         tick(self, due)
-        if self.runs and self.runs[-1].state == runs.RunState.BUFFERED:
+        if self.runs and self.runs[-1].state == run.RunState.BUFFERED:
             self.runs.pop()
             self.waiting -= 1
 
@@ -266,14 +264,14 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launching.Launching._launch
+    launch_of = launcher.Launching._launch
 
-    def other(self: launching.Launching, *about: Any) -> Any:
+    def other(self: launcher.Launching, *about: Any) -> Any:
         launch = launch_of(self, *about)
         launch.schedule_id += f"-{launch.attempt}"
         return launch
 
-    patches.set(launching.Launching, "_launch", other)
+    patches.set(launcher.Launching, "_launch", other)
 
 
 @defect
@@ -286,7 +284,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
         return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if dial.paused else after
 
     patches.set(edit, "resumed", forgetful)
-    patches.set(firing, "resumed", forgetful)
+    patches.set(fire, "resumed", forgetful)
 
 
 @defect
@@ -351,13 +349,13 @@ def request_ids_forgotten(patches: Patches) -> None:
 @defect
 def token_stays(patches: Patches) -> None:
     """A change does not move the conflict token."""
-    save = editing.save
+    save = repository.save
 
     def unmoved(session: Any, opened: Any, note: Any, spans: Any = None) -> Any:
         return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, spans)
 
     patches.set(control, "save", unmoved)
-    patches.set(schedules, "save", unmoved)
+    patches.set(crud, "save", unmoved)
 
 
 @defect
@@ -384,9 +382,9 @@ def launch_before_commit(patches: Patches) -> None:
 @defect
 def buffer_has_no_bound(patches: Patches) -> None:
     """As many runs wait as like to."""
-    admit = admission.admit
+    admit = overlap.admit
     patches.set(
-        deciding,
+        decide,
         "admit",
         lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
     )
@@ -395,9 +393,9 @@ def buffer_has_no_bound(patches: Patches) -> None:
 @defect
 def fires_a_little_early(patches: Patches) -> None:
     """What is due within seconds is done at once."""
-    on_time = generate._on_time
+    on_time = due_ticks._on_time
     patches.set(
-        generate, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
+        due_ticks, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
     )
     patches.sql("claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
     patches.sql("due_now", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
@@ -410,7 +408,7 @@ def skips_are_ignored(patches: Patches) -> None:
 
     def blind(self: Decision, nominal_s: int) -> Any:
         found = unwanted(self, nominal_s)
-        return None if found == runs.Reason.SKIP_REQUESTED else found
+        return None if found == run.Reason.SKIP_REQUESTED else found
 
     patches.set(Decision, "_unwanted", blind)
 
@@ -418,7 +416,7 @@ def skips_are_ignored(patches: Patches) -> None:
 @defect
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
-    patches.set(launching.Launching, "put_back", lambda self, outcomes: None)
+    patches.set(launcher.Launching, "put_back", lambda self, outcomes: None)
     patches.set(Engine, "_beat", lambda self: self._keeping.check())
     patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
     patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
@@ -448,7 +446,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         flying, waiting = self.dial.in_flight, self.dial.waiting
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
-    patches.set(releasing, "Decision", alone)
+    patches.set(planned, "Decision", alone)
     patches.set(Decision, "released", corrected)
 
 
@@ -456,8 +454,8 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
 def spans_are_miscounted(patches: Patches) -> None:
     """A span says one tick less than it covers."""
     patches.set(
-        generate, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
+        due_ticks, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
     )
 
 
-_dropped = generate.Dropped
+_dropped = due_ticks.Dropped

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine.attempt import Attempt
-from tompion.engine.host import Engine
-from tompion.engine.launching import Launching
-from tompion.model.dial import Dial
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.execution.attempt import Attempt
+from tompion.engine.execution.launcher import Launching
 from tompion.model.run import Reason, RunRow
-from tompion.plan import settle as plan_settle
+from tompion.model.schedule_state import Dial
+from tompion.plan import outcome, release
+from tompion.plan.compiled_schedule import Rule
 from tompion.plan.decide import Decision
-from tompion.plan.rule import Rule
-from tompion.settings import Settings
 from tompion.store.base import Transaction
 
 
@@ -88,12 +88,12 @@ def terminate_other_starts_nothing(patches: Patches) -> None:
 @defect
 def the_last_action_is_dropped(patches: Patches) -> None:
     """Whoever leaves the queue while one action remains finds that there is none."""
-    obstacle = plan_settle._obstacle
+    obstacle = release._obstacle
 
     def one_short(dial: Dial, *rest: Any, automatic: bool) -> Reason | None:
         return Reason.LIMIT_REACHED if automatic and dial.remaining == 1 else obstacle(dial, *rest, automatic=automatic)
 
-    patches.set(plan_settle, "_obstacle", one_short)
+    patches.set(outcome, "_obstacle", one_short)
 
 
 @defect

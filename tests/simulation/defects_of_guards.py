@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine.firing import Firing
-from tompion.model.dial import Dial, DialRow
-from tompion.operations import schedules
-from tompion.plan import edit, govern
-from tompion.plan import settle as plan_settle
+from tompion.engine.steps.fire import Firing
+from tompion.model.schedule_state import Dial, DialRow
+from tompion.operations.schedules import crud
+from tompion.plan import adaptive, edit, outcome
 from tompion.store.base import Transaction
 
 FENCE = "AND attempt = ?4"
@@ -88,19 +87,19 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
 @defect
 def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
     """Nobody asks what time it is when the next run is planned."""
-    plan = govern.plan
+    plan = adaptive.plan
 
     def late(*about: Any) -> Any:
         found = plan(*about)
         return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
 
-    patches.set(govern, "plan", late)
+    patches.set(adaptive, "plan", late)
 
 
 @defect
 def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
     """Everything of a schedule is gone at once, also what somebody executes."""
-    patches.set(schedules, "_may_go", lambda dial, now_ms: True)
+    patches.set(crud, "_may_go", lambda dial, now_ms: True)
 
 
 @defect
@@ -122,14 +121,14 @@ def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
 @defect
 def a_tick_waits_for_what_was_dropped(patches: Patches) -> None:
     """The next tick is to follow a run that has left the queue without starting."""
-    patches.set(plan_settle, "rested", lambda dial, rule, now_ms, waiting=None: dial)
+    patches.set(outcome, "rested", lambda dial, rule, now_ms, waiting=None: dial)
 
 
 @defect
 def an_interval_is_asked_for_that_nobody_has_set(patches: Patches) -> None:
     """What waited is skipped as too soon whenever the clock is behind the last start."""
     patches.set(
-        plan_settle,
+        outcome,
         "is_too_soon",
         lambda last_ms, shortest_ms, now_ms: now_ms < (last_ms or 0) + max(shortest_ms, 1_000),
     )

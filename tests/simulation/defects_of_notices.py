@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine import noticing
-from tompion.engine.accounts import Accounts
-from tompion.engine.delivering import Delivering
-from tompion.engine.host import Engine
-from tompion.engine.noticing import Noticing
+from tompion.engine.engine import Engine
+from tompion.engine.notifications import outbox
+from tompion.engine.notifications.dispatcher import Delivering
+from tompion.engine.notifications.outbox import Noticing
+from tompion.engine.telemetry.metrics import Accounts
 from tompion.model.run import RunState
 from tompion.store.base import Transaction
 
@@ -17,7 +17,7 @@ from tompion.store.base import Transaction
 @defect
 def timeouts_are_no_news(patches: Patches) -> None:
     """Who has timed out has not failed, has it?"""
-    patches.set(noticing, "FAILURES", frozenset({RunState.FAILED}))
+    patches.set(outbox, "FAILURES", frozenset({RunState.FAILED}))
 
 
 @defect

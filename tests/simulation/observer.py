@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tompion.model.dial import Dial
+from tompion.config.settings import Settings
 from tompion.model.hint import read_hints
 from tompion.model.policy import Policy
 from tompion.model.run import AUTOMATIC, FINAL, IN_FLIGHT, RunRow
-from tompion.plan.definition import stored_policy
-from tompion.settings import Settings
+from tompion.model.schedule_state import Dial
+from tompion.plan.stored_definition import stored_policy
 from tompion.store.sqlite.driver import SqliteStore
 
 _RUN = ", ".join(RunRow._fields)

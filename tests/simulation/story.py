@@ -28,23 +28,24 @@ from tests.simulation.workload import (
     refused,
     requests_of,
 )
-from tompion import clock as time
-from tompion.clock import pause
-from tompion.engine.host import Engine
-from tompion.engine.outside import Outside
-from tompion.engine.probe import Probe
-from tompion.launch.base import Ended, Launch
-from tompion.model.notice import Delivery, NoticeRule, Topic
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.notifications.outside import Outside
+from tompion.engine.telemetry.events import Probe
+from tompion.executors.base import Ended, Launch
+from tompion.model.notification import Delivery, NoticeRule, Topic
 from tompion.model.run import RunId, RunState
-from tompion.model.token import CALLBACKS
-from tompion.operations import schedules, targets
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.model.security import CALLBACKS
+from tompion.operations.context import Session
+from tompion.operations.resources import targets
+from tompion.operations.schedules import crud
+from tompion.runtime import clock
+from tompion.runtime.clock import pause
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import RecordingExecutor
 from tompion.testing.faults import Fault, FaultyStore, Mishap
-from tompion.testing.loop import Stuck, VirtualLoop
+from tompion.testing.virtual_loop import Stuck, VirtualLoop
 
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
@@ -240,8 +241,8 @@ class Story:
             starting.add_done_callback(partial(_end_of_start, died))
             life = self.random.expovariate(1 / 120) if self.raging else 1e6
             try:
-                if not await time.wait(died, life) and not self.raging:
-                    await time.wait(died, 1e6)
+                if not await clock.wait(died, life) and not self.raging:
+                    await clock.wait(died, 1e6)
             except asyncio.CancelledError:
                 store.dead = True
                 self.bury(engine, starting)
@@ -368,7 +369,7 @@ class Story:
 
 
 def _created(name: str, given: dict[str, Any], transaction: Transaction) -> Any:
-    return schedules.create(Session(transaction, SETTINGS), name, **given)
+    return crud.create(Session(transaction, SETTINGS), name, **given)
 
 
 def _end_of_start(died: asyncio.Event, starting: asyncio.Future[None]) -> None:

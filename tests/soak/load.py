@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from tests.soak.samples import Sample, growing, of_process, of_store, table
 from tompion import Tompion
-from tompion.clock import pause
-from tompion.launch.base import Launch
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Launch
+from tompion.runtime.clock import pause
 
 SAMPLES = 40
 CALLS_PER_S = 20

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tompion.configuration import OPTIONS, Configuration, load, told
+from tompion.config.loader import OPTIONS, Configuration, load, told
+from tompion.config.settings import Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.settings import Settings
 
 FILE = """
 store = "postgresql://localhost/tompion"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tompion import InvalidField, Launch, SyncTompion, Tompion
-from tompion.engine.probe import Event
+from tompion.engine.telemetry.events import Event
 
 SECONDS = 30
 """After which a test gives up waiting."""

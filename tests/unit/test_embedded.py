@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tompion import Settings, SyncTompion, Tompion
-from tompion.engine.probe import Event
+from tompion.contract.methods import AsyncMethods, SyncMethods, _Async, _Sync
+from tompion.engine.telemetry.events import Event
 from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
-from tompion.methods import AsyncMethods, SyncMethods, _Async, _Sync
 from tompion.model.schedule import Run
 
 SECONDS = 60
@@ -438,7 +438,7 @@ def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pyt
     def broken(*_: Any, **__: Any) -> Callable[[], None]:
         raise TompionError("no engine today")
 
-    monkeypatch.setattr("tompion.wiring.build_engine", broken)
+    monkeypatch.setattr("tompion.bootstrap.engine.build_engine", broken)
     tompion = SyncTompion(url)
     with pytest.raises(TompionError, match="no engine today"), tompion:
         pass

@@ -9,7 +9,7 @@ import pytest
 
 from tompion import SyncTompion, Tompion
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Ended, Launch
 from tompion.testing import Rehearsal
 from tompion.testing.executor import RecordingExecutor
 

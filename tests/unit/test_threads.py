@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from tompion.threads import Threads
+from tompion.runtime.thread_pool import Threads
 
 SECONDS = 30
 """After which a test gives up waiting."""

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection
 
 from tompion import SyncTompion
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 
 app = SyncTompion(settings.TOMPION_STORE)
 

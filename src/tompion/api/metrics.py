@@ -1,6 +1,6 @@
 """What a process has counted and how its store stands, as Prometheus reads it.
 
-The table below is all there is.  Numbers of this process come from its :class:`~tompion.model.tally.Tally`; those of the
+The table below is all there is.  Numbers of this process come from its :class:`~tompion.model.metrics.Tally`; those of the
 store are asked for when somebody looks, and then not again for a while.
 """
 
@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tompion.clock import Clock, SystemClock
 from tompion.errors import TompionError
-from tompion.model.standing import Standing
-from tompion.model.tally import BOUNDS_S, OTHER, Labels, Spread
-from tompion.operations.desk import Desk
-from tompion.operations.standing import standing
+from tompion.model.insight import Standing
+from tompion.model.metrics import BOUNDS_S, OTHER, Labels, Spread
+from tompion.operations.insight.stats import standing
+from tompion.operations.runner import Desk
+from tompion.runtime.clock import Clock, SystemClock
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 KEPT_S = 10.0

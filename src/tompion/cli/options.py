@@ -12,8 +12,8 @@ import typer
 from tompion.errors import InvalidTime
 
 if TYPE_CHECKING:
-    from tompion.cli.later import LaterLines
-    from tompion.configuration import Configuration
+    from tompion.cli.logging.queue import LaterLines
+    from tompion.config.loader import Configuration
 
 DEFAULT_STORE = "sqlite:///tompion.db"
 
@@ -43,22 +43,22 @@ LogLevel = Annotated[
 
 def lines_of(told: Configuration, *, quiet: bool = False) -> LaterLines:
     """Return what prints the events of this process, as it is told."""
-    from tompion.cli.later import LaterLines
-    from tompion.clock import SystemClock
+    from tompion.cli.logging.queue import LaterLines
+    from tompion.runtime.clock import SystemClock
 
     if told.get("log_format") == "json":
-        from tompion.cli.logs import JsonLines
+        from tompion.cli.logging.json import JsonLines
 
         return LaterLines(JsonLines(SystemClock(), "warning" if quiet else told.get("log_level")))
-    from tompion.cli.events import EventLines
+    from tompion.cli.logging.text import EventLines
 
     return LaterLines(EventLines(SystemClock(), quiet=quiet, level=told.get("log_level")))
 
 
 def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Configuration:
     """Return what this process is told, and let functions be found."""
-    from tompion.configuration import told
-    from tompion.wiring import find_functions_in
+    from tompion.bootstrap.engine import find_functions_in
+    from tompion.config.loader import told
 
     found = told(flags, config, pairs or ())
     find_functions_in(Path(found.get("app_dir")))

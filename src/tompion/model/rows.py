@@ -105,7 +105,7 @@ class WorkflowRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """Who changed what, and how it was before; the last three are its place in the :mod:`~tompion.model.chain`."""
+    """Who changed what, and how it was before; the last three are its place in the :mod:`~tompion.model.audit`."""
 
     audit_number: int
     at_ms: int

@@ -205,3 +205,39 @@ class Workflow:
     document: Any
     paused: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A schedule that could not be changed, and why."""
+
+    schedule_id: str
+    code: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a change to many schedules has done, or would do.
+
+    ``unchanged`` schedules match, but are so already.  ``next_page`` is where to go on: one request changes
+    only so many.
+    """
+
+    schedule_ids: tuple[str, ...]
+    unchanged: int
+    refused: tuple[Refused, ...]
+    dry_run: bool
+    next_page: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many schedules match a filter, and how many there are that are not deleted.
+
+    ``capped`` says that there are more than were looked at: then both are at least so many.
+    """
+
+    matching: int
+    total: int
+    capped: bool

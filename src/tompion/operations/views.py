@@ -7,24 +7,15 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.hint import Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
-from tompion.model.schedule import (
-    Backfill,
-    Change,
-    Counters,
-    Run,
-    Schedule,
-    ScheduleState,
-    SpanRecord,
-    Version,
-)
-from tompion.plan import edit, govern
-from tompion.plan.ahead import upcoming
-from tompion.plan.definition import stored_definition
-from tompion.plan.rule import Rule
+from tompion.model.schedule import Backfill, Change, Counters, Run, Schedule, ScheduleState, SpanRecord, Version
+from tompion.model.schedule_state import Dial, Span
+from tompion.plan import adaptive, edit
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.stored_definition import stored_definition
+from tompion.plan.upcoming import upcoming
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states; the others are true for ever."""
@@ -96,9 +87,9 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
 
 def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
     """Return what an adaptive schedule does next, and why."""
-    live = govern.hints_of(dial).live_at(now_ms)
+    live = adaptive.hints_of(dial).live_at(now_ms)
     silent = dial.next_nominal_s is None or dial.closed or dial.remaining == 0
-    found = None if silent else govern.pending(dial, rule, now_ms)
+    found = None if silent else adaptive.pending(dial, rule, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,

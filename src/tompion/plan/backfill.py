@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
-from tompion.model.dial import Dial
 from tompion.model.policy import Overlap
 from tompion.model.run import OPEN, RunState, Source
+from tompion.model.schedule_state import Dial
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.context import World
 from tompion.plan.decide import Decision, Origin
-from tompion.plan.generate import Due
-from tompion.plan.rule import Rule
-from tompion.plan.world import World
+from tompion.plan.due_ticks import Due
 
 ALL, MISSING, FAILED = ONLY = ("all", "missing", "failed")
 _NOT_DONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})

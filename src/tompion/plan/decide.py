@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tompion.model.dial import Dial, Span
+from tompion.model.decision_writes import Record
 from tompion.model.policy import Overlap
-from tompion.model.record import Record
 from tompion.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
-from tompion.plan import govern
-from tompion.plan.admit import START, Act, Verdict, admit, is_too_soon
+from tompion.model.schedule_state import Dial, Span
+from tompion.plan import adaptive
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.context import World
+from tompion.plan.due_ticks import Dropped, Due, Generated, generate
 from tompion.plan.edit import after_run, woken
-from tompion.plan.generate import Dropped, Due, Generated, generate
-from tompion.plan.rule import Rule
-from tompion.plan.world import World
+from tompion.plan.overlap import START, Act, Verdict, admit, is_too_soon
 
 PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
 
@@ -316,7 +316,7 @@ def _after_skip(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dia
     if not rule.follows:
         return dial
     if rule.gate is not None and dial.cursor_s > decision.dial.cursor_s:
-        dial = dial._replace(hints=govern.spent(dial, dial.cursor_s, world.now_ms))
+        dial = dial._replace(hints=adaptive.spent(dial, dial.cursor_s, world.now_ms))
     if not decision.runs or any(run.state in OPEN for run in decision.runs):
         return dial
     asked = decision.runs[-1].reason is Reason.SKIP_REQUESTED

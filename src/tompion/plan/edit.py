@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import OnResume
 from tompion.model.run import Reason
-from tompion.plan import govern
-from tompion.plan.rule import Rule
+from tompion.model.schedule_state import Dial, Span
+from tompion.plan import adaptive
+from tompion.plan.compiled_schedule import Rule
 
 MAX_EDIT_COUNT = 1_000_000
 """The most ticks that an edit counts when it passes them over."""
@@ -73,7 +73,7 @@ def aimed(dial: Dial, rule: Rule, cursor_s: int) -> Dial:
 
 def governed(dial: Dial, rule: Rule, now_ms: int) -> Dial:
     """Return an adaptive schedule's dial aimed anew, because something has changed; a run that goes on comes first."""
-    dial = govern.unexpired(dial, now_ms)
+    dial = adaptive.unexpired(dial, now_ms)
     if dial.next_nominal_s is None and (dial.in_flight or dial.waiting):
         return silenced(dial, None)
     return after_run(dial, rule, now_ms)
@@ -82,8 +82,8 @@ def governed(dial: Dial, rule: Rule, now_ms: int) -> Dial:
 def after_run(dial: Dial, rule: Rule, now_ms: int) -> Dial:
     """Return a dial whose next tick follows a run, when that run has ended, or was not to be."""
     if rule.gate is not None and not dial.closed:
-        dial = govern.unexpired(dial, now_ms)
-        found = govern.plan(dial, rule, now_ms)
+        dial = adaptive.unexpired(dial, now_ms)
+        found = adaptive.plan(dial, rule, now_ms)
         nominal, fire_ms = (None, None) if found is None else (found.nominal_s, found.fire_ms)
         return silenced(dial._replace(next_nominal_s=nominal), fire_ms)
     following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
@@ -94,7 +94,7 @@ def fire_ms_of(dial: Dial, rule: Rule) -> int | None:
     """Return the fire time of the tick that a dial is aimed at."""
     if dial.next_nominal_s is None:
         return None
-    return rule.fire_ms(dial.next_nominal_s) if rule.gate is None else govern.waited_for(dial, rule).fire_ms
+    return rule.fire_ms(dial.next_nominal_s) if rule.gate is None else adaptive.waited_for(dial, rule).fire_ms
 
 
 def silenced(dial: Dial, fire_ms: int | None) -> Dial:
@@ -241,6 +241,6 @@ def _skipped(dial: Dial, rule: Rule, tick: int) -> tuple[Dial, int | None]:
     """The dial when a tick has been skipped at its time, and the tick after it."""
     if rule.gate is None:
         return dial, rule.next_after(tick)
-    dial = govern.passed(dial, tick)
-    found = govern.plan(dial, rule, tick * 1000)
+    dial = adaptive.passed(dial, tick)
+    found = adaptive.plan(dial, rule, tick * 1000)
     return dial, None if found is None else found.nominal_s

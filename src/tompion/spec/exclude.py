@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from tompion.errors import InvalidSpec, shown
 from tompion.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
-from tompion.spec.calendar import calendar_rule
-from tompion.spec.days import Days
-from tompion.spec.daytimes import DayTimes
-from tompion.spec.moment import first_instant, last_instant, read_day, read_moment
-from tompion.spec.wall import NOTHING_EXCLUDED, Exclusions
-from tompion.spec.zone import Zone, load_zone
+from tompion.spec.calendar.days import Days
+from tompion.spec.calendar.structured import calendar_rule
+from tompion.spec.calendar.times import DayTimes
+from tompion.spec.calendar.wall_clock import NOTHING_EXCLUDED, Exclusions
+from tompion.spec.datetime_text import first_instant, last_instant, read_day, read_moment
+from tompion.spec.zone.tables import Zone, load_zone
 
 Calendars = Mapping[str, NamedCalendar]
 

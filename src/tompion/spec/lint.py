@@ -10,23 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-from tompion.model.finding import Finding, Severity
-from tompion.model.spec import Dialect, ExcludeDocument, HolidaysDocument, NamedCalendar, SpecDocument
-from tompion.spec.calendar import calendar_rule
-from tompion.spec.combined import BoundedTicks
-from tompion.spec.compiled import compile_sources, compile_spec, cron_rules, depends_on_id
-from tompion.spec.cron import CronRule
-from tompion.spec.days import DAY, FIRST_YEAR, days_from_civil
-from tompion.spec.daytimes import bits_of
+from tompion.model.spec import (
+    Dialect,
+    ExcludeDocument,
+    Finding,
+    HolidaysDocument,
+    NamedCalendar,
+    Severity,
+    SpecDocument,
+)
+from tompion.spec.calendar.cron import CronRule
+from tompion.spec.calendar.days import DAY, FIRST_YEAR, days_from_civil
+from tompion.spec.calendar.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
+from tompion.spec.calendar.structured import calendar_rule
+from tompion.spec.calendar.times import bits_of
+from tompion.spec.compiler import compile_sources, compile_spec, cron_rules, depends_on_id
+from tompion.spec.datetime_text import read_moment
 from tompion.spec.duration import duration_text
-from tompion.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
 from tompion.spec.jitter import jitter_limit_ms
-from tompion.spec.moment import read_moment
 from tompion.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
-from tompion.spec.rrule import parse_rrule
+from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.ticks import Ticks
-from tompion.spec.zone import Zone
-from tompion.spec.zoned import Source
+from tompion.spec.union import BoundedTicks
+from tompion.spec.zone.tables import Zone
+from tompion.spec.zone.zoned import Source
 
 TRANSITIONS_AHEAD = 2
 """How many coming clock changes are looked at."""

@@ -16,11 +16,11 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from tompion.errors import StoreError
-from tompion.model.call import Answers, Call
-from tompion.model.dial import Dial, StepRow
-from tompion.model.record import Record, Recorded
+from tompion.model.decision_writes import Record, Recorded
 from tompion.model.rows import CalendarRow, DefinitionRow
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
+from tompion.model.schedule_state import Dial, StepRow
+from tompion.model.sql_call import Answers, Call
 from tompion.store.sending import Params
 from tompion.store.statements import FAR_S, Statements
 

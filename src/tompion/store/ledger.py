@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tompion.model.dial import Dial, DialRow, Span, StepRow, TallyRow
 from tompion.model.rows import DueNow, HeldRun, KindRow
 from tompion.model.run import FinishRow, RunChange, RunId, RunRow, StartRow
+from tompion.model.schedule_state import Dial, DialRow, Span, StepRow, TallyRow
 from tompion.store.sending import Sending
 
 SMALL_NAMESPACE = 1_000

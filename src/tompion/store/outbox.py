@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.notice import NoticeRow
+from tompion.model.notification import NoticeRow
 from tompion.model.run import RunId
 from tompion.store.sending import Sending
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial
 from tompion.model.rows import (
     CalendarRow,
     DefinitionRow,
@@ -26,6 +25,7 @@ from tompion.model.rows import (
     VersionRow,
     WorkflowRow,
 )
+from tompion.model.schedule_state import Dial
 from tompion.store.ledger import LedgerStatements
 from tompion.store.outbox import OutboxStatements
 from tompion.store.trail import TrailStatements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.chain import Head
+from tompion.model.audit import Head
 from tompion.model.rows import AuditRow
 from tompion.store.sending import Sending
 

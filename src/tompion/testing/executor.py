@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tompion.clock import pause
-from tompion.launch.base import Accepted, Ended, Executor, Launch
+from tompion.executors.base import Accepted, Ended, Executor, Launch
+from tompion.runtime.clock import pause
 
 
 class Execution(NamedTuple):

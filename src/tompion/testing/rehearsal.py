@@ -12,22 +12,22 @@ from math import isfinite
 from types import TracebackType
 from typing import Any, Self
 
-from tompion.clock import pause
-from tompion.embedded import SyncTompion, Tompion
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event, Probe
+from tompion.config.settings import DAY_MS, Settings
+from tompion.contract.methods import SyncMethods
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import Event, Probe
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Executor, Launch
-from tompion.launch.function import FunctionExecutor, attempted
-from tompion.methods import SyncMethods
+from tompion.executors.base import Executor, Launch
+from tompion.executors.function import FunctionExecutor, attempted
 from tompion.model.schedule import Run
-from tompion.operations import declared
-from tompion.operations.desk import Desk
-from tompion.operations.moments import When, epoch_ms
-from tompion.settings import DAY_MS, Settings
+from tompion.operations.instants import When, epoch_ms
+from tompion.operations.runner import Desk
+from tompion.operations.schedules import declare
+from tompion.runtime.clock import pause
+from tompion.sdk.app import SyncTompion, Tompion
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 PAGE = 1_000
 LAST_ROUNDS = 200
@@ -110,7 +110,7 @@ class Rehearsal(SyncMethods):
             for path, function in self._declarations.functions().items():
                 calls.register(path, function)
             for each in self._declarations.declared.values():
-                self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True)
+                self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from tests.conformance.api.stories import line
-from tompion.api.routes import NAMES, ROUTES
 from tompion.cli.main import exit_code, main
-from tompion.client.raising import error_of
-from tompion.methods import SyncMethods
-from tompion.wire import decode
+from tompion.client.errors import error_of
+from tompion.contract.json import decode
+from tompion.contract.methods import SyncMethods
+from tompion.contract.routes import NAMES, ROUTES
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview", "effect")

@@ -14,16 +14,16 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
 from tompion import Tompion
-from tompion.cli.server import Server
+from tompion.bootstrap.security import server_config
+from tompion.bootstrap.service import build_service
+from tompion.cli.uvicorn_server import Server
 from tompion.client import AsyncClient
-from tompion.clock import Clock
-from tompion.configuration import Configuration, load
-from tompion.methods import SyncMethods
-from tompion.operations.desk import Desk
-from tompion.securing import server_config
-from tompion.settings import Settings
+from tompion.config.loader import Configuration, load
+from tompion.config.settings import Settings
+from tompion.contract.methods import SyncMethods
+from tompion.operations.runner import Desk
+from tompion.runtime.clock import Clock
 from tompion.store.base import Store
-from tompion.wiring import build_service
 
 SECONDS = 30
 

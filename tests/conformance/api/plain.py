@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tests.conformance.api.kit import Answer, Http
+from tompion.contract.json import encode, encode_error
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
-from tompion.wire import encode, encode_error
 
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
 REQUESTS = {

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
 from tompion.model.page import Page
 from tompion.model.schedule import Change
 

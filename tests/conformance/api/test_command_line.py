@@ -9,8 +9,8 @@ import pytest
 
 from tests.conformance.api.commandline import CommandLine, run
 from tests.conformance.api.kit import Direct, Served, desk_of
-from tompion.cli.asking import KEY, STORE, URL
-from tompion.configuration import load
+from tompion.cli.connection import KEY, STORE, URL
+from tompion.config.loader import load
 from tompion.store.base import Store
 from tompion.store.sqlite.driver import SqliteStore
 

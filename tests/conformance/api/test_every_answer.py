@@ -13,10 +13,10 @@ import pytest
 
 from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
-from tompion.api.rest import gate
-from tompion.api.rest.hosts import Hosts
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.operations.desk import Desk
+from tompion.api.auth import authenticator
+from tompion.api.rest.middleware.allowed_hosts import Hosts
+from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.operations.runner import Desk
 from tompion.web.app import FOR_A_DAY, FOR_EVER
 
 CLOSED = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"}
@@ -28,7 +28,7 @@ TEXTS = ("application/json", "application/problem+json", "text/plain", "text/cal
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate, "BELIEVED_S", 60.0)
+        patch.setattr(authenticator, "BELIEVED_S", 60.0)
         made = World(max_body_bytes=1_000)
         yield made
         made.close()

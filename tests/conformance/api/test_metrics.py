@@ -12,15 +12,16 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conformance.api.kit import Http, Served, desk_of
+from tompion.api.auth import authenticator
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
-from tompion.api.rest import gate
-from tompion.api.rest.watching import Answered, Watching
-from tompion.configuration import load
-from tompion.model.tally import Tally
-from tompion.operations import control, keys, schedules
-from tompion.operations.session import Session
-from tompion.operations.standing import standing
-from tompion.settings import Settings
+from tompion.api.rest.middleware.access_log import Answered, Watching
+from tompion.config.loader import load
+from tompion.config.settings import Settings
+from tompion.model.metrics import Tally
+from tompion.operations.context import Session
+from tompion.operations.insight.stats import standing
+from tompion.operations.resources import api_keys
+from tompion.operations.schedules import control, crud
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -60,7 +61,7 @@ def test_a_scrape_shows_the_whole_table(http: Http) -> None:
 
 @pytest.fixture
 def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
     desk = desk_of(store)
     served = Served(desk, load({}, {"auth": "required"}))
     http = Http(served.url)
@@ -69,7 +70,7 @@ def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         if namespace is None:
             return http("GET", "/metrics").status
         made = desk.send(
-            lambda session: keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
+            lambda session: api_keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
         ).result()
         return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status
 
@@ -86,7 +87,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         session = Session(transaction, Settings())
         for name in ("a", "b", "c"):
-            schedules.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
+            crud.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
         control.pause(session, "c")
         control.trigger(session, "a")
         control.trigger(session, "a", overlap="buffer_all")
@@ -102,7 +103,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         for number in range(5):
-            schedules.create(Session(transaction, Settings()), f"s{number}", **BOOK)
+            crud.create(Session(transaction, Settings()), f"s{number}", **BOOK)
 
     store.write(fill).result()
     clock.set(clock.now() + 120)

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Accepted, Ended, Launch
+from tompion.operations.context import Session
+from tompion.operations.schedules import crud
 from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
 from tompion.testing.executor import RecordingExecutor
@@ -47,7 +47,7 @@ def create_due(store: Store, number: int) -> set[str]:
 
     def create(transaction: Transaction) -> None:
         for name in names:
-            schedules.create(Session(transaction, Settings()), name, cron="1 8 * * *", function="tasks:work")
+            crud.create(Session(transaction, Settings()), name, cron="1 8 * * *", function="tasks:work")
 
     store.write(create).result(SECONDS)
     return names

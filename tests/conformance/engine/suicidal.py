@@ -12,9 +12,9 @@ import sys
 
 from tests.conformance.engine.kit import BEGIN, UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, SETTINGS, Tapped
-from tompion.engine.host import Engine
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
+from tompion.engine.engine import Engine
+from tompion.executors.options import Site
+from tompion.executors.postgres import PostgresExecutor
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
 

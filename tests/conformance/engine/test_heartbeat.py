@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
-from tompion.engine.host import FIRES_AHEAD, Engine
-from tompion.operations import runs
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.engine import FIRES_AHEAD, Engine
+from tompion.operations.runs import read
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -103,4 +103,4 @@ def test_a_heartbeat_waits_for_nobody_who_holds_the_lease(postgres: PostgresStor
     names = create_due(postgres, SCHEDULES)
     assert asyncio.run(told(postgres, clock)) == sorted(names)
     for name in names:
-        assert [run.state for run in asked(postgres, runs.runs, name).items] == ["SUCCESS"]
+        assert [run.state for run in asked(postgres, read.runs, name).items] == ["SUCCESS"]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.conformance.engine.users import DECLARED, Scene
-from tompion.engine.host import Engine
-from tompion.launch.base import Ended, Executor
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.operations import schedules
+from tompion.engine.engine import Engine
+from tompion.executors.base import Ended, Executor
+from tompion.executors.options import Site
+from tompion.executors.postgres import PostgresExecutor
+from tompion.operations.schedules import crud
 from tompion.store.postgres.driver import PostgresTransaction
 from tompion.testing.executor import RecordingExecutor
 
@@ -41,7 +41,7 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
             assert len(fired.launches) == 1
 
     asyncio.run(story())
-    scene.ask(schedules.delete, f"configured-{configured}")
+    scene.ask(crud.delete, f"configured-{configured}")
     return names
 
 

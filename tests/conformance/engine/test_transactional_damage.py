@@ -10,10 +10,10 @@ import pytest
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, Scene
 from tompion.errors import LaunchError
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Call
+from tompion.executors.base import Accepted, Ended, Launch
+from tompion.executors.options import Site
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import Call
 from tompion.testing.executor import RecordingExecutor
 
 pytestmark = pytest.mark.server

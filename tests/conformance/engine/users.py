@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 import psycopg
 
 from tests.conformance.engine.kit import SECONDS
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event, Probe
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import Event, Probe
 from tompion.errors import StoreUnavailable
-from tompion.launch.base import Executor
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Answers, Call
-from tompion.operations import schedules, workflows
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.settings import Settings
+from tompion.executors.base import Executor
+from tompion.executors.options import Site
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import Answers, Call
+from tompion.operations.context import Session
+from tompion.operations.resources import workflows
+from tompion.operations.schedules import crud
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -128,7 +129,7 @@ class Scene:
 
     def schedule(self, name: str = "report", **given: Any) -> None:
         """Make a schedule that ticks a little after the beginning."""
-        self.ask(schedules.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **given})
+        self.ask(crud.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **given})
 
     def jobs(self) -> list[tuple[str, int]]:
         """Return the user's rows: key and attempt."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 from tompion.model.run import RunRow
 from tompion.model.schedule import Action
 

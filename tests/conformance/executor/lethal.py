@@ -19,23 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.executor.home import Home
-from tompion.clock import pause
-from tompion.launch.base import Executor, Launch
-from tompion.launch.site import Site
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Executor, Launch
+from tompion.executors.options import Site
+from tompion.runtime.clock import pause
 from tompion.store.sqlite.driver import SqliteStore
 
 DOOMED = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
 """Of a worker that is to lose its lease soon."""
 HEALTHY = Settings(tick_ms=50)
 EXECUTORS = {
-    "function": "tompion.launch.function:make",
-    "command": "tompion.launch.command:CommandExecutor",
-    "http": "tompion.launch.http:HttpExecutor",
-    "nats": "tompion.launch.nats:NatsExecutor",
-    "redis": "tompion.launch.redis:RedisExecutor",
-    "celery": "tompion.launch.celery:CeleryExecutor",
-    "temporal": "tompion.launch.temporal:TemporalExecutor",
+    "function": "tompion.executors.function:make",
+    "command": "tompion.executors.command:CommandExecutor",
+    "http": "tompion.executors.http:HttpExecutor",
+    "nats": "tompion.executors.nats:NatsExecutor",
+    "redis": "tompion.executors.redis:RedisExecutor",
+    "celery": "tompion.executors.celery:CeleryExecutor",
+    "temporal": "tompion.executors.temporal.executor:TemporalExecutor",
 }
 HANDS_OVER = {"celery": "_send", "temporal": "_start"}
 """Where those that follow a run hand it over; for the others it is over when ``run`` returns."""

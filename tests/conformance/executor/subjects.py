@@ -23,16 +23,16 @@ from temporalio.client import Client, WorkflowFailureError
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.base import Executor, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor, Launch
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import Site
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.runtime.clock import pause
 
 SITE = Site(public_url="https://tompion.example")
 LOOK_S = 0.02

@@ -19,19 +19,19 @@ from tests.conformance.executor.home import Home
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
 from tests.servers import LOOPBACK, free_port
-from tompion.api.routes import EXTRAS, ROUTES
+from tompion.contract.json import encode
+from tompion.contract.routes import EXTRAS, ROUTES
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Executor
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import Site
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
-from tompion.operations.desk import Desk
-from tompion.wire import encode
+from tompion.operations.runner import Desk
 
 SITE = Site()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}

@@ -13,9 +13,9 @@ from redis import Redis
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Ended, Launch
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.options import Site
 from tompion.model.run import RunState
 
 SECONDS = 60

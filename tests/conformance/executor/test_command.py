@@ -14,9 +14,9 @@ import pytest
 
 from tests.conformance.executor.kit import CANARY, launch_of, python
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Ended
-from tompion.launch.command import CommandExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Ended
+from tompion.executors.command import CommandExecutor
+from tompion.executors.options import Site
 from tompion.model.run import RunState
 
 SITE = Site(max_result_bytes=300)

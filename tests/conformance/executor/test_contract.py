@@ -16,8 +16,8 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
 from tests.servers import LOOPBACK, free_port
 from tompion.errors import LaunchError, LaunchRefused
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.registry import offered
+from tompion.executors.base import Ended, Executor, Launch
+from tompion.executors.registry import offered
 from tompion.model.run import RunState
 
 SECONDS = 60

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from tests.conformance.executor.kit import CANARY, Seen, Server, launch_of, serving
-from tompion.clock import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Ended
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import Site
 from tompion.model.run import RunState
+from tompion.runtime.clock import pause
 
 SITE = Site(max_result_bytes=200, public_url="https://tompion.example/")
 OLD, NEW = bytes(range(32)), bytes(range(1, 33))

@@ -23,10 +23,10 @@ from tests.conformance.executor.kit import launch_of
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
 from tompion import Tompion
-from tompion.clock import pause
-from tompion.launch.base import Launch
+from tompion.executors.base import Launch
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
+from tompion.runtime.clock import pause
 
 SECONDS = 60
 """After which a test gives up waiting."""

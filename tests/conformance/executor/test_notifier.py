@@ -15,11 +15,11 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.conformance.executor.kit import Server, serving
 from tompion import SyncTompion
+from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
-from tompion.launch.notifier import Notifier, Receiver, read_receiver
-from tompion.launch.pinger import HttpPinger
-from tompion.model.notice import Delivery, Topic
-from tompion.settings import Settings
+from tompion.model.notification import Delivery, Topic
+from tompion.outbound.healthcheck_ping import HttpPinger
+from tompion.outbound.webhook_notifier import Notifier, Receiver, read_receiver
 
 SECONDS = 60
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))

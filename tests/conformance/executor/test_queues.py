@@ -17,10 +17,10 @@ from redis.asyncio import Redis
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended, Executor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Ended, Executor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import Site
+from tompion.executors.redis import RedisExecutor
 
 SITE = Site(public_url="https://tompion.example")
 pytestmark = pytest.mark.server

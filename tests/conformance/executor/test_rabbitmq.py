@@ -16,9 +16,9 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tests.servers.rabbitmq import PROGRAM, rabbitmq_server
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.rabbitmq import RabbitExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Ended
+from tompion.executors.options import Site
+from tompion.executors.rabbitmq import RabbitExecutor
 
 SECONDS = 60
 SITE = Site(public_url="https://tompion.example")

@@ -18,9 +18,9 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Ended, Launch
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Ended, Launch
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
 SECONDS = 60

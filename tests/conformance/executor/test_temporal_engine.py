@@ -12,8 +12,8 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureEr
 
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
 pytestmark = pytest.mark.server

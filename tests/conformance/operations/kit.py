@@ -8,26 +8,27 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import Any, TypeVar
 
-from tompion.engine.backfilling import Backfilling
-from tompion.engine.firing import Fired, Firing
-from tompion.engine.instance import Instance
-from tompion.engine.probe import Probe
-from tompion.engine.releasing import Releasing
-from tompion.engine.rescuing import Rescuing
-from tompion.engine.settling import Settling
-from tompion.engine.step import Settled
-from tompion.engine.sweeping import Sweeping
-from tompion.launch.base import Launch
-from tompion.model.dial import Dial
+from tompion.config.settings import Settings
+from tompion.engine.context import Instance
+from tompion.engine.steps.backfill import Backfilling
+from tompion.engine.steps.fire import Fired, Firing
+from tompion.engine.steps.planned import Releasing
+from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.steps.result import Settled
+from tompion.engine.steps.settle import Settling
+from tompion.engine.steps.sweep import Sweeping
+from tompion.engine.telemetry.events import Probe
+from tompion.executors.base import Launch
 from tompion.model.rows import HeldRun
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule, SpanRecord
-from tompion.operations import control, runs, schedules
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.plan.rule import Rule
-from tompion.plan.settle import Outcome
-from tompion.settings import Settings
+from tompion.model.schedule_state import Dial
+from tompion.operations.context import Session
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud
+from tompion.operations.verify.schedule import verify
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.outcome import Outcome
 from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
 
@@ -89,7 +90,7 @@ class Bench:
         """A schedule that ticks every minute, unless said otherwise."""
         spec = {} if {"intervals", "times", "spec", "rrules", "calendars"} & given.keys() else {"cron": "* * * * *"}
         action = {} if "workflow_id" in given else {"function": FUNCTION}
-        return self.ask(schedules.create, schedule_id, **{**spec, **action, **given})
+        return self.ask(crud.create, schedule_id, **{**spec, **action, **given})
 
     def pause(self, schedule_id: str = "report", **given: Any) -> Schedule:
         return self.ask(control.pause, schedule_id, **given)
@@ -101,10 +102,10 @@ class Bench:
         return self.ask(control.trigger, schedule_id, **given)
 
     def backfill(self, first: str, last: str, schedule_id: str = "report", **given: Any) -> Backfill:
-        return self.ask(control.backfill, schedule_id, when(first), when(last), **given)[0]
+        return self.ask(backfills.backfill, schedule_id, when(first), when(last), **given)[0]
 
     def get(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        return self.ask(schedules.get, schedule_id, **given)
+        return self.ask(crud.get, schedule_id, **given)
 
     # --- time -----------------------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class Bench:
 
     def runs(self, schedule_id: str = "report", source: str | None = None) -> list[Run]:
         """All runs, the oldest first."""
-        return list(reversed(self.ask(runs.runs, schedule_id, limit=1_000, source=source).items))
+        return list(reversed(self.ask(read.runs, schedule_id, limit=1_000, source=source).items))
 
     def story(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
         """What became of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
@@ -127,7 +128,7 @@ class Bench:
 
     def spans(self, schedule_id: str = "report") -> list[str]:
         """What was dropped together, the oldest first: ``08:05 5 missed`` says that five ended at 08:05."""
-        found: tuple[SpanRecord, ...] = self.ask(runs.spans, schedule_id)
+        found: tuple[SpanRecord, ...] = self.ask(read.spans, schedule_id)
         return [f"{shown(span.until)} {span.ticks} {span.reason}" for span in reversed(found)]
 
     def dial(self, schedule_id: str = "report", namespace: str = "default") -> Dial:

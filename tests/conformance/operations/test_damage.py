@@ -7,8 +7,10 @@ import pytest
 from tests.conformance.operations.kit import Bench, Worker, shown
 from tompion.errors import InvalidField, NotFound, StaleToken, StoreError
 from tompion.model.schedule import Schedule
-from tompion.operations import control, runs, schedules, targets
-from tompion.operations.verify import verify
+from tompion.operations.resources import calendars
+from tompion.operations.runs import read
+from tompion.operations.schedules import control, crud
+from tompion.operations.verify.schedule import verify
 
 NO_DIAL = "DELETE FROM dials WHERE schedule_key = 2"
 VERSIONS = {
@@ -47,7 +49,7 @@ def three(bench: Bench) -> Bench:
 
 
 def listed(bench: Bench) -> list[Schedule]:
-    return list(bench.ask(schedules.list_schedules).items)
+    return list(bench.ask(crud.list_schedules).items)
 
 
 @pytest.mark.parametrize(("damage", "told"), [*READABLE, *GONE.items()])
@@ -67,7 +69,7 @@ def test_a_list_shows_a_damaged_schedule_and_the_others(three: Bench, damage: st
 def test_nobody_can_look_for_damage_in_a_list(three: Bench) -> None:
     """It shows only when a schedule is read; an empty answer would say that there is none."""
     with pytest.raises(InvalidField, match="state: 'damaged'; expected one of active, paused, exhausted, closed"):
-        three.ask(schedules.list_schedules, state="damaged")
+        three.ask(crud.list_schedules, state="damaged")
 
 
 def test_what_is_known_of_a_damaged_schedule_is_shown(three: Bench) -> None:
@@ -83,7 +85,7 @@ def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three:
     """Without its dial it was said not to be there at all, and nothing could be done about it."""
     three.execute(damage)
     before = three.dump()
-    for operation in (schedules.delete, control.pause, runs.describe):
+    for operation in (crud.delete, control.pause, read.describe):
         with pytest.raises(StoreError, match=f"'b' is damaged: {told}.* a delete with purge=True removes it"):
             three.ask(operation, "b")
     assert three.dump() == before
@@ -93,10 +95,10 @@ def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three:
 def test_a_purge_removes_a_damaged_schedule_at_once(three: Bench, damage: str) -> None:
     """Whoever purged it was told that it is damaged; now it goes, and its id can be used again."""
     three.execute(damage)
-    answer = three.ask(schedules.delete, "b", purge=True, request_id="r-1")
+    answer = three.ask(crud.delete, "b", purge=True, request_id="r-1")
     assert answer.state == "closed"
     assert "schedule 'b' is damaged" in (answer.degraded or "")
-    assert three.ask(schedules.delete, "b", purge=True, request_id="r-1") == answer
+    assert three.ask(crud.delete, "b", purge=True, request_id="r-1") == answer
     with pytest.raises(NotFound):
         three.get("b")
     tables = three.dump()
@@ -111,8 +113,8 @@ def test_a_purge_of_a_damaged_schedule_heeds_its_token(three: Bench) -> None:
     token = three.get("b").token
     three.execute(NO_DIAL)
     with pytest.raises(StaleToken):
-        three.ask(schedules.delete, "b", purge=True, token=token + 1)
-    three.ask(schedules.delete, "b", purge=True, token=token)
+        three.ask(crud.delete, "b", purge=True, token=token + 1)
+    three.ask(crud.delete, "b", purge=True, token=token)
     assert [each.schedule_id for each in listed(three)] == ["a", "c"]
 
 
@@ -122,7 +124,7 @@ def test_a_purge_of_a_damaged_schedule_waits_for_its_run(three: Bench) -> None:
     worker = three.worker()
     worker.rescue()
     three.execute("UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2")
-    three.ask(schedules.delete, "b", purge=True)
+    three.ask(crud.delete, "b", purge=True)
     assert "b" in [row[2] for row in three.dump()["schedules"]]
     worker.settle()
     three.go("08:02:30")
@@ -132,7 +134,7 @@ def test_a_purge_of_a_damaged_schedule_waits_for_its_run(three: Bench) -> None:
 
 def test_a_purge_goes_at_once_in_the_middle_of_a_second(three: Bench) -> None:
     """It was left to the next sweep, unless it came with the first millisecond of a second."""
-    three.ask(schedules.delete, "b", purge=True)
+    three.ask(crud.delete, "b", purge=True)
     assert [row[2] for row in three.dump()["schedules"]] == ["a", "c"]
 
 
@@ -142,7 +144,7 @@ def test_a_purge_goes_at_once_in_the_middle_of_a_second(three: Bench) -> None:
 @pytest.fixture
 def excluding(bench: Bench) -> Bench:
     """A schedule that excludes the days of a calendar, and one that does not."""
-    bench.ask(targets.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
+    bench.ask(calendars.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
     bench.create("report", exclude={"named": ["closed"]})
     bench.create("other")
     return bench
@@ -238,7 +240,7 @@ def test_a_planned_run_that_makes_no_sense_stops_no_other(
 ) -> None:
     """The step raised, again and again, and nobody's planned runs started."""
     for name in "abc":
-        three.ask(schedules.patch, name, catchup_policy="spread", overlap_policy="allow")
+        three.ask(crud.patch, name, catchup_policy="spread", overlap_policy="allow")
     three.go("08:03:40")
     three.worker().catch_up()
     three.execute(damage)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.operations.kit import Bench, held_of, when
+from tompion.config.settings import Settings
 from tompion.model.run import RunState
-from tompion.operations import control, schedules, targets, workflows
-from tompion.plan.settle import Outcome
-from tompion.settings import Settings
+from tompion.operations.resources import targets, workflows
+from tompion.operations.schedules import control, crud, history
+from tompion.plan.outcome import Outcome
 
 
 def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> None:
@@ -101,7 +102,7 @@ def test_an_update_reaches_what_is_buffered(bench: Bench) -> None:
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    bench.ask(schedules.patch, "report", overlap_policy="allow")
+    bench.ask(crud.patch, "report", overlap_policy="allow")
     bench.go("08:04")
     assert worker.tick() == ["08:02", "08:03", "08:04"]
 
@@ -266,7 +267,7 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
     assert found.pause_note == f"paused after a failed run ({state}): broken"
     bench.go("08:02")
     assert worker.tick() == []
-    change = bench.ask(schedules.history, "report").items[0]
+    change = bench.ask(history.history, "report").items[0]
     assert (change.actor, change.operation, change.after["state"]) == ("tompion", "pause", "paused")
     bench.resume()
     assert worker.tick() == ["08:02"]
@@ -364,7 +365,7 @@ def test_remaining_actions(bench: Bench) -> None:
     assert (found.state, found.remaining_actions, found.next_fire_at) == ("exhausted", 0, None)
     bench.go("08:10:30")
     assert worker.tick() == []
-    bench.ask(schedules.patch, "report", remaining_actions=1)
+    bench.ask(crud.patch, "report", remaining_actions=1)
     bench.go("08:11")
     assert worker.tick() == ["08:11"]
     assert bench.spans() == ["08:10:29 7 limit_reached"]

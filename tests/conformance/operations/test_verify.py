@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import Bench, at, shown, when
-from tompion.engine import sealing
+from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError
 from tompion.model.run import RunState
 from tompion.model.verification import Verification
-from tompion.operations import runs, schedules, trail
-from tompion.operations.proof import Proof
-from tompion.operations.verify import verify
+from tompion.operations.runs import read
+from tompion.operations.schedules import crud
+from tompion.operations.verify import audit_chain
+from tompion.operations.verify.namespace import Proof
+from tompion.operations.verify.schedule import verify
 
 
 def second(text: str) -> int:
@@ -33,7 +35,7 @@ def edited(bench: Bench) -> Bench:
         worker.settle()
         if minute in crons:
             bench.go(f"{minute}:30.5")
-            bench.ask(schedules.patch, "report", cron=crons[minute])
+            bench.ask(crud.patch, "report", cron=crons[minute])
     assert bench.ask(verify, "report").ok
     return bench
 
@@ -60,7 +62,7 @@ def test_a_schedule_without_its_dial(edited: Bench) -> None:
 )
 def test_a_damaged_schedule_says_so_to_whoever_reads_it(edited: Bench, damage: str, told: str) -> None:
     edited.execute(damage)
-    for operation in (schedules.get, runs.describe):
+    for operation in (crud.get, read.describe):
         with pytest.raises(StoreError, match=f"'report' is damaged: {told}.*tompion verify"):
             edited.ask(operation, "report")
 
@@ -98,7 +100,7 @@ def test_an_older_version_has_an_end(edited: Bench) -> None:
 
 def test_a_deletion_leaves_a_gap_and_nothing_else_may(bench: Bench) -> None:
     bench.create()
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     bench.go("08:10:30")
     bench.create()
     bench.go("08:11")
@@ -117,7 +119,7 @@ def test_a_deletion_leaves_a_gap_and_nothing_else_may(bench: Bench) -> None:
 def test_a_deleted_schedule_that_was_decided_further_than_its_last_version(bench: Bench) -> None:
     bench.create()
     bench.go("08:05:30")
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     assert bench.ask(verify, "report").ok
     assert found_in(bench, "UPDATE schedule_versions SET until_s = until_s - 60")[0][0] == "gap"
 
@@ -194,7 +196,7 @@ def test_a_run_while_the_schedule_was_deleted(bench: Bench) -> None:
     worker = bench.worker()
     worker.tick()
     worker.settle(RunState.SUCCESS)
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     bench.go("08:10:30")
     bench.create()
     damage = (
@@ -261,11 +263,11 @@ def test_every_schedule_is_checked_whatever_is_wrong_with_another(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first that could not be read ended the check, and one without a dial was passed over in silence."""
-    monkeypatch.setattr("tompion.operations.proof.PAGE", 2)
+    monkeypatch.setattr("tompion.operations.verify.namespace.PAGE", 2)
     for name in ("a", "b", "c", "d", "gone", "z"):
         bench.create(name)
-    bench.ask(schedules.create, "x", namespace="other", cron="* * * * *", function="a:b")
-    bench.ask(schedules.delete, "gone")
+    bench.ask(crud.create, "x", namespace="other", cron="* * * * *", function="a:b")
+    bench.ask(crud.delete, "gone")
     assert list(proved(bench)) == ["a", "b", "c", "d", "z", "gone"]
     key = "(SELECT schedule_key FROM schedules WHERE schedule_id = '{}')"
     bench.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE schedule_key = {key.format('a')}")
@@ -357,10 +359,10 @@ def test_a_span_before_the_first_version(edited: Bench) -> None:
 def test_a_schedule_whose_row_is_gone(edited: Bench) -> None:
     """Everything else was left: nobody listed it, so that nobody looked."""
     edited.create("deleted")
-    edited.ask(schedules.delete, "deleted", purge=True)
+    edited.ask(crud.delete, "deleted", purge=True)
     edited.create("other")
-    edited.write(sealing.seal)
-    assert edited.ask(trail.verify_audit).ok
+    edited.write(audit.seal)
+    assert edited.ask(audit_chain.verify_audit).ok
     edited.execute("DELETE FROM schedules WHERE schedule_id = 'report'")
-    assert edited.ask(trail.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
-    assert edited.ask(trail.verify_audit, namespace="theirs").ok
+    assert edited.ask(audit_chain.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
+    assert edited.ask(audit_chain.verify_audit, namespace="theirs").ok

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.rows import AuditRow, CalendarRow, HeldRun, ScheduleRow, VersionRow, WorkflowRow
 from tompion.model.run import WAITING, RunChange, RunRow
+from tompion.model.schedule_state import Dial, Span
 
 NOW_MS = 1_800_000_000_000
 """What the clock of a store under test says."""

@@ -13,9 +13,9 @@ from tests.conformance.conftest import WORKER, owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import workflow
 from tompion.errors import StoreError, StoreUnavailable
-from tompion.model.call import Argument, Call, Called, Form
+from tompion.model.sql_call import Argument, Call, Called, Form
 from tompion.store.base import Store, Transaction
-from tompion.store.postgres import calls
+from tompion.store.postgres import user_sql
 from tompion.store.postgres.driver import PostgresStore
 
 pytestmark = pytest.mark.server
@@ -253,7 +253,7 @@ def test_a_table_that_somebody_has_locked(
 def test_there_is_time_for_some_of_many_slow_calls(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
     answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
     assert 1 <= len(answers) <= 3
     assert all(called.error is not None for called in answers)
@@ -262,7 +262,7 @@ def test_there_is_time_for_some_of_many_slow_calls(
 def test_calls_that_are_slow_without_failing_have_a_budget_too(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
     answers = made(postgres, *[function("sluggish")] * 40)
     assert 2 <= len(answers) <= 16
     assert answers == [Called()] * len(answers)

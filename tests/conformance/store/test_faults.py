@@ -15,14 +15,14 @@ from tests.conformance.store.samples import dial, run
 from tests.servers import LOOPBACK
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import TcpProxy
-from tompion.clock import SystemClock
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import Reason, RunState
+from tompion.runtime.clock import SystemClock
 from tompion.store.base import Transaction
-from tompion.store.postgres import session
-from tompion.store.postgres.arrays import ARRAYS, register
+from tompion.store.postgres import connection
+from tompion.store.postgres.binary_arrays import ARRAYS, register
+from tompion.store.postgres.connection import TICKS_ALLOWED
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.session import TICKS_ALLOWED
 
 pytestmark = pytest.mark.server
 
@@ -194,12 +194,12 @@ def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
 ) -> None:
     """A worker asked for the schema's version, and waited in silence for an answer that never came."""
     for name in ("SILENT_S", "ANSWER_S"):
-        monkeypatch.setattr(session, name, 0.01)
+        monkeypatch.setattr(connection, name, 0.01)
 
     def swallow(_: object) -> None:
         proxy.blackhole()
 
-    monkeypatch.setattr(session, "register", swallow)
+    monkeypatch.setattr(connection, "register", swallow)
     with pytest.raises(StoreUnavailable):
         PostgresMigrator(far._url).version()
     where = f"PostgreSQL at {LOOPBACK}:{proxy.port}"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, run
-from tompion.model.notice import NoticeRow
+from tompion.model.notification import NoticeRow
 from tompion.model.run import RunId
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore

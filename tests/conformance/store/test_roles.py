@@ -10,14 +10,15 @@ from psycopg import sql
 
 from tests.conformance.conftest import TENANT, WORKER, owner_url
 from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+from tompion.config.settings import Settings
 from tompion.errors import StoreError
-from tompion.operations import control, keys, schedules, workflows
-from tompion.operations.desk import Desk
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.operations.context import Session
+from tompion.operations.resources import api_keys, workflows
+from tompion.operations.runner import Desk
+from tompion.operations.schedules import control, crud
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.roles import SHARED, WALLS
+from tompion.store.postgres.row_security import SHARED, WALLS
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -34,10 +35,10 @@ def walled(migrated_url: str) -> Iterator[Bench]:
     store = PostgresStore(migrated_url, clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
     for name in NAMESPACES:
-        bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
+        bench.ask(crud.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
         bench.ask(control.trigger, "report", namespace=name, request_id="once")
         bench.ask(workflows.put_workflow, "flow", {"function": "tasks:work"}, namespace=name)
-        bench.ask(keys.create_key, "ci", namespace=name)
+        bench.ask(api_keys.create_key, "ci", namespace=name)
     yield bench
     store.close()
 
@@ -141,7 +142,7 @@ def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
 def test_without_roles_there_is_no_wall(migrated_url: str) -> None:
     store = PostgresStore(owner_url(migrated_url), clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
-    bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
+    bench.ask(crud.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
     assert seen(bench, "b", "SELECT count(*) FROM schedules") == [(1,)]
     store.close()
 

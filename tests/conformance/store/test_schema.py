@@ -18,13 +18,13 @@ from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial
 from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
-from tompion.model.notice import NoticeRow
+from tompion.model.notification import NoticeRow
 from tompion.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
 from tompion.model.run import RunRow
+from tompion.model.schedule_state import Dial, Span
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.statements import load_statements
-from tompion.store.queries import load_queries
+from tompion.store.postgres.prepared import load_statements
+from tompion.store.sql_loader import load_queries
 from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
 
 SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"

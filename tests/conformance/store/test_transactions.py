@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, change, dial, held, run
 from tompion.errors import StoreError
-from tompion.model.dial import Dial
+from tompion.model.schedule_state import Dial
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore, PostgresTransaction
 from tompion.store.sqlite.driver import SqliteStore

@@ -13,10 +13,10 @@ from typing import Any
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.temporal.kit import HASTY
 from tests.servers.temporal import find_binary
-from tompion.configuration import load
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
-from tompion.wiring import serve_temporal
+from tompion.bootstrap.temporal import serve_temporal
+from tompion.config.loader import load
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 
 NODE_PROJECT = Path(__file__).parents[2] / "node"
 

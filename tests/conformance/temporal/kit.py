@@ -18,16 +18,16 @@ from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceCl
 
 from tests.conformance.executor.home import QUICK, SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE
-from tompion.api.rates import Neighbours
-from tompion.api.rest.gate import Gate, OpenGate
-from tompion.api.temporal.door import Door, House, read_namespaces
-from tompion.api.temporal.status import Refused
-from tompion.api.temporal.system import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.api.auth.authenticator import Gate, OpenGate
+from tompion.api.rate_limit import Neighbours
+from tompion.api.temporal.dispatcher import Door, House, read_namespaces
+from tompion.api.temporal.errors import Refused
+from tompion.api.temporal.system_service import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
+from tompion.config.settings import Settings
+from tompion.executors.base import Ended, Executor, Launch
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.operations.runner import Desk
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)

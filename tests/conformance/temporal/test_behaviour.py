@@ -34,8 +34,8 @@ from temporalio.client import (
 from tests.conformance.executor.home import SECONDS
 from tests.conformance.executor.temporal_workflows import working
 from tests.conformance.temporal.kit import opened, schedule
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "temporal.md"

@@ -31,15 +31,15 @@ from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckRes
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
-from tompion.api.rest.credentials import CredentialGate
-from tompion.api.rest.gate import Keys
-from tompion.api.temporal.door import Door, bound
-from tompion.api.temporal.status import Code, Refused
-from tompion.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from tompion.api.auth.api_key_cache import Keys
+from tompion.api.auth.authenticator import CredentialGate
+from tompion.api.temporal.dispatcher import Door, bound
+from tompion.api.temporal.errors import Code, Refused
+from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
 from tompion.errors import StoreUnavailable
-from tompion.operations.editing import open_schedule
-from tompion.operations.keys import create_key
-from tompion.operations.session import Session
+from tompion.operations.context import Session
+from tompion.operations.resources.api_keys import create_key
+from tompion.operations.schedules.repository import open_schedule
 from tompion.store.sqlite.driver import SqliteStore
 
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)

@@ -17,9 +17,9 @@ from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolic
 from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
 from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
 from tests.servers.temporal import temporal_server
-from tompion.launch.base import Executor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 P = ScheduleOverlapPolicy

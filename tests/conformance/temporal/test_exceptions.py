@@ -28,7 +28,7 @@ from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn
 from tests.conformance.temporal.kit import HASTY, Written, opened
 from tests.conformance.temporal.test_side_by_side import both, shown_spec, times
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Ended, Launch
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 

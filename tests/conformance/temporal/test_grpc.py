@@ -17,12 +17,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
-from tompion.api.temporal.door import bound, read_namespaces
-from tompion.configuration import Configuration, load
-from tompion.operations.desk import Desk
-from tompion.operations.keys import create_key
+from tompion.api.temporal.dispatcher import bound, read_namespaces
+from tompion.bootstrap.temporal import serve_temporal
+from tompion.config.loader import Configuration, load
+from tompion.operations.resources.api_keys import create_key
+from tompion.operations.runner import Desk
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.wiring import serve_temporal
 
 pytestmark = pytest.mark.server
 SECONDS = 60

@@ -29,10 +29,10 @@ from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
 from tompion import SyncTompion, Tompion
-from tompion.api.temporal.moving import Mover, Source
+from tompion.api.temporal.importer import Mover, Source
+from tompion.bootstrap.store import open_store
 from tompion.cli.main import app
-from tompion.model.moved import Moved
-from tompion.wiring import open_store
+from tompion.model.import_result import Moved
 
 ALL = [ScheduleRange(0, 59)]
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]

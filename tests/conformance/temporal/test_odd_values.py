@@ -25,10 +25,10 @@ from temporalio.api.workflowservice.v1 import (
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.temporal.kit import door_to
 from tests.conformance.temporal.test_door import ask, create
-from tompion.api.temporal.door import Door
-from tompion.api.temporal.status import Code, Refused
-from tompion.wire import encode
-from tompion.wiring import open_store
+from tompion.api.temporal.dispatcher import Door
+from tompion.api.temporal.errors import Code, Refused
+from tompion.bootstrap.store import open_store
+from tompion.contract.json import encode
 
 YEAR_1_S = -62_135_596_800
 DEEP = b"[" * 100_000 + b"]" * 100_000

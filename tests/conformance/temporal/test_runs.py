@@ -28,8 +28,8 @@ from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
 from tests.servers import free_port
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import Site
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 from tompion.model.schedule import Run
 

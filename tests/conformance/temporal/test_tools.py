@@ -16,8 +16,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.conformance.temporal.test_grpc import told
-from tompion.api.temporal.system import METHODS
-from tompion.operations.desk import Desk
+from tompion.api.temporal.system_service import METHODS
+from tompion.operations.runner import Desk
 
 pytestmark = pytest.mark.server
 FILE_BY_NAME, FILE_OF_SYMBOL, LIST_SERVICES = 3, 4, 7

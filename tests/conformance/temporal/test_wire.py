@@ -39,8 +39,8 @@ from temporalio.bridge.proto.health.v1 import HealthCheckRequest
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.test_grpc import told
 from tompion.api.temporal.reflection import METHODS as REFLECTION
-from tompion.api.temporal.system import METHODS, WORKFLOW_SERVICE
-from tompion.operations.desk import Desk
+from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
+from tompion.operations.runner import Desk
 
 pytestmark = pytest.mark.server
 Status = grpc.StatusCode

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.engine.delivering import _COUNTED
+from tompion.engine.notifications.dispatcher import _COUNTED
 
 SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}

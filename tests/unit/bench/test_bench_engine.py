@@ -32,7 +32,7 @@ from bench.engine.profiling import Profiles, watched
 from bench.engine.report import P50, P99, RATE, RATIO, WIDTH, Goal, Report, Row, Section, as_json, as_text, environment
 from bench.engine.stores import Stores, path_of, size_of
 from bench.spec.report import Target
-from tompion import wiring
+from tompion.bootstrap.store import open_store
 
 TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=10, stored=200, few=20, looks=3, rest_s=0.2)
 
@@ -109,7 +109,7 @@ def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
 
 
 def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
-    store = wiring.open_store(url)
+    store = open_store(url)
     try:
         assert race.create_many(store, {"cron": "0 0 1 1 *"}, 5, undo=True) > 0
         assert race.create_many(store, {"cron": "0 0 1 1 *"}, 3) > 0

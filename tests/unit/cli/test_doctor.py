@@ -16,8 +16,8 @@ import pytest
 
 from tests.conformance.api.commandline import run
 from tompion import SyncTompion
-from tompion.cli import tables
-from tompion.clock import SystemClock
+from tompion.cli.output import tables
+from tompion.runtime.clock import SystemClock
 from tompion.testing.clock import ManualClock
 
 DAY_MS = 86_400_000

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tompion.cli.events import EventLines
-from tompion.cli.levels import level_of
-from tompion.cli.logs import ENGINE, JsonLines
-from tompion.engine.probe import Event
+from tompion.cli.logging.json import ENGINE, JsonLines
+from tompion.cli.logging.queue import level_of
+from tompion.cli.logging.text import EventLines
+from tompion.engine.telemetry.events import Event
 from tompion.testing.clock import ManualClock
 
 NOON = 1_774_699_200  # 2026-03-28T12:00:00Z

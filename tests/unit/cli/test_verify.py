@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from tompion import SyncTompion, Verification
+from tompion.cli.commands.verify import problem_line
 from tompion.cli.main import main
-from tompion.cli.verify import problem_line
 from tompion.model.verification import Problem
 
 
@@ -144,7 +144,7 @@ def test_a_range_leaves_out_what_is_beyond_it(verify: Run, schedules: None, file
 
 
 def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tompion.operations.proof.PAGE", 1)
+    monkeypatch.setattr("tompion.operations.verify.namespace.PAGE", 1)
     damage(file, "b")
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
@@ -264,7 +264,7 @@ def test_every_kind_of_problem_has_its_words() -> None:
 
 
 def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:
-    from tompion.engine.sealing import seal
+    from tompion.engine.steps.audit import seal
     from tompion.store.sqlite.driver import SqliteStore
 
     store = SqliteStore(file)

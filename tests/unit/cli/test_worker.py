@@ -19,13 +19,13 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from tompion import stopping
-from tompion.cli.events import EventLines, duration, shortened, wrapped
-from tompion.cli.later import LaterLines
+from tompion.bootstrap.service import masked
+from tompion.cli.commands.worker import first_line, leave
+from tompion.cli.logging.queue import LaterLines
+from tompion.cli.logging.text import EventLines, duration, shortened, wrapped
 from tompion.cli.main import main
-from tompion.cli.worker import first_line, leave
-from tompion.engine.probe import Event, Probe
-from tompion.wiring import masked
+from tompion.engine.telemetry.events import Event, Probe
+from tompion.runtime import signals
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
@@ -118,7 +118,7 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
 def test_launches_whose_end_nobody_hears_of_are_forgotten(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tompion.cli.events._MAX_KNOWN", 2)
+    monkeypatch.setattr("tompion.cli.logging.text._MAX_KNOWN", 2)
     lines = EventLines(clock)
     for name in ("a", "b", "c"):
         lines(Event("launched", name, "schedule", NOON))
@@ -326,18 +326,18 @@ class Ended(NamedTuple):
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     """Send signals to this process while it would stop gracefully."""
     left: list[int] = []
-    monkeypatch.setattr(stopping, "leave_now", left.append)
+    monkeypatch.setattr(signals, "leave_now", left.append)
 
     async def run() -> int | None:
-        with stopping.stopping(30) as state:
+        with signals.stopping(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
             await asyncio.wait_for(state.asked.wait(), 30)
         return state.code
 
-    before = [signal.getsignal(number) for number in stopping.SIGNALS]
+    before = [signal.getsignal(number) for number in signals.SIGNALS]
     code = asyncio.run(run())
-    assert [signal.getsignal(number) for number in stopping.SIGNALS] == before
+    assert [signal.getsignal(number) for number in signals.SIGNALS] == before
     return Ended(code, left)
 
 
@@ -360,9 +360,9 @@ def test_a_function_that_does_not_end_is_left_behind(
 ) -> None:
     """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
     left: list[int] = []
-    monkeypatch.setattr(stopping, "leave_now", left.append)
+    monkeypatch.setattr(signals, "leave_now", left.append)
     release = threading.Event()
-    thread = threading.Thread(target=release.wait, name=f"{stopping.FUNCTION_THREADS}_0", daemon=True)
+    thread = threading.Thread(target=release.wait, name=f"{signals.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
         leave(0, LaterLines(EventLines(clock)))

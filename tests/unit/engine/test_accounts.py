@@ -12,15 +12,15 @@ import pytest
 
 from tests.unit.engine.kit import FUNCTION, LoopClock, World, die
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, Metrics
-from tompion.clock import pause
-from tompion.engine.host import Engine
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
 from tompion.errors import LaunchError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Ended, Launch
+from tompion.model.metrics import OTHER, Tally
 from tompion.model.run import RunState
-from tompion.model.tally import OTHER, Tally
-from tompion.operations import control, schedules
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.operations.runner import Desk
+from tompion.operations.schedules import control, crud
+from tompion.runtime.clock import pause
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, Mishap
 
@@ -352,13 +352,13 @@ def test_what_operations_do_is_counted_when_it_is_committed(world: World) -> Non
             lambda session: operation(session, *args, **given), namespace="default", actor="ann", writes=True
         ).result()
 
-    ask(schedules.create, "report", cron="* * * * *", function=FUNCTION)
+    ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
     assert tally.labelled("runs_skipped") == {("default", "overlap"): 1}
     assert tally.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
-    ask(schedules.delete, "report")
+    ask(crud.delete, "report")
     assert tally.labelled("runs_skipped")["default", "deleted"] == 1
     assert tally.labelled("runs_finished") == {("default", "CANCELLED"): 1}
 

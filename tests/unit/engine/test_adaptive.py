@@ -9,10 +9,10 @@ import pytest
 
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_cost import Meter
-from tompion.clock import pause
-from tompion.launch.base import Ended
+from tompion.executors.base import Ended
 from tompion.model.run import RunState
-from tompion.operations import adaptive
+from tompion.operations.schedules.hints import hint as adaptive_hint
+from tompion.runtime.clock import pause
 
 LATE_S = 0.1
 """Within which an engine starts what is due: it sleeps no longer than it must."""
@@ -28,7 +28,7 @@ def starts(world: World, seconds: float, hints: dict[float, dict[str, Any]] | No
         for moment, given in sorted((hints or {}).items()):
             await pause(moment - passed)
             passed = moment
-            world.ask(adaptive.hint, "report", **given)
+            world.ask(adaptive_hint, "report", **given)
         await pause(seconds - passed)
 
     world.run(story)
@@ -68,7 +68,7 @@ def cost(monkeypatch: pytest.MonkeyPatch, **hint: Any) -> Counter[str]:
     world = World()
     world.create(cron=[], intervals="1m", adaptive=True)
     if hint:
-        world.ask(adaptive.hint, "report", **hint)
+        world.ask(adaptive_hint, "report", **hint)
     engine = world.engine()
     counts: Counter[str] = Counter()
 

@@ -8,11 +8,12 @@ import pytest
 
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_host_slow import Slow
-from tompion.clock import pause
-from tompion.engine.appetite import Appetite
-from tompion.launch.base import Ended
-from tompion.operations import control, runs
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.limits import Appetite
+from tompion.executors.base import Ended
+from tompion.operations.runs import read
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 BACKLOG = 200
 SETTINGS = Settings(tick_ms=200, lock_ttl_ms=2_000, heartbeat_ms=600, sweep_ms=1_000, max_pickups=1_000, max_threads=10)
@@ -49,7 +50,7 @@ def with_backlog(world: World) -> None:
 
 
 def outcomes(world: World) -> Counter[str]:
-    return Counter(run.state for run in world.ask(runs.runs, "report", limit=1_000).items)
+    return Counter(run.state for run in world.ask(read.runs, "report", limit=1_000).items)
 
 
 def tell(world: World, seconds: float) -> list[Laden]:

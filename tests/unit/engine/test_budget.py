@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tompion.engine.budget import Budget
+from tompion.engine.limits import Budget
 
 
 def test_a_bucket_begins_full_and_fills_by_the_second() -> None:

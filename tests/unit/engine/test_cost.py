@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World
-from tompion.cli.events import EventLines
-from tompion.clock import pause
-from tompion.engine.host import Engine
-from tompion.launch.base import Ended, Launch
+from tompion.cli.logging.text import EventLines
+from tompion.engine.engine import Engine
+from tompion.executors.base import Ended, Launch
 from tompion.model.run import RunState
+from tompion.runtime.clock import pause
 from tompion.store.sqlite.driver import SqliteTransaction
 
 FEW, MANY = 5, 300
@@ -85,7 +85,7 @@ def cost_of_an_outcome(known: int, ended: Ended, monkeypatch: pytest.MonkeyPatch
     world.create("busy", cron="* * * * *")
     world.plan = lambda launch: (1.0, ended if _is_second(launch) else Ended())
     engine = world.engine()
-    monkeypatch.setattr("tompion.cli.events._log_only_mistakes", lambda: None)  # the log stays as it is
+    monkeypatch.setattr("tompion.cli.logging.text._log_only_mistakes", lambda: None)  # the log stays as it is
     lines = EventLines(world.clock)
     engine.probe.listener = lines
     counts: Counter[str] = Counter()

@@ -10,12 +10,14 @@ import pytest
 
 from tests.conformance.store.samples import run
 from tests.unit.engine.kit import BEGIN, LoopClock, World, die
-from tompion.clock import pause
+from tompion.config.settings import Settings
 from tompion.errors import LaunchError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Ended, Launch
 from tompion.model.run import RunState
-from tompion.operations import control, runs, schedules, workflows
-from tompion.settings import Settings
+from tompion.operations.resources import workflows
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud
+from tompion.runtime.clock import pause
 from tompion.store.base import FAR_S
 
 
@@ -107,7 +109,7 @@ def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 TIMED_OUT"]
-    assert "max_execution_ms (5000)" in world.ask(runs.runs, "report").items[0].error
+    assert "max_execution_ms (5000)" in world.ask(read.runs, "report").items[0].error
 
 
 def test_a_function_that_will_not_be_cancelled_has_timed_out_all_the_same(world: World) -> None:
@@ -177,8 +179,8 @@ def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
 
 
 def test_a_workflow_that_is_missing(world: World) -> None:
-    world.ask(schedules.create, "report", cron="* * * * *", workflow_id="nothing")
-    world.ask(schedules.create, "other", cron="* * * * *", workflow_id="strange")
+    world.ask(crud.create, "report", cron="* * * * *", workflow_id="nothing")
+    world.ask(crud.create, "other", cron="* * * * *", workflow_id="strange")
     world.ask(workflows.put_workflow, "strange", {"executor": "teleport"})
 
     async def story() -> None:
@@ -187,8 +189,8 @@ def test_a_workflow_that_is_missing(world: World) -> None:
 
     world.run(story)
     assert world.states() == world.states("other") == ["08:01 FAILED launch_failed"]
-    assert "there is no workflow 'nothing'" in world.ask(runs.runs, "report").items[0].error
-    assert "no executor 'teleport'" in world.ask(runs.runs, "other").items[0].error
+    assert "there is no workflow 'nothing'" in world.ask(read.runs, "report").items[0].error
+    assert "no executor 'teleport'" in world.ask(read.runs, "other").items[0].error
 
 
 def test_an_executor_that_breaks_its_contract(world: World) -> None:
@@ -203,7 +205,7 @@ def test_an_executor_that_breaks_its_contract(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 FAILED", "08:02 FAILED"]
-    error = world.ask(runs.runs, "report").items[0].error
+    error = world.ask(read.runs, "report").items[0].error
     assert "\x00" not in error
     assert error.startswith("KeyError")
 
@@ -280,7 +282,7 @@ def test_a_clock_that_is_wrong_fires_nothing(world: World) -> None:
 
 def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> None:
     world.create(cron="0 * * * *")
-    world.ask(control.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)
+    world.ask(backfills.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)
 
     async def story() -> None:
         await world.engine().start()
@@ -288,7 +290,7 @@ def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> N
 
     world.run(story)
     assert len(world.executor.executions) == 47
-    assert world.ask(control.backfills, "report")[0].state == "DONE"
+    assert world.ask(backfills.backfills, "report")[0].state == "DONE"
 
 
 def test_a_stop_hands_back_what_it_executes(world: World) -> None:
@@ -375,7 +377,7 @@ def test_what_waits_for_its_retry_gives_way(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 CANCELLED superseded", "08:02 SUCCESS"]
-    assert world.ask(schedules.get, "report").in_flight == 0
+    assert world.ask(crud.get, "report").in_flight == 0
     assert world.launched_at()[1] < 90.5
 
 
@@ -386,7 +388,7 @@ def test_nothing_is_tried_again_after_a_delete(world: World) -> None:
     async def story() -> None:
         await world.engine().start()
         await pause(40)
-        assert world.ask(schedules.delete, "report").in_flight == 0
+        assert world.ask(crud.delete, "report").in_flight == 0
         await pause(120)
 
     world.run(story)

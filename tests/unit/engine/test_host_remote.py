@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World, die
-from tompion.clock import pause
+from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchRefused, StaleReport
-from tompion.launch.base import Accepted, Ended, Executor, Launch
+from tompion.executors.base import Accepted, Ended, Executor, Launch
 from tompion.model.run import RunState
-from tompion.operations import reports, runs, workflows
-from tompion.settings import Settings
+from tompion.operations.resources import workflows
+from tompion.operations.runs import callbacks, read
+from tompion.runtime.clock import pause
 
 
 class Remote(Executor):
@@ -63,8 +64,8 @@ def target(world: World) -> Remote:
     return remote
 
 
-def say(world: World, launch: Launch, event: str, **given: Any) -> reports.Heard:
-    heard: reports.Heard = world.ask(reports.report, launch.token, event, **given)
+def say(world: World, launch: Launch, event: str, **given: Any) -> callbacks.Heard:
+    heard: callbacks.Heard = world.ask(callbacks.report, launch.token, event, **given)
     return heard
 
 
@@ -77,7 +78,7 @@ def test_a_run_is_left_to_its_target_and_ends_when_that_says_so(world: World, ta
         await world.engine().start()
         await pause(100)
         assert world.states() == ["08:01 STARTED", "08:02 BUFFERED"]
-        assert world.ask(runs.runs, "report").items[1].execution_id == "job-1"
+        assert world.ask(read.runs, "report").items[1].execution_id == "job-1"
         assert not say(world, target.taken[0], "progress", progress={"percent": 50}).cancel_requested
         say(world, target.taken[0], "succeeded", result={"rows": 3})
         await pause(1)
@@ -86,7 +87,7 @@ def test_a_run_is_left_to_its_target_and_ends_when_that_says_so(world: World, ta
         await pause(1)
 
     world.run(story)
-    first = world.ask(runs.runs, "report").items[1]
+    first = world.ask(read.runs, "report").items[1]
     assert (first.result, first.state) == ({"rows": 3}, "SUCCESS")
     assert world.states()[1] == "08:02 FAILED"
 
@@ -195,12 +196,12 @@ def test_only_the_token_of_a_run_speaks_for_it(world: World, target: Remote) -> 
     token = target.taken[0].token
     for forged in ("", "x", "1-2-3.1.abc", token[:-1] + "0" if token[-1] != "0" else token[:-1] + "1", token + "a"):
         with pytest.raises(InvalidField, match="token"):
-            world.ask(reports.report, forged, "succeeded")
+            world.ask(callbacks.report, forged, "succeeded")
     with pytest.raises(InvalidField, match="event"):
-        world.ask(reports.report, token, "exploded")
-    world.ask(reports.report, token, "succeeded")
+        world.ask(callbacks.report, token, "exploded")
+    world.ask(callbacks.report, token, "succeeded")
     with pytest.raises(StaleReport, match="reported already"):
-        world.ask(reports.report, token, "failed")
+        world.ask(callbacks.report, token, "failed")
 
 
 def test_room_is_bounded_by_target(world: World) -> None:
@@ -301,7 +302,7 @@ def test_a_run_says_how_far_it_is_and_hears_that_it_is_not_wanted(world: World) 
     async def story() -> None:
         await world.engine().start()
         await pause(47)
-        assert world.ask(runs.runs, "report").items[0].progress == {"percent": 20}
+        assert world.ask(read.runs, "report").items[0].progress == {"percent": 20}
         await pause(50)
 
     world.run(story)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World, die
-from tompion.clock import pause
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.operations import control, targets
+from tompion.executors.base import Ended, Executor, Launch
+from tompion.operations.resources import targets
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 
 class Rude(BaseException):

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import BEGIN, World, die
-from tompion.clock import pause
-from tompion.engine.outside import Outside
-from tompion.launch.base import Ended, Launch
-from tompion.model.notice import Delivery, Notice, NoticeRule, Topic
+from tompion.config.settings import Settings
+from tompion.engine.notifications.outside import Outside
+from tompion.executors.base import Ended, Launch
+from tompion.model.notification import Delivery, Notice, NoticeRule, Topic
 from tompion.model.run import RunState
-from tompion.operations import control, notices, reports, work
-from tompion.settings import Settings
+from tompion.operations.resources import notifications
+from tompion.operations.runs import callbacks, remote_workers
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 ARRIVED = Delivery(True, "the receiver answered 200")
@@ -73,7 +75,7 @@ def told(world: World, seconds: float, *couriers: Recorder, **settings: Any) -> 
 
 
 def kept(world: World, **given: Any) -> list[Notice]:
-    return list(world.ask(notices.list_notices, limit=1_000, **given).items)
+    return list(world.ask(notifications.list_notices, limit=1_000, **given).items)
 
 
 def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
@@ -217,11 +219,11 @@ def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(wor
     async def story() -> None:
         await world.engine(outside=Outside(courier)).start()
         await pause(130)
-        worker = world.ask(work.join_work, "elsewhere", queues=["remote"])
-        (given,) = world.ask(work.take_work, worker.worker_id, queues=["remote"])
+        worker = world.ask(remote_workers.join_work, "elsewhere", queues=["remote"])
+        (given,) = world.ask(remote_workers.take_work, worker.worker_id, queues=["remote"])
         await pause(10)
         assert courier.sent == []
-        world.ask(reports.report, given.token, "succeeded")
+        world.ask(callbacks.report, given.token, "succeeded")
         await pause(10)
 
     world.run(story)

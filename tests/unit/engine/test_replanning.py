@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tompion.engine.instance import Instance
-from tompion.engine.probe import Event, Probe
-from tompion.engine.replanning import Replanning
+from tompion.config.settings import Settings
+from tompion.engine.context import Instance
+from tompion.engine.steps.tzdata_replan import Replanning
+from tompion.engine.telemetry.events import Event, Probe
 from tompion.model.verification import Verification
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.settings import Settings
+from tompion.operations.context import Session
+from tompion.operations.schedules import crud
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -23,7 +23,7 @@ NINE = 1_784_185_200  # 07:00Z the next day: 09:00 in Berlin
 def create(transaction: Transaction) -> None:
     session = Session(transaction, Settings())
     for name, zone in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo"), ("utc", None)):
-        schedules.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
+        crud.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
 
 
 def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:

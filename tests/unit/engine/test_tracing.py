@@ -16,12 +16,12 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, Tra
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.unit.engine.kit import BEGIN, World, die
-from tompion.clock import pause
-from tompion.engine.tracing import Tracing
-from tompion.launch.base import Accepted, Ended, Launch
+from tompion.engine.telemetry.tracing import Tracing
+from tompion.executors.base import Accepted, Ended, Launch
 from tompion.model.run import RunState, idempotency_key
-from tompion.model.trace import read_traceparent, span_id_of, trace_id_of, traceparent_of
-from tompion.operations import control
+from tompion.model.trace_context import read_traceparent, span_id_of, trace_id_of, traceparent_of
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 KEY = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
@@ -71,7 +71,7 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     assert {span.name for span in traced.spans} == {
         "tompion.run",
         "tompion.decide",
-        "tompion.launch",
+        "tompion.executors",
         "tompion.execute",
     }
     (root,) = traced.named("tompion.run")
@@ -150,7 +150,7 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     async def story() -> None:
         await world.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.executors", "tompion.execute"}
         await pause(60)
 
     world.run(story)

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tompion.errors import LaunchError
-from tompion.launch.base import NO_OPTIONS, Ended, Launch, nobody_asks
-from tompion.launch.function import FunctionExecutor, add_import_path, resolve
+from tompion.executors.base import NO_OPTIONS, Ended, Launch, nobody_asks
+from tompion.executors.function import FunctionExecutor, add_import_path, resolve
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Action
 

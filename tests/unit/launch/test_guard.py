@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tompion.errors import InvalidField, LaunchRefused
-from tompion.launch.guard import Guard, Rule, read_rule
+from tompion.outbound.ssrf_guard import Guard, Rule, read_rule
 
 REFUSED_URLS = [
     # loopback, as it is and in every form that some library reads

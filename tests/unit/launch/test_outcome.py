@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tompion.launch.base import Ended
-from tompion.launch.outcome import returned
-from tompion.model.kept import as_json
+from tompion.executors.base import Ended
+from tompion.executors.result import returned
+from tompion.model.codec import as_json
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)

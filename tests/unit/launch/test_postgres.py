@@ -10,10 +10,10 @@ import pytest
 
 from tests.conformance.executor.kit import launch_of
 from tompion.errors import InvalidField, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Argument, Call, Form
+from tompion.executors.base import Accepted, Ended
+from tompion.executors.options import Site
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import Argument, Call, Form
 
 SITE = Site(public_url="https://tompion.example")
 DECLARED = {

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tompion.errors import InvalidField
-from tompion.launch import registry
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.registry import build_executors
-from tompion.launch.site import Site
+from tompion.executors import registry
+from tompion.executors.base import Ended, Executor, Launch
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import Site
+from tompion.executors.registry import build_executors
 
 
 class Foreign(Executor):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
-from tompion.plan.rule import Rule
+from tompion.plan.compiled_schedule import Rule
 
 FIVE_MINUTES = SpecDocument(cron=("*/5 * * * *",))
 HOUR_MS = 3_600_000

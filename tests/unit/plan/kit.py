@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tompion.model.dial import Dial
 from tompion.model.policy import Policy
 from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunState, Source
 from tompion.model.schedule import Action
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import IntervalDocument, SpecDocument
+from tompion.plan.compiled_schedule import Rule, compile_rule
+from tompion.plan.context import World
 from tompion.plan.decide import Decision, decide
+from tompion.plan.due_ticks import Limits
 from tompion.plan.edit import created
-from tompion.plan.generate import Limits
-from tompion.plan.rule import Rule, compile_rule
-from tompion.plan.world import World
 
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000

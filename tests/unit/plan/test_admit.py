@@ -8,7 +8,7 @@ import pytest
 
 from tompion.model.policy import Keep, Overlap, Policy
 from tompion.model.run import Reason
-from tompion.plan.admit import Act, Verdict, admit
+from tompion.plan.overlap import Act, Verdict, admit
 
 MAX_BUFFER = 5
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
-from tompion.model.dial import Dial
 from tompion.model.policy import Overlap
 from tompion.model.run import Reason, RunState, Source
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
 from tompion.plan.backfill import RECHECK_MS, Step, last_decided, step, wanted
-from tompion.plan.rule import Rule
+from tompion.plan.compiled_schedule import Rule
 
 HOUR = 3_600
 NUMBER = 11

@@ -25,8 +25,8 @@ from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 from tompion.model.run import OPEN, Reason, RunState, Source
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
+from tompion.plan.due_ticks import Due
 from tompion.plan.edit import paused, resumed
-from tompion.plan.generate import Due
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)

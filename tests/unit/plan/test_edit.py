@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
+from tompion.model.schedule_state import Dial, Span
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
+from tompion.plan.compiled_schedule import Rule, compile_rule
+from tompion.plan.due_ticks import generate
 from tompion.plan.edit import (
     before,
     closed,
@@ -26,8 +28,6 @@ from tompion.plan.edit import (
     skipping,
     skips_of,
 )
-from tompion.plan.generate import generate
-from tompion.plan.rule import Rule, compile_rule
 
 HOUR = 3_600
 HOURLY = every(HOUR)

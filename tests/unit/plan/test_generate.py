@@ -10,7 +10,7 @@ from tests.unit.plan.kit import DELAY, LIMITS, NOON, NOON_MS, dial_of, every, ru
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.spec import SpecDocument
-from tompion.plan.generate import Due, Generated, generate
+from tompion.plan.due_ticks import Due, Generated, generate
 
 GRACE = LIMITS.grace_ms
 HOUR = 3_600

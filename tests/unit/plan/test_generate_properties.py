@@ -13,13 +13,13 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.due_ticks import Dropped, Due, Generated, Limits, generate
 from tompion.plan.edit import paused, resumed
-from tompion.plan.generate import Dropped, Due, Generated, Limits, generate
-from tompion.plan.rule import Rule
 
 GRACE = 30_000
 LONGEST = 20_000

@@ -8,14 +8,14 @@ import pytest
 
 from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
 from tests.unit.plan.kit import DELAY, KEY, NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRows
 from tompion.model.run import Source
 from tompion.model.schedule import Action
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan import edit
-from tompion.plan.govern import Plan, contested, hints_of, plan
-from tompion.plan.rule import Rule, compile_rule
+from tompion.plan.adaptive import Plan, contested, hints_of, plan
+from tompion.plan.compiled_schedule import Rule, compile_rule
 
 
 def planned(dial: Dial, rule: Rule, now_s: float) -> int | None:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.unit.plan.governing import FIVE_MINUTES, governed
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.run import RunRow, RunState, Source
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
+from tompion.plan.compiled_schedule import Rule
 from tompion.plan.decide import decide
-from tompion.plan.rule import Rule
-from tompion.plan.settle import freed
+from tompion.plan.outcome import freed
 
 FAR_MS = NOON_MS + 10**9
 

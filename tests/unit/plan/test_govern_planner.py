@@ -13,11 +13,12 @@ from tompion.model.policy import OnResume, Overlap
 from tompion.model.run import Reason, RunState, Source
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.ahead import upcoming
+from tompion.plan.adaptive import Plan, pending
 from tompion.plan.decide import decide
-from tompion.plan.govern import Plan, pending
-from tompion.plan.settle import freed, release
-from tompion.plan.start import start
+from tompion.plan.fast_path import start
+from tompion.plan.outcome import freed
+from tompion.plan.release import release
+from tompion.plan.upcoming import upcoming
 
 # --- in the planner ---------------------------------------------------------------------------------------------------
 

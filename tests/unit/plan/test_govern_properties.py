@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.govern import pending, plan
-from tompion.plan.rule import Rule
+from tompion.plan.adaptive import pending, plan
+from tompion.plan.compiled_schedule import Rule
 
 FAR = 4 * 3_600
 SPECS = (

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
-from tompion.model.dial import Dial
 from tompion.model.policy import Overlap, Policy
 from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunState, Source
+from tompion.model.schedule_state import Dial
 from tompion.model.spec import SpecDocument
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.context import World
 from tompion.plan.edit import after_run
-from tompion.plan.rule import Rule
-from tompion.plan.settle import MAX_BACKOFF_DOUBLINGS, Outcome, Released, freed, pauses, release, settle
-from tompion.plan.world import World
+from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, freed, pauses, settle
+from tompion.plan.release import Released, release
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT

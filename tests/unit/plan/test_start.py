@@ -9,12 +9,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
-from tompion.model.dial import STEP_COLUMNS, Dial
 from tompion.model.policy import Overlap
 from tompion.model.run import START_COLUMNS, RunRow
+from tompion.model.schedule_state import STEP_COLUMNS, Dial
 from tompion.model.spec import SpecDocument
-from tompion.plan.rule import Rule
-from tompion.plan.start import start
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.fast_path import start
 
 SPECS = (
     MINUTELY,

@@ -13,32 +13,33 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from tompion.api.auth.authenticator import Gate, OpenGate
+from tompion.api.auth.principal import ANY_NAMESPACE, NOBODY, Caller, authorise
+from tompion.api.auth.session_cookie import Cookies
 from tompion.api.metrics import Metrics
-from tompion.api.rates import Neighbours
+from tompion.api.rate_limit import Neighbours
 from tompion.api.rest import problems
-from tompion.api.rest.arguments import arguments_of
-from tompion.api.rest.cookies import Cookies
-from tompion.api.rest.extras import ANSWERS
-from tompion.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate, authorise
-from tompion.api.rest.gathering import LIGHT, Gathering
-from tompion.api.rest.hosts import Hosts
-from tompion.api.rest.limits import WHO, Limits
-from tompion.api.rest.live import Live
-from tompion.api.rest.longpoll import until_found
-from tompion.api.rest.openapi import describe
-from tompion.api.rest.origins import Origins
-from tompion.api.rest.sharing import Sharing
-from tompion.api.rest.slashes import Slashes
-from tompion.api.rest.watching import Answered, Watching
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES, SHARED, Extra, Route
+from tompion.api.rest.long_poll import until_found
+from tompion.api.rest.middleware.access_log import Answered, Watching
+from tompion.api.rest.middleware.allowed_hosts import Hosts
+from tompion.api.rest.middleware.csrf import Origins
+from tompion.api.rest.middleware.encoded_slashes import Slashes
+from tompion.api.rest.middleware.request_limits import WHO, Limits
+from tompion.api.rest.openapi.document import describe
+from tompion.api.rest.read_batching import LIGHT, Gathering
+from tompion.api.rest.request_binding import arguments_of
+from tompion.api.rest.single_flight import Sharing
+from tompion.api.rest.sse import Live
+from tompion.api.rest.system_endpoints import ANSWERS
+from tompion.contract.json import encode
+from tompion.contract.roles import Role
+from tompion.contract.routes import EXTRAS, ROUTES, SHARED, Extra, Route
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
 from tompion.model.run import Source
 from tompion.model.schedule import Run, Schedule
-from tompion.operations.desk import Desk
-from tompion.operations.drafting import check_namespace
-from tompion.operations.session import Session
-from tompion.wire import encode
+from tompion.operations.context import Session
+from tompion.operations.runner import Desk
+from tompion.operations.validation import check_namespace
 
 ANSWER_S = 30.0
 """How long the store may take to answer a request."""

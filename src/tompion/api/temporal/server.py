@@ -9,10 +9,10 @@ from typing import Any
 
 import grpc
 
-from tompion.api.temporal.door import Door
-from tompion.api.temporal.peer import described
+from tompion.api.auth.mtls import described
+from tompion.api.temporal.dispatcher import Door
+from tompion.api.temporal.errors import Refused
 from tompion.api.temporal.reflection import METHODS, reflected
-from tompion.api.temporal.status import Refused
 from tompion.errors import InvalidField
 
 DETAILS = "grpc-status-details-bin"

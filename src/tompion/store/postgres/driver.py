@@ -15,19 +15,19 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from tompion.clock import Clock, wait_here
 from tompion.errors import StoreError, StoreUnavailable
-from tompion.model.call import Answers, Call
 from tompion.model.run import RunId, RunRow, StartRow
+from tompion.model.sql_call import Answers, Call
+from tompion.runtime.clock import Clock, wait_here
+from tompion.runtime.thread_pool import Threads
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
-from tompion.store.postgres.calls import Calls
+from tompion.store.postgres.connection import Connection, Watchdog, answering, connect, translated
 from tompion.store.postgres.listener import CHANNEL, Listener
-from tompion.store.postgres.roles import roles_script
-from tompion.store.postgres.session import Connection, Watchdog, answering, connect, translated
-from tompion.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
-from tompion.store.queries import load_migrations
-from tompion.threads import Threads
+from tompion.store.postgres.prepared import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.postgres.row_security import roles_script
+from tompion.store.postgres.user_sql import Calls
+from tompion.store.sql_loader import load_migrations
 
 T = TypeVar("T")
 POOL_SIZE = 8

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 
 import psycopg
 
-from tompion.store.postgres.session import Connection, Watchdog, connect, shut
+from tompion.store.postgres.connection import Connection, Watchdog, connect, shut
 
 CHANNEL = "tompion_due"
 LISTEN = b"LISTEN tompion_due"

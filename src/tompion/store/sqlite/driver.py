@@ -18,13 +18,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tompion.clock import Clock, SystemClock
 from tompion.errors import StoreError, StoreUnavailable, TompionError
 from tompion.model.run import RunId
+from tompion.runtime.clock import Clock, SystemClock
+from tompion.runtime.thread_pool import Threads
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
-from tompion.store.queries import load_migrations, load_queries
-from tompion.threads import Threads
+from tompion.store.sql_loader import load_migrations, load_queries
 
 T = TypeVar("T")
 PACKAGE = "tompion.store.sqlite"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tompion.api.rest.credentials import PEER
-from tompion.api.rest.limits import WHO, Limits
+from tompion.api.auth.authenticator import PEER
+from tompion.api.rest.middleware.request_limits import WHO, Limits
 
 MANY = 1_000
 CLIENT = ("192.0.2.1", 4711)

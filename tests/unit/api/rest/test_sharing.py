@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tompion.api.rest.sharing import Sharing
+from tompion.api.rest.single_flight import Sharing
 
 
 class Oracle:

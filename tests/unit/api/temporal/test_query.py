@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tompion.api.temporal.query import read_query
+from tompion.api.temporal.visibility_query import read_query
 from tompion.errors import InvalidField
 from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleState
 from tompion.model.spec import SpecDocument

@@ -1,0 +1,233 @@
+"""Delivering notices: leased, tried again with longer and longer pauses, given up after a bounded time.
+
+Whoever delivers knows the notification: where to, and how to sign.  A notice of one that nobody here knows is left to
+other instances.  In each minute and namespace only so many go out one by one; when there are more, the last of them
+says of all the others whom they were about, and how many there were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from tompion.engine.context import Instance
+from tompion.engine.lease import answer_of
+from tompion.engine.notifications.outbox import shown
+from tompion.model.codec import storable
+from tompion.model.notification import Delivery, NoticeRow, NoticeRule, NoticeState, Topic
+from tompion.plan.stored_definition import compact
+from tompion.runtime import clock
+from tompion.store.base import Store, Transaction
+
+LOOKED_AT = 5_000
+"""So many notices are looked at in one pass; what does not go out by itself can be part of one summary."""
+AT_ONCE = 20
+"""So many tries are under way at a time: what one pass begins, its lease outlasts."""
+MOST_GROUPS = 100
+"""A summary names so many schedules, those with the most to tell."""
+MINUTE_MS = 60_000
+LONGEST_PAUSE_MS = 60 * MINUTE_MS
+MOST_DOUBLINGS = 20
+LEASE_TIMEOUTS = 3
+"""A lease lasts so many times as long as one try may take."""
+
+
+class Courier(Protocol):
+    """Who takes notices to their receivers."""
+
+    @property
+    def rules(self) -> Sequence[NoticeRule]:
+        """Return the notifications that it knows."""
+
+    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+        """Try once."""
+
+    async def aclose(self) -> None:
+        """Let go of everything."""
+
+
+class Try(NamedTuple):
+    """A notice that is being delivered, and how that ended; without an answer, the engine has stopped meanwhile."""
+
+    row: NoticeRow
+    delivery: Delivery | None = None
+
+
+class Delivering:
+    """The loop that delivers the notices of one notification: a receiver that is gone delays no other."""
+
+    def __init__(
+        self, store: Store, instance: Instance, courier: Courier, rule: NoticeRule, stopping: asyncio.Event
+    ) -> None:
+        """Take who delivers, whose notices, and what says that the engine stops."""
+        self._store = store
+        self._instance = instance
+        self._courier = courier
+        self._rule = rule
+        self._stopping = stopping
+
+    async def deliver(self) -> None:
+        """Deliver what there is until the engine stops."""
+        pause_s = self._instance.settings.tick_ms / 1000
+        while not self._stopping.is_set():
+            try:
+                busy = await self.deliver_some()
+            except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
+                busy = False
+                self._instance.probe.warn(f"cannot deliver notices just now, trying again: {error!r}")
+            if not busy:
+                await clock.wait(self._stopping, pause_s)
+
+    async def deliver_some(self) -> bool:
+        """Try what is due; return whether anything was."""
+        if not await answer_of(self._store.read(self._is_due)):
+            return False
+        rows = await answer_of(self._store.write(self._taken))
+        if not rows:
+            return False
+        tries = await self._sent(rows)
+        self._tell(tries, await answer_of(self._store.write(lambda transaction: self._settle(transaction, tries))))
+        return True
+
+    # --- which, and how -------------------------------------------------------------------------------------------
+
+    def _is_due(self, transaction: Transaction) -> bool:
+        next_ms = transaction.next_notice([self._rule.name])
+        return next_ms is not None and next_ms <= transaction.now_ms()
+
+    def _taken(self, transaction: Transaction) -> list[NoticeRow]:
+        """Lease what is to be tried now, within the rates; put off or summarise the rest."""
+        now_ms = transaction.now_ms()
+        due = transaction.due_notices([self._rule.name], now_ms, LOOKED_AT)
+        taken = [row for row in due if row.attempts][: AT_ONCE // 2]
+        fresh: dict[str, list[NoticeRow]] = {}
+        for row in due:
+            if not row.attempts:
+                fresh.setdefault(row.namespace, []).append(row)
+        for namespace, rows in sorted(fresh.items()):
+            taken += self._within_rate(transaction, namespace, rows, AT_ONCE - len(taken), now_ms)
+        lease_ms = LEASE_TIMEOUTS * self._instance.settings.notice_timeout_ms
+        transaction.lease_notices([row.notice_id for row in taken], now_ms + lease_ms)
+        return [row._replace(attempts=row.attempts + 1) for row in taken]
+
+    def _within_rate(
+        self, transaction: Transaction, namespace: str, rows: list[NoticeRow], limit: int, now_ms: int
+    ) -> list[NoticeRow]:
+        """Return which notices go out now: as they are, if there is room for all of them, or the last as a summary."""
+        if limit <= 0:
+            return []
+        rule, minute = self._rule, now_ms // MINUTE_MS
+        room = rule.max_per_minute - transaction.notice_rate(rule.name, namespace, minute)
+        if room <= 0:
+            transaction.put_off_notices([row.notice_id for row in rows], (minute + 1) * MINUTE_MS)
+            return []
+        taken = rows[:limit]
+        if len(rows) > room and room <= limit:
+            taken = rows[: room - 1]
+            taken.append(self._summary(transaction, rows[room - 1 :], now_ms))
+        transaction.add_to_notice_rate(rule.name, namespace, len(taken))
+        return taken
+
+    def _summary(self, transaction: Transaction, rows: list[NoticeRow], now_ms: int) -> NoticeRow:
+        """Put many notices into one."""
+        first = rows[0]
+        row = first._replace(
+            notice_id=self._instance.notices.notice_id(f"{first.notification}:{Topic.SUMMARY}:{first.notice_id}"),
+            topic=Topic.SUMMARY,
+            schedule_id="",
+            about=compact(_summarised(rows)),
+            created_ms=now_ms,
+            due_ms=now_ms,
+        )
+        transaction.insert_notices([row])
+        transaction.summarize_notices([each.notice_id for each in rows], row.notice_id, now_ms)
+        return row
+
+    # --- sending --------------------------------------------------------------------------------------------------
+
+    async def _sent(self, rows: list[NoticeRow]) -> list[Try]:
+        """Send notices side by side; one that is still under way when the engine stops is left to others."""
+        tasks = [asyncio.ensure_future(self._send(row)) for row in rows]
+        stopped = asyncio.ensure_future(self._stopping.wait())
+        try:
+            waiting: set[asyncio.Future[Any]] = {*tasks}
+            while waiting and not stopped.done():
+                _, waiting = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                waiting.discard(stopped)
+        finally:
+            for task in (*tasks, stopped):
+                task.cancel()
+        return [
+            Try(row, task.result() if task.done() and not task.cancelled() else None)
+            for row, task in zip(rows, tasks, strict=True)
+        ]
+
+    async def _send(self, row: NoticeRow) -> Delivery:
+        try:
+            return await self._courier.send(row.notification, row.notice_id, body_of(row))
+        except Exception as error:  # noqa: BLE001 - a courier that breaks its contract must not stop the others
+            return Delivery(False, f"{type(error).__name__}: {error}")
+
+    def _settle(self, transaction: Transaction, tries: Sequence[Try]) -> dict[str, str]:
+        """Write down how tries ended; return what became of each notice, unless somebody else has tried it since."""
+        now_ms = transaction.now_ms()
+        ends = [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
+        settled = transaction.settle_notices(ends)
+        return {end[0]: end[2] for end in ends if end[0] in settled}
+
+    def _end(self, tried: Try, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
+        row, delivery = tried
+        if delivery is None:
+            return NoticeState.PENDING, now_ms, None, row.last_error
+        if delivery.arrived:
+            return NoticeState.DELIVERED, None, now_ms, None
+        settings = self._instance.settings
+        pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MOST_DOUBLINGS), LONGEST_PAUSE_MS)
+        if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
+            return NoticeState.GIVEN_UP, None, now_ms, storable(delivery.said)
+        return NoticeState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
+
+    def _tell(self, tries: Sequence[Try], states: Mapping[str, str]) -> None:
+        """Count what became of notices, and say what did not arrive."""
+        probe = self._instance.probe
+        for row, delivery in tries:
+            state = states.get(row.notice_id)
+            if delivery is None or state is None:
+                continue
+            probe.count(_COUNTED[NoticeState(state)])
+            if not delivery.arrived:
+                end = "was given up" if state == NoticeState.GIVEN_UP else "did not arrive"
+                probe.warn(f"a notice for {row.notification} ({row.topic}) {end}: {delivery.said}")
+
+
+_COUNTED = {
+    NoticeState.DELIVERED: "notices_delivered",
+    NoticeState.GIVEN_UP: "notices_given_up",
+    NoticeState.PENDING: "notices_retried",
+}
+
+
+def body_of(row: NoticeRow) -> bytes:
+    """Return what is sent: the same at every try."""
+    data: Mapping[str, Any] = json.loads(row.about)
+    message = {"type": Topic(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _summarised(rows: Sequence[NoticeRow]) -> dict[str, Any]:
+    counts = Counter((row.schedule_id, row.topic) for row in rows)
+    groups = [
+        {"schedule_id": schedule_id, "type": Topic(topic).kind, "count": count}
+        for (schedule_id, topic), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ]
+    return {
+        "namespace": rows[0].namespace,
+        "count": len(rows),
+        "first": shown(min(row.created_ms for row in rows)),
+        "last": shown(max(row.created_ms for row in rows)),
+        "schedules": groups[:MOST_GROUPS],
+        "more_schedules": max(0, len(groups) - MOST_GROUPS),
+    }

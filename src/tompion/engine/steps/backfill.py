@@ -1,0 +1,83 @@
+"""Backfills: a few ticks at a time, after everything that is on time and everything that is being caught up."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from tompion.engine.context import Instance
+from tompion.engine.schedule_cache import UNREADABLE
+from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
+from tompion.engine.steps.result import Notes
+from tompion.model.backfill import RUNNING, BackfillRow
+from tompion.model.schedule_state import Dial
+from tompion.plan.backfill import ALL, Step, step
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.context import World
+from tompion.plan.decide import Decision, record_of
+from tompion.store.base import Transaction
+
+
+class Backfilling:
+    """The step for backfills."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def due(self, transaction: Transaction, limit: int) -> Fired:
+        """Go on with backfills that may; at most one of each schedule at a time."""
+        now_ms = transaction.now_ms()
+        chosen: dict[int, BackfillRow] = {}
+        for row in transaction.due_backfills(now_ms, limit):
+            chosen.setdefault(row.schedule_key, row)
+        if not chosen:
+            return NOTHING
+        dials = transaction.lock_dials(chosen)
+        fresh = {
+            key: now for key, row in chosen.items() if (now := transaction.backfill_by_id(row.backfill_id)) is not None
+        }
+        running = {key: row for key, row in fresh.items() if row.next_ms is not None}
+        rules = self._instance.rules.of_versions(transaction, [(key, row.version) for key, row in running.items()])
+        current = self._instance.rules.of(transaction, dials.values())
+        worlds = self._instance.worlds(now_ms, transaction.paused_targets())
+        decisions: list[Decision] = []
+        for key, backfill in running.items():
+            if key not in rules or key not in current:
+                self._put_off(transaction, backfill, now_ms, self._instance.rules.problem(key))
+                continue
+            # The ticks are those of the version that was asked about; the policy is read when admitting.
+            rule = rules[key]._replace(policy=current[key].policy)
+            try:
+                moved = self._step(transaction, backfill, dials[key], rule, worlds.of(rule))
+            except UNREADABLE as error:  # a row that makes no sense must not stop the others
+                self._put_off(transaction, backfill, now_ms, repr(error))
+                continue
+            transaction.save_backfill(moved.backfill)
+            decisions.append(moved.decision)
+        recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
+        notes = Notes()
+        notes.decided(decisions, recorded, rules)
+        launches = launches_of(decisions, self._instance.number, recorded.duplicates)
+        return Fired(len(decisions), launches, recorded.to_end, now_ms, notes=notes)
+
+    def _step(self, transaction: Transaction, backfill: BackfillRow, dial: Dial, rule: Rule, world: World) -> Step:
+        """Decide the next ticks of one backfill; nothing is written yet."""
+        if backfill.state != RUNNING:
+            raise ValueError(f"its state is {backfill.state!r}")
+        earlier = self._earlier(transaction, backfill, rule)
+        return step(backfill, dial, rule, world, self._instance.settings.backfills_per_iteration, earlier)
+
+    def _put_off(self, transaction: Transaction, backfill: BackfillRow, now_ms: int, problem: str) -> None:
+        """Look at a damaged backfill again later."""
+        transaction.put_off_backfill(backfill.backfill_id, now_ms + BROKEN_RETRY_MS)
+        self._instance.probe.warn(
+            f"backfill {backfill.backfill_id} of schedule {backfill.schedule_key} cannot go on: {problem}"
+        )
+
+    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, set[str]]:
+        """What became of the next ticks so far, if that matters."""
+        if backfill.only == ALL:
+            return {}
+        size = self._instance.settings.backfills_per_iteration
+        ticks = list(islice(rule.ticks.between_epochs(backfill.cursor_s + 1, backfill.last_s), size))
+        return transaction.tick_states(backfill.schedule_key, ticks)

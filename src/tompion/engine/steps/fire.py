@@ -1,0 +1,183 @@
+"""The fire transaction: lock what is due, let the planner decide, write the ledger, move the cursors.
+
+Everything linearises here.  Nothing is launched before the commit, and whatever this returns is already in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tompion.engine.context import Instance, Worlds
+from tompion.engine.steps import audit
+from tompion.engine.steps.release import release_waiting
+from tompion.engine.steps.result import Carried, Launches, Notes
+from tompion.model.run import RunId, RunRow, RunState, StartRow
+from tompion.model.schedule_state import Dial, DialRow, StepRow
+from tompion.plan.adaptive import contested
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.decide import Decision, decide, record_of
+from tompion.plan.edit import resumed
+from tompion.plan.fast_path import start
+from tompion.store.base import Transaction
+
+BROKEN_RETRY_MS = 5 * 60_000
+"""A schedule that cannot be compiled is looked at again after this long; it must not stop the others."""
+
+
+class Fired(NamedTuple):
+    """What a step has written: what to launch, whom to end, and how much of the batch and the budget was used."""
+
+    claimed: int
+    launches: Launches
+    to_end: list[RunRow]
+    now_ms: int
+    catchups: int = 0
+    runs: int = 0
+    forsaken: Sequence[tuple[RunRow, Rule]] = ()
+    """Runs that were picked up and that nobody wants any more: cancelled, or of a schedule that was deleted."""
+    carried: Sequence[Carried] = ()
+    notes: Notes | None = None
+
+    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Fired:
+        """Return the same after some launches were carried out already: what is left, and what was done."""
+        return self._replace(launches=launches, carried=carried)
+
+
+NOTHING = Fired(0, [], [], 0)
+
+
+class Begun(NamedTuple):
+    """The ticks of a batch that simply start: what to launch, and how it is written."""
+
+    launches: list[tuple[RunRow, Rule]]
+    starts: list[StartRow]
+    steps: list[StepRow]
+
+    def without(self, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:
+        """Return the launches of runs that were not in the ledger already."""
+        return [each for each in self.launches if each[0].id not in duplicates] if duplicates else self.launches
+
+
+class Firing:
+    """The fire step of one instance."""
+
+    def __init__(self, instance: Instance) -> None:
+        """Take the instance."""
+        self._instance = instance
+
+    def on_time(self, transaction: Transaction, limit: int) -> Fired:
+        """Fire schedules whose next tick is not missed."""
+        now_ms = transaction.now_ms()
+        edge = now_ms - self._instance.settings.misfire_grace_ms
+        return self._fire(transaction, now_ms, transaction.claim_due(edge - 1, now_ms, limit), 0)
+
+    def catch_up(self, transaction: Transaction, limit: int, budget: int) -> Fired:
+        """Fire schedules that have missed ticks, within the budget."""
+        now_ms = transaction.now_ms()
+        edge = now_ms - self._instance.settings.misfire_grace_ms
+        return self._fire(transaction, now_ms, transaction.claim_due(-1, edge - 1, limit), budget)
+
+    def _fire(self, transaction: Transaction, now_ms: int, claimed: list[DialRow], budget: int) -> Fired:
+        if not claimed:
+            return NOTHING
+        instance = self._instance
+        rules = instance.rules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
+        worlds = instance.worlds(now_ms, transaction.paused_targets())
+        begun, rest = _begun(claimed, rules, worlds)
+        notes = Notes()
+        dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms, notes)
+        decisions: list[Decision] = []
+        written: list[Dial] = []
+        catchups = 0
+        for dial in dials:
+            rule = rules.get(dial.schedule_key)
+            if rule is None:
+                notes.idle += 1
+                written.append(self._broken(dial, now_ms))
+            elif dial.paused or dial.closed:
+                notes.idle += 1
+                written.append(dial._replace(next_fire_ms=dial.pause_until_ms if dial.paused else None))
+            else:
+                try:
+                    decision, moved, used = decide(dial, rule, worlds.of(rule), budget - catchups)
+                except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
+                    instance.rules.broken[dial.schedule_key] = f"{rule.schedule_id}: {error!r}"
+                    notes.idle += 1
+                    written.append(self._broken(dial, now_ms))
+                    continue
+                decisions.append(decision)
+                written.append(decision.awake(moved))
+                if decision.runs and contested(dial, now_ms):
+                    instance.probe.warn(f"{rule.schedule_id}: two hints are live, the earlier wins")
+                catchups += used
+        record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
+        recorded = transaction.record(record)
+        notes.decided(decisions, recorded, rules)
+        instance.notices.missed(transaction, record.spans, rules, now_ms)
+        if recorded.to_end:  # what was just released may have been terminated by a tick of the same moment
+            over = {row.id for row in recorded.to_end if row.state == RunState.TERMINATED}
+            launches = [each for each in launches if each[0].id not in over]
+        launches += begun.without(recorded.duplicates)
+        launches += launches_of(decisions, instance.number, recorded.duplicates)
+        runs = len(begun.starts) + sum(len(decision.runs) for decision in decisions)
+        return Fired(len(claimed), launches, recorded.to_end, now_ms, catchups, runs, notes=notes)
+
+    def _prepared(  # noqa: PLR0913 - what is prepared in which world
+        self,
+        transaction: Transaction,
+        dials: list[Dial],
+        rules: dict[int, Rule],
+        worlds: Worlds,
+        now_ms: int,
+        notes: Notes,
+    ) -> tuple[list[Dial], list[tuple[RunRow, Rule]]]:
+        """Resume what was paused until now, and start what waits for a slot that is free."""
+        ready = [self._resumed(transaction, dial, rules.get(dial.schedule_key), now_ms) for dial in dials]
+        launches: list[tuple[RunRow, Rule]] = []
+        waiting = {dial.schedule_key: dial for dial in ready if dial.waiting}
+        if waiting:
+            released = release_waiting(transaction, waiting, rules, worlds, self._instance, notes)
+            launches += released
+            ready = [waiting.get(dial.schedule_key, dial) for dial in ready]
+        return ready, launches
+
+    def _resumed(self, transaction: Transaction, dial: Dial, rule: Rule | None, now_ms: int) -> Dial:
+        until = dial.pause_until_ms
+        if rule is None or not dial.paused or until is None or until > now_ms:
+            return dial
+        transaction.unhold_planned([dial.schedule_key], now_ms)
+        audit.resumed(transaction, dial.schedule_key, now_ms)
+        return resumed(dial, rule, now_ms, rule.policy.on_resume)
+
+    def _broken(self, dial: Dial, now_ms: int) -> Dial:
+        problem = self._instance.rules.problem(dial.schedule_key)
+        self._instance.probe.warn(f"schedule {dial.schedule_key} cannot fire: {problem}")
+        return dial._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
+
+
+def _begun(claimed: list[DialRow], rules: dict[int, Rule], worlds: Worlds) -> tuple[Begun, list[Dial]]:
+    """Take the ticks that simply start; return the dials about which there is more to decide."""
+    begun, rest = Begun([], [], []), []
+    launches, starts, steps = begun
+    for dial in claimed:
+        rule = rules.get(dial[0])
+        found = None if rule is None else start(dial, rule, worlds.of(rule))
+        if rule is None or found is None:
+            rest.append(Dial._make(dial))
+        else:
+            row, start_row, step_row = found
+            launches.append((row, rule))
+            starts.append(start_row)
+            steps.append(step_row)
+    return begun, rest
+
+
+def launches_of(decisions: Iterable[Decision], owner: int, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:
+    """Return the runs that an instance is to launch now that they are written."""
+    return [
+        (run, decision.rule)
+        for decision in decisions
+        for run in decision.runs
+        if run.state is RunState.ENQUEUED and run.owner == owner and not (duplicates and run.id in duplicates)
+    ]

@@ -1,0 +1,81 @@
+"""Run events for the engine's listener."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tompion.engine.context import Instance
+from tompion.engine.steps.result import Launches, Notes, Settled
+from tompion.engine.telemetry.events import Event
+from tompion.model.run import MISSED, RunId, RunRow, idempotency_key
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.outcome import Outcome
+
+
+def tell_launches(instance: Instance, launches: Launches) -> None:
+    """Say what is launched, and why if there is a reason."""
+    if instance.probe.listener is None:
+        return
+    for row, rule in launches:
+        instance.probe.pass_on(_event(instance, "launched", row.reason or row.source, row, rule))
+
+
+def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Settled) -> None:
+    """Say how runs ended, or that they are tried again; and whom a failure has paused."""
+    if instance.probe.listener is None:
+        return
+    for outcome in outcomes:
+        run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
+        if run not in settled.accepted:
+            continue
+        rule = instance.rules.newest(outcome.schedule_key)
+        kind = "retried" if run in settled.retried else "ended"
+        error = outcome.error.splitlines()[0] if outcome.error else None
+        text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
+        if rule is None or outcome.row is None:
+            instance.probe.tell(kind, str(outcome.schedule_key), text, outcome.nominal_s)
+            continue
+        event = _event(instance, kind, text, outcome.row, rule)
+        instance.probe.pass_on(event._replace(state=outcome.state, reason=outcome.reason, error=error))
+    for paused, note in settled.paused:
+        instance.probe.pass_on(Event("paused", paused.schedule_id, note, namespace=paused.namespace))
+
+
+def tell_notes(instance: Instance, notes: Notes) -> None:
+    """Say what was skipped or missed, and why."""
+    if instance.probe.listener is None:
+        return
+    for row, rule in notes.skipped:
+        instance.probe.pass_on(_event(instance, "skipped", row.reason or "", row, rule))
+    for span, rule in notes.spans:
+        ticks = "1 tick" if span.ticks == 1 else f"{span.ticks} ticks"
+        kind = "missed" if span.reason in MISSED else "skipped"
+        event = Event(kind, rule.schedule_id, f"{ticks}: {span.reason}", span.until_s, rule.namespace)
+        instance.probe.pass_on(event._replace(reason=span.reason, ticks=span.ticks))
+
+
+def tell_ends(instance: Instance, ended: Iterable[tuple[RunRow, Rule]]) -> None:
+    """Say whose runs have ended because another one took their place."""
+    if instance.probe.listener is None:
+        return
+    for row, rule in ended:
+        instance.probe.pass_on(_event(instance, "ended", f"{row.state}: {row.reason}", row, rule))
+
+
+def _event(instance: Instance, kind: str, text: str, row: RunRow, rule: Rule) -> Event:
+    names = (rule.namespace, rule.schedule_id)
+    key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
+    return Event(
+        kind,
+        rule.schedule_id,
+        text,
+        row.nominal_s,
+        rule.namespace,
+        run_id=str(row.id),
+        key=key,
+        source=row.source,
+        state=row.state,
+        reason=row.reason,
+        attempt=row.attempt,
+        trace_id=None if instance.tracing is None else instance.tracing.trace_id(key),
+    )

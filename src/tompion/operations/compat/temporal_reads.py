@@ -1,0 +1,179 @@
+"""What a door in the manner of another system shows of a schedule, gathered in one transaction.
+
+Its spec is in ranges there, its actions are the runs that were started, and its future is when they will be launched,
+jitter included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from tompion.errors import NotFound, StoreError
+from tompion.model.rows import ScheduleRow
+from tompion.model.run import RunRow, Source
+from tompion.model.schedule import Run, Schedule, ScheduleState
+from tompion.model.spec import SpecDocument
+from tompion.operations.context import Session
+from tompion.operations.paging import page_limit, page_name
+from tompion.operations.schedules.crud import schedule_filter
+from tompion.operations.schedules.repository import Opened, find_whole, loaded, stand_in, view_of
+from tompion.operations.views import at_ms, at_s, run_view
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.upcoming import upcoming
+from tompion.spec.calendar.ranges import structured
+from tompion.spec.compiler import zone_of
+from tompion.spec.datetime_text import last_instant, read_moment
+
+FUTURE = 10
+RECENT = 10
+LOOKED_AT = 2_000
+"""Among how many of the latest ticks, and of what was asked for, the latest started ones are looked for."""
+MOST_TIMES = 1_000
+MOST_COUNTED = 1 << 31
+Test = Callable[[Schedule], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say.
+
+    The ``fire_at`` of ``recent`` runs is when each was to be launched: a backfill's or a trigger's is in the past.
+    """
+
+    schedule: Schedule
+    spec: SpecDocument
+    left_out: tuple[str, ...]
+    document: Any
+    running: tuple[Run, ...]
+    recent: tuple[Run, ...]
+    future: tuple[datetime, ...]
+    starts_at: datetime | None
+    ends_at: datetime | None
+
+
+def dossier(session: Session, schedule_id: str) -> Dossier:
+    """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
+    opened = opened_for_reading(session, schedule_id)
+    return _gathered(session, opened, view_of(session, opened))
+
+
+def dossiers(
+    session: Session, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
+) -> tuple[list[Dossier], str | None]:
+    """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
+
+    So many are looked at, and no more; only what passes is gathered.
+    """
+    found: list[Dossier] = []
+    seen = None
+    for opened, more in _opened_page(session, look_at, after):
+        if len(found) == limit:
+            return found, seen
+        schedule = view_of(session, opened)
+        if test is None or test(schedule):
+            found.append(_gathered(session, opened, schedule))
+        seen = schedule.schedule_id if more else None
+    return found, seen
+
+
+def count_schedules(session: Session) -> int:
+    """Return how many schedules there are."""
+    found = session.transaction.tally_schedules(session.namespace, MOST_COUNTED)
+    return sum(number for state, number, _, _ in found if state != ScheduleState.CLOSED)
+
+
+def count_passing(session: Session, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
+    """Return how many of the next schedules a test lets pass, and after which there are more."""
+    count, seen = 0, None
+    for opened, more in _opened_page(session, look_at, after):
+        count += test(view_of(session, opened))
+        seen = opened.row.schedule_id if more else None
+    return count, seen
+
+
+def _opened_page(session: Session, look_at: int, after: str | None) -> Iterator[tuple[Opened, bool]]:
+    """The next schedules, and whether there are more after each; one that is damaged must not hide the others."""
+    look_at = page_limit(session, look_at)
+    everything = schedule_filter(None, None, None, None, None)
+    rows = session.transaction.schedules_page(session.namespace, page_name(after), look_at + 1, everything)
+    keys = [row.schedule_key for row in rows[:look_at]]
+    dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
+    for number, row in enumerate(rows[:look_at], 1):
+        dial = dials.get(row.schedule_key)
+        try:
+            opened = loaded(session, row, dial, versions.get(row.schedule_key))
+        except StoreError as error:
+            opened = stand_in(session, row, dial, error)
+        yield opened, number < len(rows)
+
+
+def matching_times(session: Session, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
+    """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
+    return list(islice(_launches(opened_for_reading(session, schedule_id), start_ms, end_ms), MOST_TIMES))
+
+
+def _launches(opened: Opened, start_ms: int, end_ms: int) -> Iterator[datetime]:
+    rule = opened.rule
+    tick = None if rule.follows else rule.ticks.next_epoch(start_ms // 1000)
+    while tick is not None and (fire_ms := rule.fire_ms(tick)) <= end_ms:
+        yield at_ms(fire_ms)
+        tick = rule.ticks.next_epoch(tick)
+
+
+def opened_for_reading(session: Session, schedule_id: str) -> Opened:
+    """Return a schedule that is not deleted, and that nobody has locked."""
+    opened = find_whole(session, schedule_id)
+    if opened.row.state == ScheduleState.CLOSED:
+        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
+    return opened
+
+
+def _gathered(session: Session, opened: Opened, schedule: Schedule) -> Dossier:
+    row, dial, _, rule = opened
+    ranged = structured(rule.spec)
+    running = session.transaction.in_flight_of([(row.schedule_key, dial.in_flight)]) if dial.in_flight else []
+    ahead = islice(upcoming(dial, rule, session.now_ms), FUTURE if dial.remaining is None else dial.remaining)
+    return Dossier(
+        schedule=schedule,
+        spec=ranged.spec,
+        left_out=ranged.left,
+        document=_document(session, row, opened),
+        running=tuple(run_view(run, row) for run in running),
+        recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, rule)), row) for run in _started(session, row)),
+        future=tuple(at_ms(rule.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
+        starts_at=None if rule.start_s is None else at_s(rule.start_s),
+        ends_at=_end_of(rule.spec),
+    )
+
+
+def _meant_ms(run: RunRow, rule: Rule) -> int:
+    """When a run was to be launched; of a time that somebody asked for, when it would have been."""
+    if run.source == Source.BACKFILL:
+        return rule.fire_ms(run.nominal_s)
+    asked_for_another = run.source == Source.TRIGGER and run.nominal_s != run.fire_ms // 1000
+    return run.nominal_s * 1000 if asked_for_another else run.fire_ms
+
+
+def _end_of(spec: SpecDocument) -> datetime | None:
+    if spec.end_at is None:
+        return None
+    return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
+
+
+def _started(session: Session, row: ScheduleRow) -> list[RunRow]:
+    """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
+    started = session.transaction.started_runs(row.schedule_key, RECENT, LOOKED_AT)
+    return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
+
+
+def _document(session: Session, row: ScheduleRow, opened: Opened) -> Any:
+    action = opened.rule.action
+    if action.workflow_id is None:
+        return None
+    found = session.transaction.workflow(row.namespace, action.workflow_id, action.workflow_version)
+    return None if found is None else json.loads(found.document)

@@ -1,0 +1,59 @@
+"""Schedules at a glance: what a list of them shows beside what is stored of each.
+
+It is apart from the list itself, because it costs a look at the ledger for each schedule, and a sentence to be made up:
+whoever pages through all of them does not want to pay for that.
+"""
+
+from __future__ import annotations
+
+from tompion.errors import InvalidField, LimitExceeded, StoreError
+from tompion.model.insight import Glance, Outcome
+from tompion.model.rows import ScheduleRow
+from tompion.model.run import RunRow
+from tompion.operations.context import Session
+from tompion.operations.schedules.repository import Opened, loaded
+from tompion.operations.validation import check_name
+from tompion.operations.views import run_view
+from tompion.plan.context import is_target_paused
+from tompion.plan.stored_definition import stored_definition
+from tompion.spec.compiler import zone_of
+from tompion.spec.explain.specs import explain
+from tompion.store.base import FAR_S
+
+AT_ONCE = 200
+OUTCOMES = 12
+
+
+def glances(session: Session, schedule_ids: list[str]) -> tuple[Glance, ...]:
+    """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
+    if not isinstance(schedule_ids, list | tuple):
+        raise InvalidField("schedule_ids", "expected a list of ids")
+    if len(schedule_ids) > AT_ONCE:
+        raise LimitExceeded(f"schedule_ids: {len(schedule_ids)}; at most {AT_ONCE} at once")
+    names = [check_name("schedule_ids", each, session.settings) for each in schedule_ids]
+    transaction = session.transaction
+    found = [row for name in names if (row := transaction.schedule_by_id(session.namespace, name)) is not None]
+    keys = [row.schedule_key for row in found]
+    dials, versions = transaction.read_dials(keys), transaction.versions_in_force(keys)
+    paused = transaction.paused_targets()
+    shown = []
+    for row in found:
+        try:
+            opened = loaded(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key))
+        except StoreError as error:
+            shown.append(Glance(row.schedule_id, str(error), "UTC", False, ()))
+            continue
+        shown.append(_glance(session, opened, is_target_paused(opened.rule, paused)))
+    return tuple(shown)
+
+
+def _glance(session: Session, opened: Opened, target_paused: bool) -> Glance:
+    spec, row = stored_definition(opened.version).spec, opened.row
+    zone = zone_of(opened.rule.spec).name  # UTC, if its own is not known any more
+    newest = session.transaction.runs_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
+    return Glance(row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest))
+
+
+def _outcome(run: RunRow, schedule: ScheduleRow) -> Outcome:
+    view = run_view(run, schedule)
+    return Outcome(view.run_id, view.state, view.reason, view.scheduled_for, view.started_at, view.finished_at)

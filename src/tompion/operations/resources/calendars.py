@@ -1,0 +1,107 @@
+"""What schedules refer to: named calendars, and pausing a workflow or a queue by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tompion.errors import InvalidField, LimitExceeded, NotFound, shown
+from tompion.model.page import Page
+from tompion.model.rows import CalendarRow
+from tompion.model.spec import NamedCalendar, SpecDocument
+from tompion.operations.context import Session
+from tompion.operations.idempotency import once
+from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
+from tompion.operations.schedules.crud import new_version
+from tompion.operations.schedules.repository import Note, audit_other, open_schedule, rule_for, save
+from tompion.operations.validation import check_name, check_version
+from tompion.plan import edit
+from tompion.plan.stored_definition import calendar_text, compact, stored_calendar, stored_definition
+from tompion.spec.compiler import compile_spec
+from tompion.spec.document import read_spec
+from tompion.spec.icalendar import MAX_EVENTS
+
+
+@once(NamedCalendar)
+def put_calendar(
+    session: Session, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
+) -> NamedCalendar:
+    """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
+    given = _calendar(session, calendar)
+    session.transaction.lock_name("calendar", session.namespace, given.name)
+    newest = session.transaction.calendar(session.namespace, given.name)
+    number = 1 if newest is None else newest.version + 1
+    stored = replace(given, version=number)
+    if newest is not None and stored_calendar(newest.document) == replace(given, version=newest.version):
+        return stored_calendar(newest.document)
+    text = calendar_text(stored)
+    session.transaction.insert_calendar(CalendarRow(session.namespace, given.name, number, text, session.now_ms))
+    note = Note("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
+    audit_other(session, note, number)
+    _replan(session, given.name, request_id)
+    return stored
+
+
+def get_calendar(session: Session, name: str, *, version: int | None = None) -> NamedCalendar:
+    """Return a named calendar, the newest version by default."""
+    check_name("name", name, session.settings)
+    row = session.transaction.calendar(session.namespace, name, check_version(version))
+    if row is None:
+        raise NotFound(f"there is no calendar {name!r}")
+    return stored_calendar(row.document)
+
+
+def list_calendars(session: Session, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[NamedCalendar]:
+    """Return the newest version of each named calendar, by name."""
+    limit = page_limit(session, limit)
+    rows = session.transaction.calendars_page(session.namespace, page_name(after), limit + 1)
+    items = tuple(stored_calendar(row.document) for row in rows[:limit])
+    return Page(items, rows[limit - 1].name if len(rows) > limit else None)
+
+
+def _before(number: int) -> dict[str, int] | None:
+    """What the audit says of the version before one."""
+    return None if number == 1 else {"version": number - 1}
+
+
+def _replan(session: Session, name: str, request_id: str | None) -> None:
+    """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
+    most = session.settings.max_schedules_per_calendar
+    keys = session.transaction.users_of_calendar(session.namespace, name, most + 1)
+    if len(keys) > most:
+        raise LimitExceeded(f"more than max_schedules_per_calendar ({most}) schedules exclude {name!r}")
+    rows = session.transaction.schedules_by_key(keys)
+    for key in sorted(rows):
+        if rows[key].state == "closed":
+            continue
+        opened = open_schedule(session, rows[key].schedule_id)
+        row = opened.row._replace(version=opened.row.version + 1)
+        version = new_version(session, row, stored_definition(opened.version), 0)
+        rule = rule_for(session, row, version)
+        edited = edit.replaced(opened.dial, opened.rule, rule, session.now_ms)
+        version = version._replace(after_s=edited.dial.cursor_s)
+        session.transaction.end_version(key, opened.version.version, edited.dial.cursor_s)
+        session.transaction.insert_version(version)
+        changed = opened._replace(row=row, dial=edited.dial, version=version, rule=rule)
+        save(session, changed, Note("calendar", request_id, None, {"calendar": name}), edited.spans)
+
+
+def _calendar(session: Session, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+    if isinstance(calendar, Mapping):
+        try:
+            calendar = stored_calendar(compact({"dates": [], "windows": [], **calendar}))
+        except (TypeError, ValueError) as error:
+            raise InvalidField("calendar", f"cannot be read: {error}") from None
+    if not isinstance(calendar, NamedCalendar):
+        raise InvalidField("calendar", f"{shown(calendar)} is not a calendar")
+    if not all(isinstance(date, str) for date in calendar.dates):
+        raise InvalidField("calendar.dates", f"{shown(calendar.dates)}; expected dates such as 2026-12-25")
+    check_name("name", calendar.name, session.settings)
+    for field, given in (("dates", calendar.dates), ("windows", calendar.windows)):
+        if len(given) > MAX_EVENTS:
+            raise InvalidField(f"calendar.{field}", f"{len(given)} of them, more than {MAX_EVENTS}")
+    probe = read_spec({"cron": "0 0 * * *", "exclude": {"named": [calendar.name]}})
+    assert isinstance(probe, SpecDocument)
+    compile_spec(probe, calendars=calendar)  # refuses dates and windows that cannot be read
+    return calendar

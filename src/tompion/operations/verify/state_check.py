@@ -1,0 +1,86 @@
+"""Is a dial as its schedule, its version and its ledger say?  Whatever of it can be computed anew is compared.
+
+A dial may be looked at sooner than its next tick fires: that costs a look, and is so whenever something has been
+changed.  What may not be is that it is looked at later, or never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tompion.model.rows import ScheduleRow
+from tompion.model.run import FAILURES, IN_FLIGHT, RunState
+from tompion.model.schedule_state import Dial
+from tompion.operations.context import Session
+from tompion.operations.verify.version_chain import moment
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.stored_definition import zones_text
+
+PUT_OFF_MS = 5 * 60_000
+"""So much later than its next tick a dial may be looked at again, because it could not be read just then."""
+UNBEGUN = "unbegun"
+"""A run that was cancelled before anybody began with it: some of them were counted as started, some were waiting."""
+
+
+def misaimed(session: Session, row: ScheduleRow, dial: Dial, rule: Rule | None) -> Iterator[str]:
+    """Return what a dial says otherwise than its schedule and its version do."""
+    is_closed = row.state == "closed"
+    if dial.closed != is_closed:
+        yield f"the schedule is {row.state}, and the dial is {'closed' if dial.closed else 'not closed'}"
+    elif not is_closed and dial.paused != (row.state == "paused"):
+        yield f"the schedule is {row.state}, and the dial is {'paused' if dial.paused else 'not paused'}"
+    elif dial.closed or rule is None or row.zones != zones_text(rule.spec):
+        return  # nobody fires it; or nobody knows when that should be
+    else:
+        yield from _next(session, dial, rule)
+
+
+def _next(session: Session, dial: Dial, rule: Rule) -> Iterator[str]:
+    """The next tick is the first one after the cursor, and somebody looks when it fires, or when the pause ends."""
+    if not rule.follows and dial.next_nominal_s != (expected_s := rule.next_after(dial.cursor_s)):
+        aim, first = _shown(dial.next_nominal_s), _shown(expected_s)
+        yield f"it is aimed at {aim}, and the first tick after its cursor is {first}"
+        return
+    if dial.paused:
+        due_ms = dial.pause_until_ms
+    elif dial.remaining == 0 or dial.next_nominal_s is None:
+        due_ms = None
+    else:
+        due_ms = dial.next_nominal_s * 1000 if rule.follows else rule.fire_ms(dial.next_nominal_s)
+    if due_ms is None:
+        return
+    what = f"{'its pause ends' if dial.paused else 'its next tick fires'} at {moment(due_ms // 1000)}"
+    latest_ms = max(due_ms, session.now_ms + max(PUT_OFF_MS, session.settings.lookahead_ms))
+    if dial.next_fire_ms is None:
+        yield f"nobody looks at it any more, and {what}"
+    elif dial.next_fire_ms > latest_ms and (dial.paused or not rule.follows):  # a hint may move what follows a run
+        yield f"nobody looks at it before {moment(dial.next_fire_ms // 1000)}, and {what}"
+
+
+def miscounted(session: Session, row: ScheduleRow, dial: Dial) -> Iterator[str]:
+    """Return which runs a dial has counted otherwise than the ledger, if that still has all of them."""
+    first = session.transaction.version_by_number(row.schedule_key, 1)
+    kept_ms = session.now_ms - session.settings.retention_ms
+    if first is None or first.created_ms <= kept_ms or row.purge or row.state == "closed":
+        return
+    counts = session.transaction.count_states(row.schedule_key)
+    ended = {
+        "succeeded": (dial.successes, counts.get(RunState.SUCCESS, 0)),
+        "failed": (dial.failed, sum(counts.get(state, 0) for state in FAILURES)),
+    }
+    for what, (counted, found) in ended.items():
+        if counted != found:
+            yield f"the dial counts {counted} that have {what}, the ledger {found}"
+    least = _started(counts)
+    if not least <= dial.starts <= least + counts.get(UNBEGUN, 0):
+        yield f"the dial counts {dial.starts} that were started, the ledger {least}"
+
+
+def _started(counts: Mapping[str, int]) -> int:
+    """How many runs were started for certain."""
+    ended = {RunState.SUCCESS, *FAILURES, RunState.TERMINATED, RunState.CANCELLED}
+    return sum(counts.get(state, 0) for state in ended | IN_FLIGHT)
+
+
+def _shown(tick_s: int | None) -> str:
+    return "none" if tick_s is None else moment(tick_s)

@@ -1,0 +1,29 @@
+"""Which ticks are to come, as far as anybody can know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tompion.model.schedule_state import Dial
+from tompion.plan.compiled_schedule import Rule
+from tompion.plan.edit import next_unskipped, skips_of
+
+
+def upcoming(dial: Dial, rule: Rule, now_ms: int) -> Iterator[int]:
+    """Yield the ticks from now on that will run, or would if the schedule were not paused.
+
+    Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of
+    a fixed delay, and of an adaptive schedule, only one is known, and it is never too late for that.
+    """
+    if dial.closed or dial.remaining == 0:
+        return
+    if rule.follows:
+        pending = next_unskipped(dial, rule)
+        yield from () if pending is None else (pending,)
+        return
+    skips = skips_of(dial)
+    tick = rule.ticks.next_epoch(max(dial.cursor_s, now_ms // 1000))
+    while tick is not None:
+        if tick not in skips:
+            yield tick
+        tick = rule.ticks.next_epoch(tick)
