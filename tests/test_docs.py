@@ -23,8 +23,8 @@ from tompion.config import loader
 from tompion.config.settings import Settings
 from tompion.contract.routes import EXTRAS, ROUTES
 from tompion.executors import registry
-from tompion.model.run import Reason, RunState, Source
-from tompion.model.schedule import ScheduleState
+from tompion.model.run import Reason, RunSource, RunState
+from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.schedules import definition
 from tompion.spec import lint
@@ -110,9 +110,9 @@ def test_every_option_of_a_process_is_documented_with_its_default() -> None:
 
 def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_documented() -> None:
     text = page("reference/schedule.md")
-    words = [*RunState, *Source, *ScheduleState]
+    words = [*RunState, *RunSource, *ScheduleStatus]
     assert [word for word in words if f"`{word}`" not in text] == []
-    assert {*Source} <= rows(text)
+    assert {*RunSource} <= rows(text)
 
 
 def test_every_executor_is_documented() -> None:

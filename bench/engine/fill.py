@@ -23,8 +23,8 @@ from bench.spec.expressions import draw_expression
 from tompion.bootstrap.store import open_store
 from tompion.config.settings import Settings
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.model.schedule_state import Dial
-from tompion.operations.context import Session
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
 from tompion.store.base import Transaction
 
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
 
     schedule: ScheduleRow
     version: VersionRow
-    dial: Dial
+    dial: ScheduleState
 
 
 class Due(NamedTuple):
@@ -90,7 +90,7 @@ def pattern_of(url: str, **spec: Any) -> Pattern:
     name = "pattern"
 
     def create(transaction: Transaction) -> Pattern:
-        session = Session(transaction, Settings())
+        session = OperationContext(transaction, Settings())
         crud.create(session, name, function=FUNCTION, **spec)
         row = transaction.schedule_by_id("default", name)
         assert row is not None
@@ -123,7 +123,7 @@ def _rows(patterns: list[Pattern], random: Random, numbers: range, due: Due) -> 
 def _tables(block: list[Pattern]) -> Iterable[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
     yield "schedules", ScheduleRow._fields, [each.schedule for each in block]
     yield "schedule_versions", VersionRow._fields, [each.version for each in block]
-    yield "dials", Dial._fields, [each.dial for each in block]
+    yield "dials", ScheduleState._fields, [each.dial for each in block]
 
 
 def _insert_sqlite(url: str, block: list[Pattern]) -> None:

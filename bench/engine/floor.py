@@ -15,13 +15,13 @@ from typing import Any
 
 from bench.engine.stores import path_of
 from tompion.config.settings import Settings
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.store.postgres.binary_arrays import BigintArray
 from tompion.store.postgres.connection import connect
 
 DAY_S = 86_400
-COLUMNS = ", ".join(Dial._fields)
-NOMINAL, FIRE = Dial._fields.index("next_nominal_s"), Dial._fields.index("next_fire_ms")
+COLUMNS = ", ".join(ScheduleState._fields)
+NOMINAL, FIRE = ScheduleState._fields.index("next_nominal_s"), ScheduleState._fields.index("next_fire_ms")
 
 INSERT = """
 INSERT INTO schedule_runs (

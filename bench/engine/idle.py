@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tompion.bootstrap.store import open_store
-from tompion.engine.schedule_cache import Rules
+from tompion.engine.schedule_cache import ScheduleCache
 from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
 
@@ -64,7 +64,7 @@ async def _rest(url: str, seconds: float, remember: int) -> Rest:
         share = await _share_during(seconds)
         running = resident()
         assert not tompion.counts.get("runs_emitted"), "something was due after all"
-    rules = Rules()
+    rules = ScheduleCache()
     remembered = await asyncio.to_thread(_remember, url, rules, remember)
     return Rest(started, share, before, running, remembered, resident() - running)
 
@@ -76,7 +76,7 @@ async def _share_during(seconds: float) -> float:
     return (_cpu_s() - spent) / (time.perf_counter() - start)
 
 
-def _remember(url: str, rules: Rules, count: int) -> int:
+def _remember(url: str, rules: ScheduleCache, count: int) -> int:
     """Load the rules of so many schedules, as firing them would."""
     store = open_store(url)
     done = 0

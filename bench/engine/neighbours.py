@@ -20,7 +20,7 @@ from bench.engine.report import P50, P99, Row, Section
 from bench.engine.stores import KINDS, NAMES
 from tompion.bootstrap.store import open_store, settle_in
 from tompion.config.settings import Settings
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
 from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
@@ -57,7 +57,7 @@ def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
 
 def _create(store: Store, namespace: str, count: int) -> None:
     def work(transaction: Transaction) -> None:
-        session = Session(transaction, Settings(), namespace)
+        session = OperationContext(transaction, Settings(), namespace)
         for number in range(count):
             crud.create(session, f"{namespace}-{number}", function=job.FUNCTION, overlap_policy="allow", **race.LATER)
 

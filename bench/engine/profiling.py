@@ -40,17 +40,17 @@ STEPS: tuple[tuple[str, Any, str], ...] = (
     ("a whole transaction", SqliteStore, "_transact"),
     ("a whole transaction", PostgresStore, "_attempt"),
     ("look for work", statements.Statements, "due_now"),
-    ("fire", fire.Firing, "_fire"),
+    ("fire", fire.FireStep, "_fire"),
     ("  claim_due", statements.Statements, "claim_due"),
-    ("  rules (fire and settle)", schedule_cache.Rules, "of"),
+    ("  rules (fire and settle)", schedule_cache.ScheduleCache, "of"),
     ("  record, all writes", Transaction, "record"),
     ("    insert_runs", statements.Statements, "insert_runs"),
     ("    save_dials (fire and settle)", statements.Statements, "save_dials"),
     ("  launches_of", fire, "launches_of"),
-    ("settle", settle.Settling, "settle"),
+    ("settle", settle.SettleStep, "settle"),
     ("  lock_dials", statements.Statements, "lock_dials"),
     ("  settle_runs", statements.Statements, "settle_runs"),
-    ("begin launches, on the loop", launcher.Launching, "start"),
+    ("begin launches, on the loop", launcher.Launcher, "start"),
 )
 """What is called once for a batch; what is called for each run is too quick for a stopwatch."""
 

@@ -19,7 +19,7 @@ from bench.engine import job
 from bench.engine.fill import aim
 from tompion.bootstrap.store import open_store, settle_in
 from tompion.config.settings import Settings
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
 from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
@@ -91,7 +91,7 @@ def create_many(store: Store, spec: dict[str, Any], count: int, *, undo: bool = 
         numbers = range(first, min(count, first + PER_TRANSACTION))
 
         def work(transaction: Transaction, numbers: range = numbers) -> None:
-            session = Session(transaction, Settings())
+            session = OperationContext(transaction, Settings())
             for number in numbers:
                 crud.create(session, f"job-{number}", function=job.FUNCTION, **spec)
             if undo:

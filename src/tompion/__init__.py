@@ -28,7 +28,7 @@ from tompion.errors import (
     TooManyRequests,
     UnknownZone,
 )
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.model.spec import Finding, NamedCalendar, Tick
@@ -50,7 +50,6 @@ __all__ = [
     "InvalidInput",
     "InvalidSpec",
     "InvalidTime",
-    "Launch",
     "LaunchError",
     "LimitExceeded",
     "NamedCalendar",
@@ -59,6 +58,7 @@ __all__ = [
     "Page",
     "RequestReused",
     "Run",
+    "RunContext",
     "RunLauncher",
     "Schedule",
     "ScheduleClosed",

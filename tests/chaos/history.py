@@ -14,7 +14,7 @@ import psycopg
 
 from tompion.model.rows import VersionRow
 from tompion.model.run import RunId, RunRow
-from tompion.model.schedule_state import Span
+from tompion.model.schedule_state import DroppedRange
 
 _SCHEMA = """
 CREATE TABLE chaos_history (
@@ -78,7 +78,7 @@ class Ledger(NamedTuple):
     created_ms: dict[str, int]
     versions: dict[int, list[VersionRow]]
     runs: dict[RunId, RunRow]
-    spans: dict[int, list[Span]]
+    spans: dict[int, list[DroppedRange]]
     changes: list[Change]
     owners: dict[str, set[int]]
     backward: list[tuple[Any, ...]]
@@ -103,8 +103,10 @@ def read_ledger(url: str) -> Ledger:
         columns = ", ".join(VersionRow._fields)
         for version in map(VersionRow._make, rows(f"SELECT {columns} FROM schedule_versions ORDER BY 1, 2")):
             versions.setdefault(version.schedule_key, []).append(version)
-        spans: dict[int, list[Span]] = {}
-        for span in map(Span._make, rows(f"SELECT {', '.join(Span._fields)} FROM tick_spans ORDER BY 1, 3")):
+        spans: dict[int, list[DroppedRange]] = {}
+        for span in map(
+            DroppedRange._make, rows(f"SELECT {', '.join(DroppedRange._fields)} FROM tick_spans ORDER BY 1, 3")
+        ):
             spans.setdefault(span.schedule_key, []).append(span)
         owners: dict[str, set[int]] = {}
         for name, number in rows("SELECT name, instance_id FROM instances"):

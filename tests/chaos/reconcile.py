@@ -16,7 +16,7 @@ from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Plan, beat_of
 from tompion.model.rows import VersionRow
 from tompion.model.run import FINAL, IN_FLIGHT, OPEN, TRANSITIONS, RunId, RunRow, RunState
-from tompion.model.schedule_state import Span
+from tompion.model.schedule_state import DroppedRange
 from tompion.model.verification import Verification
 
 LAWFUL = {
@@ -238,5 +238,5 @@ def cursors(evidence: Evidence) -> Iterator[str]:
     yield from (f"schedule {key}: {was_s} → {cursor_s}" for key, was_s, cursor_s in evidence.ledger.backward)
 
 
-def _near(spans: list[Span], tick: int) -> list[Span]:
+def _near(spans: list[DroppedRange], tick: int) -> list[DroppedRange]:
     return [span for span in spans if span.after_s - 5 < tick <= span.until_s + 5]

@@ -20,7 +20,7 @@ from typing import TypeVar
 from tompion.bootstrap.store import open_store
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.telemetry.events import Probe
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
 from tompion.executors.function import FunctionExecutor
@@ -52,7 +52,7 @@ async def live(url: str, name: str, counts: Path) -> None:
     store = await _persistently(lambda: loop.run_in_executor(None, open_store, url), stopped)
     if store is None:
         return
-    probe = Probe()
+    probe = EngineEvents()
     executors: dict[str, Executor] = {"function": FunctionExecutor(SETTINGS.max_threads)}
     engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, probe=probe)
     await _persistently(engine.start, stopped)
@@ -74,7 +74,7 @@ async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event
     return None
 
 
-def _say(path: Path, probe: Probe) -> None:
+def _say(path: Path, probe: EngineEvents) -> None:
     """Write what was counted so far, in one piece."""
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(probe.counts))

@@ -20,7 +20,7 @@ from tompion.errors import TompionError
 from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -173,7 +173,7 @@ def history(teller: Teller, names: Iterator[str] | tuple[str, ...]) -> dict[str,
     return told
 
 
-def _launch_of(row: RunRow, rule: Rule) -> list[Any]:
+def _launch_of(row: RunRow, rule: CompiledSchedule) -> list[Any]:
     return [rule.schedule_id, row.nominal_s, str(row.source), row.attempt]
 
 

@@ -16,7 +16,7 @@ from tompion.api.rest.openapi.document import describe
 from tompion.api.rest.openapi.examples import ANSWERS
 from tompion.config.loader import OPTIONS
 from tompion.config.settings import Settings
-from tompion.contract.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.contract.routes import EXTRAS, ROUTES, Route, SystemRoute
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
@@ -81,7 +81,7 @@ def route_row(route: Route) -> str:
     return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
 
 
-def extra_row(extra: Extra) -> str:
+def extra_row(extra: SystemRoute) -> str:
     role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
     return f"| `{extra.method} {extra.address}` | {role} | {extra.summary} |\n"
 

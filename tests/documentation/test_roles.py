@@ -9,7 +9,7 @@ from tompion.bootstrap.service import build_service
 from tompion.config.settings import Settings
 from tompion.contract.roles import Role
 from tompion.contract.routes import EXTRAS, ROUTES
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 
 
@@ -25,7 +25,7 @@ def test_no_route_is_without_a_rule() -> None:
     """Whatever a service answers stands in one of the tables; the page is no route."""
     store = SqliteStore()
     try:
-        app = build_service(Desk(store, Settings()))
+        app = build_service(OperationRunner(store, Settings()))
     finally:
         store.close()
     served = {

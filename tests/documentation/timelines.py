@@ -19,8 +19,8 @@ from typing import Any
 
 from tompion import Settings, Spec, SyncTompion
 from tompion.config.settings import DAY_MS
-from tompion.executors.base import Ended, Launch
-from tompion.model.schedule import Run, SpanRecord
+from tompion.executors.base import Completed, RunContext
+from tompion.model.schedule import DroppedTicks, Run
 from tompion.spec.duration import parse_duration
 from tompion.testing import Rehearsal
 from tompion.testing.executor import RecordingExecutor
@@ -133,7 +133,7 @@ def draw(story: Story) -> str:
 
     attempts: list[Attempt] = []
 
-    async def job(run: Launch) -> None:
+    async def job(run: RunContext) -> None:
         begun = rehearsal.now
         try:
             await asyncio.sleep(parse_duration(story.takes, field="takes"))
@@ -148,7 +148,7 @@ def draw(story: Story) -> str:
     chosen: dict[str, Any] = {**QUIET, **story.settings}
     settings = Settings(**chosen)
     seconds = float(parse_duration(story.takes, field="takes"))
-    target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Ended(result="1")))
+    target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Completed(result="1")))
     at = f"{DAY}T{story.begin}:00Z"
     with Rehearsal(app, at=at, settings=settings, executors={"http": target}) as rehearsal:
         if story.workflow:
@@ -236,10 +236,10 @@ class _Canvas:
             return run.schedule_id
         return f"{run.scheduled_for:%H:%M}" + ("" if run.source == "schedule" else f" {run.source}")
 
-    def _dropped(self, span: SpanRecord) -> list[datetime]:
+    def _dropped(self, span: DroppedTicks) -> list[datetime]:
         return Spec(cron=self._story.cron).between(span.after + timedelta(seconds=1), span.until)
 
-    def _span(self, span: SpanRecord) -> str:
+    def _span(self, span: DroppedTicks) -> str:
         found = self._dropped(span)
         assert len(found) >= span.ticks
         return self._line("dropped", {self._at(tick): DROPS for tick in found}, f"{span.ticks} × {span.reason}")

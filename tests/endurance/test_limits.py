@@ -14,7 +14,7 @@ import pytest
 from tompion import SyncTompion, Tompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidInput, LimitExceeded
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.run import FINAL
 from tompion.operations import validation
 from tompion.operations.insight import preview
@@ -178,13 +178,13 @@ def test_what_is_at_its_limit_is_taken_and_one_more_is_not(tompion: SyncTompion,
         do(tompion, limit + 1)
 
 
-def answer(launch: Launch) -> str:
+def answer(launch: RunContext) -> str:
     """Return a text whose JSON has so many bytes."""
     size: int = launch.payload
     return "r" * (size - 2)
 
 
-def fail(launch: Launch) -> None:
+def fail(launch: RunContext) -> None:
     """Fail with a text of so many bytes."""
     raise ValueError("e" * launch.payload)
 

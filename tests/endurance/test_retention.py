@@ -17,13 +17,13 @@ from tests.interleavings.cast import CarryNothing
 from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.lease import Membership, answer_of
+from tompion.engine.lease import Lease, answer_of
 from tompion.engine.steps.sweep import SWEEP_BATCH
 from tompion.executors.function import FunctionExecutor
-from tompion.model.notification import NoticeRow
+from tompion.model.notification import NotificationRow
 from tompion.model.rows import RequestRow
 from tompion.model.run import RunRow
-from tompion.model.schedule_state import Span
+from tompion.model.schedule_state import DroppedRange
 from tompion.operations.schedules import crud
 from tompion.runtime.clock import SystemClock, pause
 from tompion.store.base import Params, Store, Transaction, Work
@@ -120,9 +120,10 @@ def grow_old(transaction: Transaction, key: int, part: int) -> None:
     )  # fmt: skip
     transaction.insert_runs([run._replace(nominal_s=begin + number) for number in range(PART)])
     few = range(begin + 1, begin + 1 + PART // 20)
-    transaction.insert_spans([Span(key, at - 1, at, 1, "missed", 1, 1) for at in few])
+    transaction.insert_spans([DroppedRange(key, at - 1, at, 1, "missed", 1, 1) for at in few])
     notices = [
-        NoticeRow(f"msg_{at}", "n", "t", "default", "s", "{}", "DELIVERED", 1, None, 1, 2, None, None) for at in few
+        NotificationRow(f"msg_{at}", "n", "t", "default", "s", "{}", "DELIVERED", 1, None, 1, 2, None, None)
+        for at in few
     ]
     transaction.insert_notices(notices)
     for at in few:
@@ -182,7 +183,7 @@ def test_ticks_are_fired_while_a_batch_is_under_way(postgres_url: str) -> None:
         bench.go("08:20")
         before = bench.dump()
         fire = partial(worker.firing.on_time, limit=10)
-        membership = Membership(store, worker.instance, "worker", "", int, CarryNothing())
+        membership = Lease(store, worker.instance, "worker", "", int, CarryNothing())
         with open_transaction(store, partial(one_batch, worker)):
             worker.beat()
             assert worker.catch_up().runs

@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
-from tompion.engine.context import Instance
-from tompion.engine.lease import Membership
-from tompion.engine.steps.backfill import Backfilling
-from tompion.engine.steps.fire import Fired, Firing
-from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.context import EngineContext
+from tompion.engine.lease import Lease
+from tompion.engine.steps.backfill import BackfillStep
+from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.rescue import RescueStep
 from tompion.engine.steps.result import CarryOut, Settled, StepT
-from tompion.engine.steps.settle import Settling
-from tompion.engine.telemetry.events import Probe
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import TompionError
 from tompion.model.run import RunState
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import control, crud, hints
 from tompion.plan.outcome import Outcome
-from tompion.runtime.thread_pool import Threads
+from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 
@@ -38,7 +38,7 @@ trace each time it is taken back."""
 Launched = tuple[tuple[Any, ...], ...]
 
 
-class Nobody(Probe):
+class Nobody(EngineEvents):
     """What an engine warns of is in its answers."""
 
     def warn(self, text: str) -> None:
@@ -54,23 +54,23 @@ class Actor:
         self.name = name
         self.number = number
         self.cast = cast
-        self.threads = Threads(1, f"interleaving-{name}")
+        self.threads = ThreadPool(1, f"interleaving-{name}")
 
-    def instance(self, number: int) -> Instance:
+    def instance(self, number: int) -> EngineContext:
         """A fresh instance: it remembers no rule, so that it reads definitions inside its transaction."""
-        made = Instance(SETTINGS, Nobody())
+        made = EngineContext(SETTINGS, Nobody())
         made.number = number
         return made
 
-    def session(self, transaction: Transaction) -> Session:
-        return Session(transaction, SETTINGS, actor=self.name)
+    def session(self, transaction: Transaction) -> OperationContext:
+        return OperationContext(transaction, SETTINGS, actor=self.name)
 
     def write(self, work: Work[Any]) -> Future[Any]:
         return self.store.write(work)
 
-    def led(self, instance: Instance, work: Work[Any]) -> Work[Any]:
+    def led(self, instance: EngineContext, work: Work[Any]) -> Work[Any]:
         """Work as an engine does it: with its lease in force, or not at all."""
-        return Membership(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
+        return Lease(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
 
 
 class CarryNothing(CarryOut):
@@ -107,17 +107,17 @@ def _fire_again(actor: Actor) -> Future[Any]:
 
 def _fired(actor: Actor, number: int) -> Future[Any]:
     instance = actor.instance(number)
-    return actor.write(actor.led(instance, lambda t: Firing(instance).on_time(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: FireStep(instance).on_time(t, LIMIT)))
 
 
 def _rescue(actor: Actor) -> Future[Any]:
     instance = actor.instance(actor.number)
-    return actor.write(actor.led(instance, lambda t: Rescuing(instance).claim(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: RescueStep(instance).claim(t, LIMIT)))
 
 
 def _chunk(actor: Actor) -> Future[Any]:
     instance = actor.instance(actor.number)
-    return actor.write(actor.led(instance, lambda t: Backfilling(instance).due(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: BackfillStep(instance).due(t, LIMIT)))
 
 
 def _outcomes(actor: Actor) -> list[Outcome]:
@@ -127,12 +127,12 @@ def _outcomes(actor: Actor) -> list[Outcome]:
 def _settle(actor: Actor) -> Future[Any]:
     """The worker whose lease is over says how its runs have ended."""
     instance = actor.instance(actor.cast.lapsed)
-    return actor.write(actor.led(instance, lambda t: Settling(instance).settle(t, _outcomes(actor))))
+    return actor.write(actor.led(instance, lambda t: SettleStep(instance).settle(t, _outcomes(actor))))
 
 
 def _settle_late(actor: Actor) -> Future[Any]:
     """The same once it has joined anew: only its fences are left of what it held."""
-    return actor.write(lambda t: Settling(actor.instance(actor.number)).settle(t, _outcomes(actor)))
+    return actor.write(lambda t: SettleStep(actor.instance(actor.number)).settle(t, _outcomes(actor)))
 
 
 # --- people ----------------------------------------------------------------------------------------------------------

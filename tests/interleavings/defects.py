@@ -12,7 +12,7 @@ from tests.interleavings.search import Report, Worlds, explore
 from tests.simulation.planting import Defect, Patches, planted
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import ScheduleRow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import repository
 from tompion.store.postgres.driver import PostgresTransaction
 from tompion.store.postgres.prepared import load_statements
@@ -73,9 +73,9 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
 def a_token_is_compared_before_the_lock(patches: Patches) -> None:
     """A schedule's row is read once, before its dial is locked: two people change what both have read."""
     find = repository.find
-    known: dict[int, tuple[Session, ScheduleRow]] = {}
+    known: dict[int, tuple[OperationContext, ScheduleRow]] = {}
 
-    def once(session: Session, schedule_id: str) -> ScheduleRow:
+    def once(session: OperationContext, schedule_id: str) -> ScheduleRow:
         return known.setdefault(id(session), (session, find(session, schedule_id)))[1]
 
     patches.set(repository, "find", once)

@@ -11,8 +11,8 @@ from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
 from tests.simulation.story import SETTINGS
 from tompion.model.backfill import BackfillRow
-from tompion.model.run import FINAL, OPEN, RunRow, RunState, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import FINAL, OPEN, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan.stored_definition import stored_action, stored_policy, stored_spec
 from tompion.spec.compiler import compile_spec
 
@@ -22,7 +22,7 @@ UNDONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
 class Before(NamedTuple):
     """What a commit found: the dial of the schedule, its runs, and the row of the backfill."""
 
-    dial: Dial
+    dial: ScheduleState
     runs: dict[Key, RunRow]
     row: BackfillRow | None
 
@@ -58,7 +58,7 @@ def _told(recording: Recording, backfill_id: int) -> Told:
 def _about(recording: Recording, asked: BackfillRow) -> Iterator[tuple[Commit, Before]]:
     """Yield each commit that changed the row of a backfill or wrote runs of it, and what was there before."""
     key = asked.schedule_key
-    dial: Dial | None = None
+    dial: ScheduleState | None = None
     runs: dict[Key, RunRow] = {}
     row: BackfillRow | None = None
     for commit in recording.commits:
@@ -75,7 +75,7 @@ def _written(commit: Commit, asked: BackfillRow, known: dict[Key, RunRow]) -> li
     return [
         run
         for key, run in commit.runs.items()
-        if run.source == Source.BACKFILL and run.origin == asked.backfill_id and key not in known
+        if run.source == RunSource.BACKFILL and run.origin == asked.backfill_id and key not in known
     ]
 
 
@@ -117,7 +117,7 @@ def _ends(asked: BackfillRow, runs: dict[Key, RunRow], ticks: list[int]) -> str:
         return "<<>>"
     found: dict[int, set[str]] = {}
     for run in runs.values():
-        if run.nominal_s in ticks and (run.origin == 0 or run.source == Source.BACKFILL):
+        if run.nominal_s in ticks and (run.origin == 0 or run.source == RunSource.BACKFILL):
             found.setdefault(run.nominal_s, set()).add(_end(run))
     told = (f"{_second(tick)} :> {{{', '.join(sorted(ends))}}}" for tick, ends in found.items())
     return f"({' @@ '.join(told)})" if found else "<<>>"

@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.simulation.planting import Defect, Patches
 from tompion.engine.steps import fire
-from tompion.engine.steps.fire import NOTHING, Firing
+from tompion.engine.steps.fire import NOTHING, FireStep
 from tompion.model.backfill import RUNNING
-from tompion.model.run import Source
+from tompion.model.run import RunSource
 from tompion.operations.schedules import control
 from tompion.plan import backfill, edit
 from tompion.plan.decide import Decision
@@ -66,7 +66,7 @@ def a_trigger_passes_for_a_tick(patches: Patches) -> None:
     request = Decision.request
 
     def passing(self: Decision, due: Any, origin: Any) -> None:
-        request(self, due, origin._replace(source=Source.SCHEDULE) if origin.source == Source.TRIGGER else origin)
+        request(self, due, origin._replace(source=RunSource.SCHEDULE) if origin.source == RunSource.TRIGGER else origin)
 
     patches.set(Decision, "request", passing)
 
@@ -83,7 +83,7 @@ def a_tick_is_written_twice(patches: Patches) -> None:
 
 def nobody_catches_up(patches: Patches) -> None:
     """What was missed stays undecided for ever."""
-    patches.set(Firing, "catch_up", lambda *_, **__: NOTHING)
+    patches.set(FireStep, "catch_up", lambda *_, **__: NOTHING)
 
 
 MISTAKES = tuple(

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
 from tompion.model.policy import Policy
-from tompion.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan.edit import skips_of
 from tompion.plan.stored_definition import stored_action, stored_policy
 
@@ -18,8 +18,8 @@ class Change(NamedTuple):
     """One commit that did something to the runs of a schedule, and what it found."""
 
     now_ms: int
-    found: Dial
-    dial: Dial
+    found: ScheduleState
+    dial: ScheduleState
     policy: Policy
     before: dict[Key, RunRow]
     after: dict[Key, RunRow]
@@ -38,7 +38,7 @@ def overlap_module(recordings: Iterable[Recording]) -> Module:
 
 
 def _changes(recording: Recording, key: int) -> list[Change]:
-    dial: Dial | None = None
+    dial: ScheduleState | None = None
     runs: dict[Key, RunRow] = {}
     changes: list[Change] = []
     for commit in recording.commits:
@@ -56,12 +56,12 @@ def _changes(recording: Recording, key: int) -> list[Change]:
 
 
 def _stalled(
-    recording: Recording, commit: Commit, dial: Dial, before: dict[Key, RunRow], after: dict[Key, RunRow]
+    recording: Recording, commit: Commit, dial: ScheduleState, before: dict[Key, RunRow], after: dict[Key, RunRow]
 ) -> set[Key]:
     """The runs whose target is paused: what waits keeps the target it was decided with, as backfills keep theirs."""
     stalled = set()
     for key, row in after.items():
-        keeps = row.source == Source.BACKFILL or place(before.get(key)) == "wait"
+        keeps = row.source == RunSource.BACKFILL or place(before.get(key)) == "wait"
         version = row.version if keeps else dial.version
         if stored_action(recording.versions[row.schedule_key, version].action).queue in commit.paused_queues:
             stalled.add(key)
@@ -91,7 +91,7 @@ def _told(changes: list[Change]) -> Told:
             if row.queued_ms is not None:
                 queued[key] = row.queued_ms
     last = changes[-1].after
-    ordered = sorted(queued, key=lambda key: (last[key].source == Source.BACKFILL, queued[key], key))
+    ordered = sorted(queued, key=lambda key: (last[key].source == RunSource.BACKFILL, queued[key], key))
     numbers = {key: number for number, key in enumerate(ordered, start=1)}
     kinds = ", ".join(
         f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tests.models.recording import Commit, Key, Recording
 from tests.simulation.story import BEGIN
 from tompion.model.policy import CatchUp, Policy
-from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunSource, RunState
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan.edit import skips_of
 from tompion.plan.stored_definition import stored_policy, stored_spec
 from tompion.spec.compiler import compile_spec
@@ -143,12 +143,12 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
 
     A commit that wrote a tick or a span is about it even where it has left the dial alone.
     """
-    dial: Dial | None = None
+    dial: ScheduleState | None = None
     before: str | None = None
     known: set[Key] = set()
     for commit in recording.commits:
         dial = commit.dials.get(key, dial)
-        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == Source.SCHEDULE}
+        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == RunSource.SCHEDULE}
         decided = [row for each, row in ticks.items() if each not in known]
         known |= ticks.keys()
         spans = [span for span in commit.spans if span.schedule_key == key]
@@ -184,13 +184,13 @@ def _is_full(decided: list[RunRow]) -> bool:
     return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
 
-def _is_modelled(recording: Recording, dial: Dial) -> bool:
+def _is_modelled(recording: Recording, dial: ScheduleState) -> bool:
     stored = recording.versions[dial.schedule_key, dial.version]
     follows = any(interval.anchor == "completion" for interval in stored_spec(stored.spec).intervals)
     return not follows and not stored_policy(stored.policy).adaptive
 
 
-def _dial(dial: Dial, version: int) -> str:
+def _dial(dial: ScheduleState, version: int) -> str:
     look, until = (NONE if time is None else moment(time) for time in (dial.next_fire_ms, dial.pause_until_ms))
     following, carried = (NONE if time is None else seconds(time) for time in (dial.next_nominal_s, dial.carry_until_s))
     skips = members(str(seconds(tick)) for tick in sorted(skips_of(dial)))
@@ -202,7 +202,7 @@ def _dial(dial: Dial, version: int) -> str:
     )
 
 
-def _span(span: Span, version: int) -> str:
+def _span(span: DroppedRange, version: int) -> str:
     return (
         f"[after |-> {seconds(span.after_s)}, until |-> {seconds(span.until_s)}, ticks |-> {span.ticks}, "
         f'reason |-> "{span.reason}", version |-> {version}, at |-> {moment(span.decided_ms)}]'

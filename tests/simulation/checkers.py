@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tompion.config.settings import Settings
-from tompion.executors.base import Ended
-from tompion.model.notification import NoticeRow
+from tompion.executors.base import Completed
+from tompion.model.notification import NotificationRow
 from tompion.model.policy import Policy
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, Source
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, RunSource
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan.stored_definition import stored_policy, stored_spec
 from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
@@ -27,7 +27,7 @@ from tompion.spec.ticks import Ticks
 from tompion.testing.executor import Execution
 
 _RUN = ", ".join(RunRow._fields)
-_NOTICE = ", ".join(NoticeRow._fields)
+_NOTICE = ", ".join(NotificationRow._fields)
 
 
 class Told(NamedTuple):
@@ -42,20 +42,20 @@ class Told(NamedTuple):
     finals: dict[tuple[int, int, int], RunRow]
     held: set[tuple[int, int, int]]
     notices: list[tuple[str, bytes]]
-    plan: Callable[[str, int], tuple[float, Ended]]
+    plan: Callable[[str, int], tuple[float, Completed]]
 
 
 class Ledger(NamedTuple):
     """Everything that is left of a story."""
 
     schedules: list[ScheduleRow]
-    dials: dict[int, Dial]
+    dials: dict[int, ScheduleState]
     versions: dict[int, list[VersionRow]]
     runs: dict[int, list[RunRow]]
-    spans: dict[int, list[Span]]
+    spans: dict[int, list[DroppedRange]]
     backfills: list[dict[str, Any]]
     audit: list[dict[str, Any]]
-    notices: list[NoticeRow]
+    notices: list[NotificationRow]
     told: Told
 
 
@@ -65,9 +65,9 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
     runs: dict[int, list[RunRow]] = {}
     for row in execute(f"SELECT {_RUN} FROM schedule_runs ORDER BY schedule_key, nominal_s, origin"):
         runs.setdefault(row[0], []).append(RunRow._make(row))
-    spans: dict[int, list[Span]] = {}
+    spans: dict[int, list[DroppedRange]] = {}
     for row in execute("SELECT * FROM tick_spans ORDER BY schedule_key, until_s"):
-        spans.setdefault(row[0], []).append(Span._make(row))
+        spans.setdefault(row[0], []).append(DroppedRange._make(row))
     versions: dict[int, list[VersionRow]] = {}
     for row in execute("SELECT * FROM schedule_versions ORDER BY schedule_key, version"):
         versions.setdefault(row[0], []).append(VersionRow._make(row))
@@ -79,13 +79,13 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
 
     return Ledger(
         [ScheduleRow._make(row) for row in execute("SELECT * FROM schedules")],
-        {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")},
+        {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM dials")},
         versions,
         runs,
         spans,
         dicts("SELECT * FROM backfills"),
         dicts("SELECT * FROM audit ORDER BY audit_number"),
-        [NoticeRow._make(row) for row in execute(f"SELECT {_NOTICE} FROM notices ORDER BY notice_number")],
+        [NotificationRow._make(row) for row in execute(f"SELECT {_NOTICE} FROM notices ORDER BY notice_number")],
         told,
     )
 
@@ -282,7 +282,7 @@ def endings_are_earned(ledger: Ledger) -> Iterator[str]:
 
 def _limits(ledger: Ledger, run: RunRow) -> list[int]:
     """How long a run may take: as its version says; a backfill obeys whichever policy is the newest when it goes on."""
-    backfilled = run.source == Source.BACKFILL
+    backfilled = run.source == RunSource.BACKFILL
     versions = [each for each in ledger.versions[run.schedule_key] if backfilled or each.version == run.version]
     return [limit for each in versions if (limit := stored_policy(each.policy).max_execution_ms) is not None]
 
@@ -315,7 +315,7 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
             yield f"schedule {schedule.schedule_key} {asleep}"
 
 
-def _asleep(dial: Dial, waiting: int, now_ms: int) -> str | None:
+def _asleep(dial: ScheduleState, waiting: int, now_ms: int) -> str | None:
     """Why a schedule will not fire although it should."""
     if dial.closed or (dial.paused and (dial.pause_until_ms or now_ms) >= now_ms - 60_000):
         return None
@@ -380,7 +380,9 @@ def requests_count_once(ledger: Ledger) -> Iterator[str]:
     for request_id in ledger.told.accepted:
         if audited[request_id] != 1:
             yield f"{request_id} was accepted and audited {audited[request_id]} times"
-    triggers = Counter(run.request_id for runs in ledger.runs.values() for run in runs if run.source == Source.TRIGGER)
+    triggers = Counter(
+        run.request_id for runs in ledger.runs.values() for run in runs if run.source == RunSource.TRIGGER
+    )
     yield from (f"{request_id} triggered {count} runs" for request_id, count in triggers.items() if count != 1)
 
 
@@ -417,7 +419,7 @@ def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
             yield f"{span} was told nobody"
 
 
-def _rests(notice: NoticeRow, told: Told) -> bool:
+def _rests(notice: NotificationRow, told: Told) -> bool:
     """Whether so many tries went wrong that the pause before the next one is longer than the rest of the story."""
     pause_ms = told.settings.notice_retry_ms << max(0, notice.attempts - 1)
     return pause_ms > 120_000 and told.now_ms < (notice.due_ms or 0) <= told.now_ms + pause_ms

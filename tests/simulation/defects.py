@@ -14,12 +14,12 @@ from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
 from tompion.engine.steps import backfill, fire, planned, settle
-from tompion.engine.steps.fire import Firing
-from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.steps.fire import FireStep
+from tompion.engine.steps.rescue import RescueStep
 from tompion.model import run
 from tompion.model.policy import CatchUp
-from tompion.model.schedule_state import Dial, DialRow
-from tompion.operations.context import Session
+from tompion.model.schedule_state import ScheduleState, StateTuple
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import control, crud, repository
 from tompion.plan import decide, due_ticks, edit, outcome, overlap
 from tompion.plan.backfill import step as backfill_step
@@ -36,18 +36,18 @@ __all__ = [
 @defect
 def no_unique_key_and_no_row_lock(patches: Patches) -> None:
     """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
-    memory: dict[int, list[DialRow]] = {}
+    memory: dict[int, list[StateTuple]] = {}
     for name in ("insert_runs", "insert_starts"):
         patches.sql(name, "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
     drop_index(patches)
 
-    def stale(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def stale(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
         found = transaction.claim_due(now_ms - 10_001, now_ms, limit)
         used, memory[id(self)] = memory.get(id(self)), found
         return self._fire(transaction, now_ms, found if used is None else used + found[:0] or found, 0)
 
-    patches.set(Firing, "on_time", stale)
+    patches.set(FireStep, "on_time", stale)
 
 
 def drop_index(patches: Patches) -> None:
@@ -90,7 +90,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
     seen: dict[int, int] = {}
     begin = Decision.__init__
 
-    def remembered(self: Decision, dial: Dial, *rest: Any) -> None:
+    def remembered(self: Decision, dial: ScheduleState, *rest: Any) -> None:
         begin(self, dial, *rest)
         self.in_flight, seen[dial.schedule_key] = seen.get(dial.schedule_key, dial.in_flight), dial.in_flight
 
@@ -101,12 +101,14 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
     patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
-    fire = Firing._fire
+    fire = FireStep._fire
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[DialRow], budget: int) -> Any:
-        return fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in dials], budget)
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, dials: list[StateTuple], budget: int) -> Any:
+        return fire(
+            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in dials], budget
+        )
 
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
@@ -161,8 +163,8 @@ def runs_are_taken_without_a_lease(patches: Patches) -> None:
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(Rescuing, "claim", lambda self, transaction, limit: fire.NOTHING)
-    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
+    patches.set(RescueStep, "claim", lambda self, transaction, limit: fire.NOTHING)
+    patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
@@ -234,7 +236,7 @@ def slots_are_never_freed(patches: Patches) -> None:
     """A run that has ended still counts as in flight."""
     freed = outcome.freed
 
-    def kept(dial: Dial, *rest: Any) -> Dial:
+    def kept(dial: ScheduleState, *rest: Any) -> ScheduleState:
         return freed(dial, *rest)._replace(in_flight=dial.in_flight)
 
     patches.set(settle, "freed", kept)
@@ -264,14 +266,14 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launcher.Launching._launch
+    launch_of = launcher.Launcher._launch
 
-    def other(self: launcher.Launching, *about: Any) -> Any:
+    def other(self: launcher.Launcher, *about: Any) -> Any:
         launch = launch_of(self, *about)
         launch.schedule_id += f"-{launch.attempt}"
         return launch
 
-    patches.set(launcher.Launching, "_launch", other)
+    patches.set(launcher.Launcher, "_launch", other)
 
 
 @defect
@@ -279,7 +281,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
     resumed = edit.resumed
 
-    def forgetful(dial: Dial, rule_: Any, now_ms: int, on_resume: Any) -> Dial:
+    def forgetful(dial: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(dial, rule_, now_ms, on_resume)
         return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if dial.paused else after
 
@@ -292,7 +294,7 @@ def update_replays_old_ticks(patches: Patches) -> None:
     """A new spec is applied from long ago."""
     replaced = edit.replaced
 
-    def eager(dial: Dial, old: Any, new: Any, now_ms: int) -> Any:
+    def eager(dial: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
         edited = replaced(dial, old, new, now_ms)
         return edited._replace(dial=edit.aimed(edited.dial, new, now_ms // 1000 - 600))
 
@@ -308,13 +310,13 @@ def edit_passes_over_ticks_silently(patches: Patches) -> None:
 @defect
 def delete_does_not_silence(patches: Patches) -> None:
     """A deleted schedule goes on firing."""
-    fire = Firing._fire
+    fire = FireStep._fire
 
-    def closed(dial: Dial, rule_: Any, now_ms: int) -> Any:
-        return edit.Edited(dial._replace(closed=True), [])
+    def closed(dial: ScheduleState, rule_: Any, now_ms: int) -> Any:
+        return edit.EditResult(dial._replace(closed=True), [])
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
-        dials = [Dial._make(row) for row in rows]
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
+        dials = [ScheduleState._make(row) for row in rows]
         answer = fire(self, transaction, now_ms, [dial._replace(closed=False) for dial in dials], budget)
         transaction.rows("lock_dials", {"keys": []})
         for dial in dials:
@@ -324,7 +326,7 @@ def delete_does_not_silence(patches: Patches) -> None:
         return answer
 
     patches.set(edit, "closed", closed)
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
@@ -343,7 +345,7 @@ def remaining_actions_not_counted(patches: Patches) -> None:
 @defect
 def request_ids_forgotten(patches: Patches) -> None:
     """A request that is sent again is done again."""
-    patches.set(Session, "once", lambda self, operation, request_id, arguments, kind, do: do())
+    patches.set(OperationContext, "once", lambda self, operation, request_id, arguments, kind, do: do())
 
 
 @defect
@@ -361,7 +363,7 @@ def token_stays(patches: Patches) -> None:
 @defect
 def launch_before_commit(patches: Patches) -> None:
     """Runs are launched inside the transaction, which may still fail."""
-    on_time = Firing.on_time
+    on_time = FireStep.on_time
     engines: list[Engine] = []
     begin = Engine.__init__
 
@@ -369,14 +371,14 @@ def launch_before_commit(patches: Patches) -> None:
         begin(self, *rest, **named)
         engines.append(self)
 
-    def early(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def early(self: FireStep, transaction: Transaction, limit: int) -> Any:
         fired = on_time(self, transaction, limit)
         owner = next(engine for engine in engines if engine.instance is self._instance)
         owner.launching.start(fired.launches, fired.now_ms)
         return fired._replace(launches=[])
 
     patches.set(Engine, "__init__", noted)
-    patches.set(Firing, "on_time", early)
+    patches.set(FireStep, "on_time", early)
 
 
 @defect
@@ -416,9 +418,9 @@ def skips_are_ignored(patches: Patches) -> None:
 @defect
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
-    patches.set(launcher.Launching, "put_back", lambda self, outcomes: None)
+    patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
     patches.set(Engine, "_beat", lambda self: self._keeping.check())
-    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
+    patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
     patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
@@ -434,14 +436,14 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
     """A run that was planned starts whatever else is in flight."""
     begin = Decision
 
-    def alone(dial: Dial, *rest: Any) -> Decision:
+    def alone(dial: ScheduleState, *rest: Any) -> Decision:
         decision = begin(dial, *rest)
         decision.in_flight = decision.waiting = -100
         return decision
 
     released = Decision.released
 
-    def corrected(self: Decision) -> Dial:
+    def corrected(self: Decision) -> ScheduleState:
         after = released(self)
         flying, waiting = self.dial.in_flight, self.dial.waiting
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)

@@ -9,11 +9,11 @@ from tests.simulation.planting import Patches, defect
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.execution.attempt import Attempt
-from tompion.engine.execution.launcher import Launching
+from tompion.engine.execution.launcher import Launcher
 from tompion.model.run import Reason, RunRow
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan import outcome, release
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
 
@@ -38,16 +38,16 @@ def a_run_is_given_up_too_soon(patches: Patches) -> None:
 @defect
 def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
     """Nobody counts how many workers a run has cost until it has cost one more."""
-    start = Launching.start
+    start = Launcher.start
 
-    def once_more(self: Launching, launches: Any, now_ms: int) -> None:
+    def once_more(self: Launcher, launches: Any, now_ms: int) -> None:
         found = list(launches)
         start(self, found, now_ms)
         for row, rule in found:
             if row.pickups == self._instance.settings.max_pickups:
                 start(self, [(row._replace(pickups=0), rule)], now_ms)
 
-    patches.set(Launching, "start", once_more)
+    patches.set(Launcher, "start", once_more)
 
 
 @defect
@@ -55,7 +55,7 @@ def deadlines_come_early(patches: Patches) -> None:
     """Who may take twenty seconds has timed out after ten."""
     begin = Attempt.__init__
 
-    def hasty(self: Attempt, row: Any, rule: Rule, started_ms: int) -> None:
+    def hasty(self: Attempt, row: Any, rule: CompiledSchedule, started_ms: int) -> None:
         limit_ms = rule.policy.max_execution_ms
         half = replace(rule.policy, max_execution_ms=None if limit_ms is None else limit_ms // 2)
         begin(self, row, rule._replace(policy=half), started_ms)
@@ -67,11 +67,11 @@ def deadlines_come_early(patches: Patches) -> None:
 def a_cancellation_hits_everybody(patches: Patches) -> None:
     """Whoever is to be cancelled takes along whatever else is executed here."""
 
-    def everybody(self: Launching, rows: Any) -> None:
+    def everybody(self: Launcher, rows: Any) -> None:
         for attempt in list(self.active.values()):
             self.cancel(attempt)
 
-    patches.set(Launching, "end", everybody)
+    patches.set(Launcher, "end", everybody)
 
 
 @defect
@@ -90,7 +90,7 @@ def the_last_action_is_dropped(patches: Patches) -> None:
     """Whoever leaves the queue while one action remains finds that there is none."""
     obstacle = release._obstacle
 
-    def one_short(dial: Dial, *rest: Any, automatic: bool) -> Reason | None:
+    def one_short(dial: ScheduleState, *rest: Any, automatic: bool) -> Reason | None:
         return Reason.LIMIT_REACHED if automatic and dial.remaining == 1 else obstacle(dial, *rest, automatic=automatic)
 
     patches.set(outcome, "_obstacle", one_short)
@@ -101,7 +101,9 @@ def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
     """A run that waited for its retry gives way, and nobody counts it out."""
     give_up = Transaction._given_up
 
-    def uncounted(self: Transaction, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+    def uncounted(
+        self: Transaction, dials: list[ScheduleState], ended: list[RunRow], now_ms: int
+    ) -> list[ScheduleState]:
         give_up(self, dials, ended, now_ms)
         return dials
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine.steps.fire import Firing
-from tompion.model.schedule_state import Dial, DialRow
+from tompion.engine.steps.fire import FireStep
+from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations.schedules import crud
 from tompion.plan import adaptive, edit, outcome
 from tompion.store.base import Transaction
@@ -50,16 +50,18 @@ def a_rescue_counts_from_one(patches: Patches) -> None:
 def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
     """The fire step takes what is paused for active, and leaves it paused."""
     patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
-    fire = Firing._fire
+    fire = FireStep._fire
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
-        held = {row[0] for row in rows if Dial._make(row).paused}
-        answer = fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in rows], budget)
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
+        held = {row[0] for row in rows if ScheduleState._make(row).paused}
+        answer = fire(
+            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in rows], budget
+        )
         dials = transaction.lock_dials(held)
         transaction.save_dials([dial._replace(paused=True) for dial in dials.values()])
         return answer
 
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
@@ -67,7 +69,7 @@ def a_pause_passes_over_ticks(patches: Patches) -> None:
     """Whoever touches a schedule that is paused moves its cursor on."""
     save = Transaction.save_dials
 
-    def moved(self: Transaction, dials: Sequence[Dial]) -> None:
+    def moved(self: Transaction, dials: Sequence[ScheduleState]) -> None:
         save(self, [dial._replace(cursor_s=dial.cursor_s + 1) if dial.paused else dial for dial in dials])
 
     patches.set(Transaction, "save_dials", moved)
@@ -78,7 +80,7 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
     """Until when a schedule is paused is written down, and looked at by nobody."""
     silenced = edit.silenced
 
-    def forgotten(dial: Dial, fire_ms: int | None) -> Dial:
+    def forgotten(dial: ScheduleState, fire_ms: int | None) -> ScheduleState:
         return silenced(dial, fire_ms)._replace(next_fire_ms=None) if dial.paused else silenced(dial, fire_ms)
 
     patches.set(edit, "silenced", forgotten)
@@ -105,17 +107,17 @@ def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
 @defect
 def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
     """An instance fires what it has once read, whether or not it is still there."""
-    memory: dict[int, DialRow] = {}
-    on_time = Firing.on_time
+    memory: dict[int, StateTuple] = {}
+    on_time = FireStep.on_time
 
-    def remembered(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def remembered(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
         there = transaction.read_dials(memory)
         gone = [memory.pop(key) for key in list(memory) if key not in there]
         memory.update((row[0], row) for row in transaction.claim_due(now_ms - 10_001, now_ms, limit))
         return self._fire(transaction, now_ms, gone, 0) if gone else on_time(self, transaction, limit)
 
-    patches.set(Firing, "on_time", remembered)
+    patches.set(FireStep, "on_time", remembered)
 
 
 @defect

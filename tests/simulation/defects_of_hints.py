@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.simulation.planting import Patches, defect
 from tompion.engine.steps import settle
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan import adaptive, decide, outcome
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 
 @defect
@@ -18,7 +18,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
     freed = outcome.freed
     known: dict[int, str | None] = {}
 
-    def stale(dial: Dial, *rest: Any) -> Dial:
+    def stale(dial: ScheduleState, *rest: Any) -> ScheduleState:
         before, known[dial.schedule_key] = known.get(dial.schedule_key), dial.hints
         return freed(dial, *rest)._replace(hints=before)
 
@@ -36,7 +36,7 @@ def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
     """A hint may be later than the longest interval."""
     wish, clamped = adaptive._wish, adaptive._clamped
 
-    def unbounded(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
+    def unbounded(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
         hinted = wish(dial, rule, adaptive.hints_of(dial))
         free = hinted is not None and hinted.hint is not None
         return clamped(dial, rule._replace(policy=replace(rule.policy, max_interval_ms=None)) if free else rule, at_ms)
@@ -49,7 +49,7 @@ def the_shortest_interval_is_forgotten(patches: Patches) -> None:
     """A hint may be sooner than the shortest interval."""
     clamped = adaptive._clamped
 
-    def hasty(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
+    def hasty(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
         return clamped(dial, rule._replace(policy=replace(rule.policy, min_interval_ms=0)), at_ms)
 
     patches.set(adaptive, "_clamped", hasty)
@@ -60,7 +60,7 @@ def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> N
     """The next run follows the end of the last one; one that never began has no end."""
     after_skip = decide._after_skip
 
-    def waiting(dial: Dial, decision: decide.Decision, *rest: Any) -> Dial:
+    def waiting(dial: ScheduleState, decision: decide.Decision, *rest: Any) -> ScheduleState:
         after = after_skip(dial, decision, *rest)
         return after._replace(next_nominal_s=None, next_fire_ms=None) if decision.runs else after
 

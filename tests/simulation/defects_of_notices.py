@@ -7,9 +7,9 @@ from typing import Any
 from tests.simulation.planting import Patches, defect
 from tompion.engine.engine import Engine
 from tompion.engine.notifications import outbox
-from tompion.engine.notifications.dispatcher import Delivering
-from tompion.engine.notifications.outbox import Noticing
-from tompion.engine.telemetry.metrics import Accounts
+from tompion.engine.notifications.dispatcher import NotificationDispatcher
+from tompion.engine.notifications.outbox import NotificationOutbox
+from tompion.engine.telemetry.metrics import EngineMetrics
 from tompion.model.run import RunState
 from tompion.store.base import Transaction
 
@@ -23,21 +23,21 @@ def timeouts_are_no_news(patches: Patches) -> None:
 @defect
 def whatever_ends_has_failed(patches: Patches) -> None:
     """Successes are told as failures."""
-    ended = Noticing.ended
+    ended = NotificationOutbox.ended
 
-    def all_of_them(self: Noticing, transaction: Transaction, endings: Any, rules: Any, now_ms: int) -> None:
+    def all_of_them(self: NotificationOutbox, transaction: Transaction, endings: Any, rules: Any, now_ms: int) -> None:
         told = [each._replace(change=each.change._replace(state=RunState.FAILED)) for each in endings]
         ended(self, transaction, told, rules, now_ms)
 
-    patches.set(Noticing, "ended", all_of_them)
+    patches.set(NotificationOutbox, "ended", all_of_them)
 
 
 @defect
 def notices_are_written_after_the_commit(patches: Patches) -> None:
     """Whoever dies in between has told nobody."""
-    insert, settled, begin = Transaction.insert_notices, Accounts.settled, Engine.__init__
+    insert, settled, begin = Transaction.insert_notices, EngineMetrics.settled, Engine.__init__
     later: list[Any] = []
-    stores: dict[Accounts, Any] = {}
+    stores: dict[EngineMetrics, Any] = {}
 
     def remembered(self: Transaction, rows: Any) -> None:
         later.extend(rows)
@@ -46,14 +46,14 @@ def notices_are_written_after_the_commit(patches: Patches) -> None:
         begin(self, *args, **given)
         stores[self._accounts] = self._store
 
-    def written(self: Accounts, *rest: Any) -> None:
+    def written(self: EngineMetrics, *rest: Any) -> None:
         settled(self, *rest)
         rows, later[:] = list(later), []
         stores[self].write(lambda transaction: insert(transaction, rows))
 
     patches.set(Transaction, "insert_notices", remembered)
     patches.set(Engine, "__init__", begun)
-    patches.set(Accounts, "settled", written)
+    patches.set(EngineMetrics, "settled", written)
 
 
 @defect
@@ -72,8 +72,8 @@ def a_notice_is_tried_once(patches: Patches) -> None:
 def summaries_are_forgotten(patches: Patches) -> None:
     """What is too much for a minute is marked as summarised, in a summary that nobody writes."""
 
-    def unwritten(self: Delivering, transaction: Transaction, rows: Any, now_ms: int) -> Any:
+    def unwritten(self: NotificationDispatcher, transaction: Transaction, rows: Any, now_ms: int) -> Any:
         transaction.summarize_notices([each.notice_id for each in rows[1:]], "msg_unwritten", now_ms)
         return rows[0]
 
-    patches.set(Delivering, "_summary", unwritten)
+    patches.set(NotificationDispatcher, "_summary", unwritten)

@@ -8,7 +8,7 @@ from tompion.config.settings import Settings
 from tompion.model.hint import read_hints
 from tompion.model.policy import Policy
 from tompion.model.run import AUTOMATIC, FINAL, IN_FLIGHT, RunRow
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan.stored_definition import stored_policy
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -20,7 +20,7 @@ class Look(NamedTuple):
     """The database at one commit."""
 
     now_ms: int
-    dials: dict[int, Dial]
+    dials: dict[int, ScheduleState]
     runs: dict[tuple[int, int, int], RunRow]
     tokens: dict[int, int]
     leases: dict[int, int]
@@ -99,7 +99,7 @@ class Observer:
                 ).fetchone()
                 if found is not None:
                     runs[key] = self.finals[key] = RunRow._make(found)
-        stored = {row[0]: Dial._make(row) for row in dials}
+        stored = {row[0]: ScheduleState._make(row) for row in dials}
         self._closed |= {key: dial.version for key, dial in stored.items() if dial.closed}
         return Look(self._now_ms(), stored, runs, dict(tokens), self._leases())
 
@@ -253,7 +253,7 @@ class Observer:
         if nominal * 1000 > latest_ms:
             self._say("not later than the longest", f"schedule {key}: {nominal} after {idle_ms}")
 
-    def _hints(self, look: Look, before: Dial, dial: Dial) -> None:
+    def _hints(self, look: Look, before: ScheduleState, dial: ScheduleState) -> None:
         """Nobody but a person takes a live hint back; a one-shot is used up by the first run that is not before it."""
         key = dial.schedule_key
         if self.clock_stepped or self.last.tokens.get(key) != look.tokens.get(key):

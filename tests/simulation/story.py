@@ -31,12 +31,12 @@ from tests.simulation.workload import (
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.notifications.outside import Outside
-from tompion.engine.telemetry.events import Probe
-from tompion.executors.base import Ended, Launch
-from tompion.model.notification import Delivery, NoticeRule, Topic
+from tompion.engine.telemetry.events import EngineEvents
+from tompion.executors.base import Completed, RunContext
+from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
 from tompion.model.security import CALLBACKS
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import targets
 from tompion.operations.schedules import crud
 from tompion.runtime import clock
@@ -83,7 +83,7 @@ CRASHED = "mistake: "
 """How a violation begins that no checker has found: something has raised what nobody expected."""
 
 
-class SilentProbe(Probe):
+class SilentProbe(EngineEvents):
     """Warnings are what a story is made of; nobody wants to read them."""
 
     def __init__(self, mistakes: list[str]) -> None:
@@ -100,7 +100,7 @@ class SilentProbe(Probe):
 class Receiver:
     """Somebody who is told of failures and missed ticks, and who is not there now and then."""
 
-    rules = (NoticeRule("ops", frozenset({Topic.FAILED, Topic.MISSED}), max_per_minute=3),)
+    rules = (NotificationRule("ops", frozenset({NotificationKind.FAILED, NotificationKind.MISSED}), max_per_minute=3),)
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -201,7 +201,7 @@ class Story:
         self.faults[chosen] += 1
         return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
 
-    def _launched(self, launch: Launch) -> tuple[float, Ended]:
+    def _launched(self, launch: RunContext) -> tuple[float, Completed]:
         """What is launched is in the ledger at that moment, not later."""
         run = RunId(*map(int, launch.run_id.split("-")))
         seen = self.observer.last.runs.get(run) or self.observer.finals.get(run)
@@ -209,13 +209,13 @@ class Story:
             self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
         return self.plan(launch.run_id, launch.attempt)
 
-    def plan(self, run_id: str, attempt: int) -> tuple[float, Ended]:
+    def plan(self, run_id: str, attempt: int) -> tuple[float, Completed]:
         """How long a run takes and how it ends, with something to say or without: the same for the same attempt."""
         drawn = Random(f"{self.seed}/{run_id}/{attempt}")
         seconds = drawn.choice((0.0, 0.0, 0.5, 5.0, 25.0, 70.0))
         if drawn.random() < 0.15:
-            return seconds, Ended(RunState.FAILED, error="planned")
-        return seconds, Ended(result=drawn.choice((None, f'"attempt {attempt}"')))
+            return seconds, Completed(RunState.FAILED, error="planned")
+        return seconds, Completed(result=drawn.choice((None, f'"attempt {attempt}"')))
 
     # --- who does what --------------------------------------------------------------------------------------------
 
@@ -279,7 +279,9 @@ class Story:
         asked_at = self.clock.now()
         store = FaultyStore(self.store, self._without_crashes, lambda: None)
         while True:
-            future = store.write(lambda transaction: perform(Session(transaction, SETTINGS), request, asked_at))
+            future = store.write(
+                lambda transaction: perform(OperationContext(transaction, SETTINGS), request, asked_at)
+            )
             answer = future if future.done() else await _waited(future)
             error = answer.exception()
             if error is None:
@@ -331,7 +333,7 @@ class Story:
         await pause(RAGE_S)
         self.raging = False
         await asyncio.gather(*people, setter)
-        self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
+        self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(REST_S + self.ahead_s)
         self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
         for task in instances:
@@ -369,7 +371,7 @@ class Story:
 
 
 def _created(name: str, given: dict[str, Any], transaction: Transaction) -> Any:
-    return crud.create(Session(transaction, SETTINGS), name, **given)
+    return crud.create(OperationContext(transaction, SETTINGS), name, **given)
 
 
 def _end_of_start(died: asyncio.Event, starting: asyncio.Future[None]) -> None:

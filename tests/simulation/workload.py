@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tompion.errors import NotFound, TompionError
 from tompion.model.backfill import RUNNING
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import targets
 from tompion.operations.schedules import backfills, control, crud, hints
 
@@ -100,7 +100,7 @@ def cancellations_of(seed: int, asked: list[Request]) -> list[Request]:
     ]
 
 
-def perform(session: Session, request: Request, now_s: float) -> Any:
+def perform(session: OperationContext, request: Request, now_s: float) -> Any:
     """Do what was asked for; what does not fit the moment is refused, and that is fine."""
     given = dict(request.arguments)
     operation = request.operation
@@ -125,7 +125,7 @@ def refused(error: BaseException) -> bool:
     return isinstance(error, TompionError) and not error.retryable
 
 
-def _cancel_newest(session: Session, schedule_id: str, *, request_id: str) -> Any:
+def _cancel_newest(session: OperationContext, schedule_id: str, *, request_id: str) -> Any:
     """Cancel the backfill of a schedule that was asked for last, unless it is over."""
     for found in backfills.backfills(session, schedule_id, limit=1):
         if found.state == RUNNING:

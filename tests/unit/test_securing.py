@@ -15,7 +15,7 @@ from tompion.api.auth.issuers import FIELDS
 from tompion.api.auth.jwks import FITS
 from tompion.api.auth.mtls import KINDS
 from tompion.bootstrap.security import hosts_of, refuse_open_doors
-from tompion.config.loader import Configuration, load
+from tompion.config.loader import Config, load
 from tompion.errors import InvalidField
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.chdir(files)
     monkeypatch.setenv(SECRET, "s" * 40)
     (files / "tompion.toml").write_text(text)

@@ -15,14 +15,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tompion import Tompion
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.engine.telemetry.events import Event
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 
 SECONDS = 30
 current: list[int] = []
 told: list[str | None] = []
 
 
-def work(run: Launch) -> None:
+def work(run: RunContext) -> None:
     current.append(trace.get_current_span().get_span_context().trace_id)
     told.append(run.traceparent)
 

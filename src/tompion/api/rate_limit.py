@@ -13,7 +13,7 @@ from tompion.errors import TooManyRequests
 REMEMBERED = 10_000
 
 
-class Rates:
+class RateLimiter:
     """Buckets by name; a second's worth fits into each."""
 
     def __init__(self, per_s: int) -> None:
@@ -34,7 +34,7 @@ class Rates:
         return left >= 1
 
 
-class Neighbours(Rates):
+class NamespaceRateLimiter(RateLimiter):
     """How often a namespace may be asked about, whoever asks: no tenant takes the place of the others.
 
     Only those count who may do what they ask for: nobody uses up what belongs to another tenant.

@@ -12,18 +12,18 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from tompion.config.loader import Configuration
+from tompion.config.loader import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.notifications.dispatcher import body_of
 from tompion.engine.notifications.outside import Outside
-from tompion.engine.notifications.ping import Pinging
-from tompion.engine.telemetry.events import Event, Probe
+from tompion.engine.notifications.ping import HealthcheckPing
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput
 from tompion.executors.function import FunctionExecutor, add_import_path
-from tompion.executors.options import Site
+from tompion.executors.options import ExecutorEnv
 from tompion.executors.registry import build_executors
-from tompion.model.notification import Delivery, NoticeRow, NoticeState, Topic
+from tompion.model.notification import Delivery, NotificationKind, NotificationRow, NotificationState
 from tompion.plan.stored_definition import compact
 from tompion.runtime.clock import SystemClock
 from tompion.store.base import Store
@@ -45,7 +45,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     *,
     settings: Settings | None = None,
     queues: frozenset[str] = frozenset({"default"}),
-    probe: Probe | None = None,
+    probe: EngineEvents | None = None,
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
@@ -54,7 +54,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
 ) -> Engine:
     """Return an engine on a store, with the executors that are always there and those that are configured."""
     settings = settings or Settings()
-    site = Site(settings.max_threads, settings.max_result_bytes, public_url)
+    site = ExecutorEnv(settings.max_threads, settings.max_result_bytes, public_url)
     built = build_executors(executors or {}, site)
     calls = built["function"]
     assert isinstance(calls, FunctionExecutor)
@@ -84,13 +84,13 @@ def build_outside(
     """Return whom an engine tells something outside; ``where`` is what the name of a notification comes after."""
     courier = pinger = None
     if notifications:
-        from tompion.outbound.webhook_notifier import Notifier, read_receiver
+        from tompion.outbound.webhook_notifier import WebhookNotifier, read_receiver
 
         receivers = [
             read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
             for name, block in notifications.items()
         ]
-        courier = Notifier(receivers, settings.notice_timeout_ms)
+        courier = WebhookNotifier(receivers, settings.notice_timeout_ms)
     if ping.get("ping_url"):
         from tompion.outbound.healthcheck_ping import HttpPinger
 
@@ -98,14 +98,14 @@ def build_outside(
     return Outside(courier, pinger, public_url)
 
 
-def configured_outside(told: Configuration) -> Outside:
+def configured_outside(told: Config) -> Outside:
     """Return whom a configuration wants to be told something."""
     ping = {name: told.get(name) for name in ("ping_url", "ping_fail_url", "ping_every_s", "ping_method")}
     where = f"{told.path}: [[notification]] "
     return build_outside(told.notifications, ping, told.settings, told.get("public_url") or None, where)
 
 
-async def send_test_notice(told: Configuration, name: str) -> Delivery:
+async def send_test_notice(told: Config, name: str) -> Delivery:
     """Send a notice that says nothing but that it is a test; return what became of it."""
     courier = configured_outside(told).courier
     if courier is None or name not in told.notifications:
@@ -114,9 +114,9 @@ async def send_test_notice(told: Configuration, name: str) -> Delivery:
             "name", f"there is no [[notification]] {name!r} in {told.path or 'a file'}; there is {known}"
         )
     now_ms = int(SystemClock().now() * 1000)
-    row = NoticeRow(
-        f"msg_{token_hex(20)}", name, Topic.TEST, "default", "", compact({"notification": name}),
-        NoticeState.PENDING, 1, None, now_ms, None, None, None,
+    row = NotificationRow(
+        f"msg_{token_hex(20)}", name, NotificationKind.TEST, "default", "", compact({"notification": name}),
+        NotificationState.PENDING, 1, None, now_ms, None, None, None,
     )  # fmt: skip
     try:
         return await courier.send(name, row.notice_id, body_of(row))
@@ -124,9 +124,7 @@ async def send_test_notice(told: Configuration, name: str) -> Delivery:
         await courier.aclose()
 
 
-def build_tompion(
-    told: Configuration, *, listener: Callable[[Event], None] | None = None, engine: bool = True
-) -> Tompion:
+def build_tompion(told: Config, *, listener: Callable[[Event], None] | None = None, engine: bool = True) -> Tompion:
     """Return what runs schedules as a configuration wants it, with the schedules that its file declares."""
     from tompion.sdk.app import Tompion
 
@@ -146,7 +144,7 @@ def build_tompion(
     return tompion
 
 
-def check_schedules(told: Configuration) -> None:
+def check_schedules(told: Config) -> None:
     """Raise if a schedule that the file declares cannot be right; which calendars there are is for a store to say."""
     from tompion.operations.schedules.definition import draft
     from tompion.operations.validation import check_name
@@ -173,8 +171,10 @@ async def pinging(tompion: Tompion, *, listener: Callable[[Event], None] | None 
     if pinger is None:
         yield
         return
-    stopping, probe = asyncio.Event(), Probe(listener, tompion.desk.tally)
-    task = asyncio.create_task(Pinging(tompion.desk.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping")
+    stopping, probe = asyncio.Event(), EngineEvents(listener, tompion.desk.tally)
+    task = asyncio.create_task(
+        HealthcheckPing(tompion.desk.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping"
+    )
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tompion.config.loader import CERTIFICATE, ISSUER, REQUIRED, Configuration
+from tompion.config.loader import CERTIFICATE, ISSUER, REQUIRED, Config
 from tompion.errors import InvalidField, shown
 from tompion.runtime.clock import Clock, SystemClock
 
@@ -17,35 +17,41 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
-    from tompion.api.auth.authenticator import Gate
-    from tompion.api.auth.jwt import Tokens
-    from tompion.api.auth.mtls import Certificates
-    from tompion.api.auth.session_cookie import Cookies
-    from tompion.operations.runner import Desk
+    from tompion.api.auth.authenticator import Authenticator
+    from tompion.api.auth.jwt import JwtVerifier
+    from tompion.api.auth.mtls import CertificateVerifier
+    from tompion.api.auth.session_cookie import SessionCookies
+    from tompion.operations.runner import OperationRunner
 
 GRACE_S = 5
 """How long requests that are being answered may take when the service ends."""
 
 
-def gate_of(desk: Desk, told: Configuration, clock: Clock | None = None, cookies: Cookies | None = None) -> Gate:
+def gate_of(
+    desk: OperationRunner, told: Config, clock: Clock | None = None, cookies: SessionCookies | None = None
+) -> Authenticator:
     """Return what finds out who asks; a clock that is given also says how old fetched keys are."""
-    from tompion.api.auth.api_key_cache import Keys
-    from tompion.api.auth.authenticator import CredentialGate, OpenGate
+    from tompion.api.auth.api_key_cache import ApiKeyCache
+    from tompion.api.auth.authenticator import CredentialAuthenticator, OpenAuthenticator
 
-    return CredentialGate(Keys(desk), *_believed(told, clock), cookies) if _asks(told) else OpenGate()
+    return (
+        CredentialAuthenticator(ApiKeyCache(desk), *_believed(told, clock), cookies)
+        if _asks(told)
+        else OpenAuthenticator()
+    )
 
 
-def cookies_of(desk: Desk, told: Configuration, clock: Clock | None = None) -> Cookies | None:
+def cookies_of(desk: OperationRunner, told: Config, clock: Clock | None = None) -> SessionCookies | None:
     """Return what keeps those who sign in to the page; where nobody is asked who they are, nothing."""
     if not _asks(told):
         return None
-    from tompion.api.auth.session_cookie import Cookies
+    from tompion.api.auth.session_cookie import SessionCookies
 
     over_tls = str(told.get("public_url")).startswith("https://")
-    return Cookies(desk, (clock or SystemClock()).now, over_tls=over_tls)
+    return SessionCookies(desk, (clock or SystemClock()).now, over_tls=over_tls)
 
 
-def hosts_of(told: Configuration) -> tuple[str, ...]:
+def hosts_of(told: Config) -> tuple[str, ...]:
     """Return the names by which a service may be addressed: those of loopback, its own, and those that it is told."""
     try:
         public = urlsplit(told.get("public_url")).hostname
@@ -60,20 +66,20 @@ def hosts_of(told: Configuration) -> tuple[str, ...]:
     return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in named))
 
 
-def server_config(app: FastAPI, told: Configuration) -> uvicorn.Config:
+def server_config(app: FastAPI, told: Config) -> uvicorn.Config:
     """Return how an application is served: in the clear, with TLS, or with TLS and certificates of clients."""
     import uvicorn
 
-    from tompion.api.rest.server.slow_clients import PatientProtocol
+    from tompion.api.rest.server.slow_clients import SlowClientProtocol
 
-    tls: dict[str, Any] = {"http": PatientProtocol}
+    tls: dict[str, Any] = {"http": SlowClientProtocol}
     if told.get("tls_cert"):
         tls |= {"ssl_certfile": told.get("tls_cert"), "ssl_keyfile": told.get("tls_key")}
     if told.get("tls_client_ca"):
-        from tompion.api.rest.server.tls import PeerProtocol
+        from tompion.api.rest.server.tls import ClientCertificateProtocol
 
         demanded = ssl.CERT_REQUIRED if told.get("tls_client") == REQUIRED else ssl.CERT_OPTIONAL
-        tls |= {"http": PeerProtocol, "ssl_ca_certs": told.get("tls_client_ca"), "ssl_cert_reqs": demanded}
+        tls |= {"http": ClientCertificateProtocol, "ssl_ca_certs": told.get("tls_client_ca"), "ssl_cert_reqs": demanded}
     log_config = uvicorn.config.LOGGING_CONFIG if told.get("log_format") == "text" else None
     return uvicorn.Config(
         app,
@@ -85,7 +91,7 @@ def server_config(app: FastAPI, told: Configuration) -> uvicorn.Config:
     )
 
 
-def refuse_open_doors(told: Configuration) -> None:
+def refuse_open_doors(told: Config) -> None:
     """Raise if others could reach a service that lets everybody in, or if what it is told of callers cannot be used."""
     host = told.get("host")
     if not _asks(told) and not _is_loopback(host):
@@ -108,7 +114,7 @@ def refuse_open_doors(told: Configuration) -> None:
         _believed(told)
 
 
-def _refuse_useless(told: Configuration) -> None:
+def _refuse_useless(told: Config) -> None:
     """Raise if a service is told whom to believe, and not to ask; or of certificates that nobody can show."""
     client_ca = told.get("tls_client_ca")
     given = {f"[[{ISSUER}]]": told.issuers, f"[[{CERTIFICATE}]]": told.certificates, "tls_client_ca": client_ca}
@@ -123,23 +129,23 @@ def _refuse_useless(told: Configuration) -> None:
         raise InvalidField("tls_client_ca", f"[[{CERTIFICATE}]] is there, and nobody who signs certificates")
 
 
-def _asks(told: Configuration) -> bool:
+def _asks(told: Config) -> bool:
     return bool(told.get("auth") == REQUIRED)
 
 
-def _believed(told: Configuration, clock: Clock | None = None) -> tuple[Tokens | None, Certificates | None]:
+def _believed(told: Config, clock: Clock | None = None) -> tuple[JwtVerifier | None, CertificateVerifier | None]:
     """Return who knows the tokens and the certificates that are believed."""
     from tompion.api.auth.issuers import read_issuers
-    from tompion.api.auth.jwt import Tokens
-    from tompion.api.auth.mtls import Certificates, read_certificates
+    from tompion.api.auth.jwt import JwtVerifier
+    from tompion.api.auth.mtls import CertificateVerifier, read_certificates
 
     path, now = str(told.path), (clock or SystemClock()).now
     elapsed = clock.now if clock else lambda: asyncio.get_running_loop().time()
     issuers = read_issuers(told.issuers, path, os.environ, elapsed)
     known = read_certificates(told.certificates, path)
     return (
-        Tokens(issuers, now) if issuers else None,
-        Certificates(known, now) if told.get("tls_client_ca") else None,
+        JwtVerifier(issuers, now) if issuers else None,
+        CertificateVerifier(known, now) if told.get("tls_client_ca") else None,
     )
 
 

@@ -15,7 +15,7 @@ from tompion.store.base import Store
 from tompion.store.migrate import Migrator
 
 if TYPE_CHECKING:
-    from tompion.operations.verify.namespace import Proof
+    from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.bootstrap.service import masked
 
 EMBEDDED = "sqlite:"
@@ -94,18 +94,18 @@ def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
 
 
 @contextmanager
-def open_proof(url: str, namespace: str, retention: str | None = None) -> Iterator[Proof]:
+def open_proof(url: str, namespace: str, retention: str | None = None) -> Iterator[NamespaceVerifier]:
     """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is.
 
     ``retention`` is how long the engines keep runs, as a duration; without it, as long as by default.
     """
-    from tompion.operations.verify.namespace import Proof
+    from tompion.operations.verify.namespace import NamespaceVerifier
 
     settings = Settings() if retention is None else Settings(retention_ms=_retention_ms(retention))
     if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY:
         _refuse_unmade(path)
     with closing(open_store(url)) as store:
-        yield Proof(store, namespace, settings)
+        yield NamespaceVerifier(store, namespace, settings)
 
 
 def _retention_ms(text: str) -> int:

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from tompion.config.loader import Configuration
+from tompion.config.loader import Config
 from tompion.errors import InvalidField
 from tompion.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
 
-    from tompion.api.metrics import Metrics
+    from tompion.api.metrics import MetricsExporter
     from tompion.engine.telemetry.tracing import Tracing
-    from tompion.operations.runner import Desk
+    from tompion.operations.runner import OperationRunner
 
 
 OFF = "off"
@@ -50,16 +50,18 @@ def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
     return Tracing(wanted, told.sampler, resource, SystemClock())
 
 
-def build_metrics(desk: Desk) -> Metrics:
+def build_metrics(desk: OperationRunner) -> MetricsExporter:
     """Return the numbers of this process."""
-    from tompion.api.metrics import Metrics
+    from tompion.api.metrics import MetricsExporter
     from tompion.sdk.spec import TZDATA_VERSION
 
-    return Metrics(desk, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()})
+    return MetricsExporter(
+        desk, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()}
+    )
 
 
 @contextmanager
-def serve_metrics(desk: Desk, configuration: Configuration) -> Iterator[str | None]:
+def serve_metrics(desk: OperationRunner, configuration: Config) -> Iterator[str | None]:
     """Show the metrics of a process at a port of their own, if it is told one; give the address."""
     host, port = configuration.get("metrics_host"), configuration.get("metrics_port")
     if not port:

@@ -7,20 +7,20 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from tompion.config.loader import REQUIRED, Configuration
+from tompion.config.loader import REQUIRED, Config
 from tompion.errors import InvalidField, InvalidInput
-from tompion.model.import_result import Moved
+from tompion.model.import_result import ImportResult
 from tompion.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from tompion.operations.runner import Desk
+    from tompion.operations.runner import OperationRunner
     from tompion.sdk.app import Tompion
 
 
 @asynccontextmanager
 async def serve_temporal(
-    find_desk: Callable[[], Desk],
-    told: Configuration,
+    find_desk: Callable[[], OperationRunner],
+    told: Config,
     *,
     clock: Clock | None = None,
     mistakes: Callable[[BaseException], None],
@@ -31,27 +31,27 @@ async def serve_temporal(
         yield None
         return
     try:
-        from tompion.api.temporal.dispatcher import Door, House, read_namespaces
-        from tompion.api.temporal.server import TemporalServer, Tls
+        from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
+        from tompion.api.temporal.server import GrpcTls, TemporalServer
         from tompion.api.temporal.system_service import METHODS
     except ImportError:
         raise InvalidField("temporal_address", "it needs gRPC: install tompion[temporal]") from None
-    from tompion.api.rate_limit import Neighbours
+    from tompion.api.rate_limit import NamespaceRateLimiter
     from tompion.bootstrap.security import gate_of
 
     desk, namespaces = find_desk(), read_namespaces(told.get("temporal_namespaces"))
-    house = House(
+    house = ServiceDeps(
         desk,
         version("tompion"),
         namespaces,
         gate_of(desk, told, clock),
         told.get("read_only"),
         mistakes,
-        Neighbours(told.get("namespace_requests_per_s")),
+        NamespaceRateLimiter(told.get("namespace_requests_per_s")),
     )
     demanded = told.get("tls_client_ca") if told.get("tls_client") == REQUIRED else ""
-    tls = Tls(told.get("tls_cert"), told.get("tls_key"), demanded) if told.get("tls_cert") else None
-    server = TemporalServer(Door(house, METHODS), address, tls)
+    tls = GrpcTls(told.get("tls_cert"), told.get("tls_key"), demanded) if told.get("tls_cert") else None
+    server = TemporalServer(Dispatcher(house, METHODS), address, tls)
     listening = await server.start()
     try:
         yield listening
@@ -61,13 +61,13 @@ async def serve_temporal(
 
 async def import_temporal(
     home: Tompion, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
-) -> AsyncIterator[Moved]:
+) -> AsyncIterator[ImportResult]:
     """Copy the schedules of a Temporal cluster to a store or a service, and tell of each."""
     try:
-        from tompion.api.temporal.importer import Mover, source_of
+        from tompion.api.temporal.importer import ScheduleImporter, source_of
     except ImportError:
         raise InvalidInput("this needs Temporal's SDK: install tompion[temporal]") from None
     now_s = int((clock or SystemClock()).now())
     async with home:
-        async for moved in Mover(home, source_of(source), shadow, dry_run).move(now_s):
+        async for moved in ScheduleImporter(home, source_of(source), shadow, dry_run).move(now_s):
             yield moved

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import After, Ask, Limit, complete_schedules, given
+from tompion.cli.connection import After, Connection, Limit, complete_schedules, given
 from tompion.cli.output import console, progress
 from tompion.errors import InvalidInput
-from tompion.model.schedule import Touched
+from tompion.model.schedule import BulkResult
 
 if TYPE_CHECKING:
     from tompion.cli.connection import Home
@@ -33,7 +33,7 @@ OfUser = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of thi
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class BulkSelection:
     """Which schedules are meant, and how to go about it."""
 
     filters: dict[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Chosen:
 
     def is_one(self, schedule_ids: Sequence[str] | None) -> bool:
         """Return whether a single schedule is meant, by its id and nothing else."""
-        return len(schedule_ids or ()) == 1 and self == replace(Chosen(), yes=self.yes)
+        return len(schedule_ids or ()) == 1 and self == replace(BulkSelection(), yes=self.yes)
 
     def question(self, schedule_ids: Sequence[str] | None) -> dict[str, Any]:
         """Return which schedules are meant, as the operation takes it."""
@@ -53,13 +53,13 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class BulkWork:
     """What is done to them: the words for it, and the operation."""
 
     verb: str
     done: str
     already: str
-    operation: Callable[[Home], Callable[..., Touched]]
+    operation: Callable[[Home], Callable[..., BulkResult]]
 
 
 def choosing(  # noqa: PLR0913 - each is an option of the command
@@ -73,15 +73,17 @@ def choosing(  # noqa: PLR0913 - each is an option of the command
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     limit: Limit = None,
     after: After = None,
-) -> Chosen:
+) -> BulkSelection:
     """Read which schedules are meant."""
     filters = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
     if everything:
         filters["everything"] = True
-    return Chosen(filters, given(limit=limit, after=after), dry_run, yes)
+    return BulkSelection(filters, given(limit=limit, after=after), dry_run, yes)
 
 
-def touch(ask: Ask, work: Work, chosen: Chosen, schedule_ids: Sequence[str] | None, options: dict[str, Any]) -> None:
+def touch(
+    ask: Connection, work: BulkWork, chosen: BulkSelection, schedule_ids: Sequence[str] | None, options: dict[str, Any]
+) -> None:
     """Do it to all that are meant, and say to how many; exits 1 if any was refused."""
     if "token" in options:
         raise InvalidInput("--token: it is of one schedule, and many are meant")
@@ -98,11 +100,11 @@ def touch(ask: Ask, work: Work, chosen: Chosen, schedule_ids: Sequence[str] | No
         raise typer.Exit(SOME_REFUSED)
 
 
-def _agreed(work: Work, change: Callable[..., Touched], question: dict[str, Any], paging: dict[str, Any]) -> int:
+def _agreed(work: BulkWork, change: Callable[..., BulkResult], question: dict[str, Any], paging: dict[str, Any]) -> int:
     """Show what is meant and ask whether it is; return how many there are."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInput("--yes: needed where nobody can be asked; --dry-run shows which schedules are meant")
-    found = Touched((), 0, (), True, None)
+    found = BulkResult((), 0, (), True, None)
     for each in _pages(change, {**question, "dry_run": True}, paging):
         found = _merged(found, each)
     if not found.schedule_ids:
@@ -114,15 +116,15 @@ def _agreed(work: Work, change: Callable[..., Touched], question: dict[str, Any]
 
 
 def _paged(  # noqa: PLR0913 - what is asked, and who is told how far it is
-    ask: Ask,
-    work: Work,
-    change: Callable[..., Touched],
+    ask: Connection,
+    work: BulkWork,
+    change: Callable[..., BulkResult],
     question: dict[str, Any],
     paging: dict[str, Any],
     total: int | None,
-) -> Touched:
+) -> BulkResult:
     """Ask page after page; whoever is stopped in the middle is told where to go on."""
-    found = Touched((), 0, (), bool(question.get("dry_run")), None)
+    found = BulkResult((), 0, (), bool(question.get("dry_run")), None)
     try:
         with progress.bar(work.verb, total) as move:
             for each in _pages(change, question, paging):
@@ -135,7 +137,7 @@ def _paged(  # noqa: PLR0913 - what is asked, and who is told how far it is
     return found
 
 
-def _pages(change: Callable[..., Touched], question: dict[str, Any], paging: dict[str, Any]) -> Any:
+def _pages(change: Callable[..., BulkResult], question: dict[str, Any], paging: dict[str, Any]) -> Any:
     """Yield what each page has come to; a limit is one page."""
     request_id, number = question.get("request_id"), 1
     page = change(**question, **paging)
@@ -147,8 +149,8 @@ def _pages(change: Callable[..., Touched], question: dict[str, Any], paging: dic
         yield page
 
 
-def _merged(found: Touched, more: Touched) -> Touched:
-    return Touched(
+def _merged(found: BulkResult, more: BulkResult) -> BulkResult:
+    return BulkResult(
         schedule_ids=found.schedule_ids + more.schedule_ids,
         unchanged=found.unchanged + more.unchanged,
         refused=found.refused + more.refused,
@@ -157,7 +159,7 @@ def _merged(found: Touched, more: Touched) -> Touched:
     )
 
 
-def _summary(work: Work, found: Touched) -> None:
+def _summary(work: BulkWork, found: BulkResult) -> None:
     if found.dry_run:
         for name in found.schedule_ids:
             console.line(name)

@@ -83,7 +83,7 @@ Token = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Papers:
+class TlsFiles:
     """What an https service is checked with, and shown: files in PEM."""
 
     ca: str | None = None
@@ -92,7 +92,7 @@ class Papers:
 
     def context(self) -> ssl.SSLContext | None:
         """Return how to talk to an https service; ``None`` as everybody does."""
-        if self == Papers():
+        if self == TlsFiles():
             return None
         import ssl
 
@@ -114,7 +114,7 @@ def _reason(error: Exception) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Connection:
     """Who is asked, on whose behalf, and for whom the answer is."""
 
     address: str
@@ -123,7 +123,7 @@ class Ask:
     namespace: str | None = None
     as_json: bool = False
     every_s: float | None = None
-    papers: Papers = Papers()
+    papers: TlsFiles = TlsFiles()
 
     @contextmanager
     def home(self) -> Iterator[Home]:
@@ -176,30 +176,32 @@ def asked(  # noqa: PLR0913 - each is an option of the command
     store: Store = None,
     namespace: Namespace = None,
     as_json: Json = False,
-) -> Ask:
+) -> Connection:
     """Read where to ask: what the command line says counts before the environment, a service before a store."""
     if url is not None and store is not None:
         raise InvalidInput("--url and --store: ask either a service or a store")
     if store is not None and key is not None:
         raise InvalidInput("--key and --store: a store asks for no key, only a service does")
     service = url or (None if store else os.environ.get(URL))
-    papers = Papers(ca, cert, cert_key)
-    if papers != Papers() and not (service or "").startswith("https://"):
+    papers = TlsFiles(ca, cert, cert_key)
+    if papers != TlsFiles() and not (service or "").startswith("https://"):
         raise InvalidInput("--ca, --cert and --cert-key: only for a service at https://…")
     if not service:
-        return Ask(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
-    return Ask(service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers))
+        return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
+    return Connection(
+        service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers)
+    )
 
 
-def _papers(service: str, given: Papers) -> Papers:
+def _papers(service: str, given: TlsFiles) -> TlsFiles:
     """Return what the command line and the environment say; the key of another certificate is no key of this one."""
     if not service.startswith("https://"):
-        return Papers()
+        return TlsFiles()
     cert = given.cert or os.environ.get(CERT) or None
     cert_key = given.cert_key or (None if given.cert else os.environ.get(CERT_KEY)) or None
     if cert_key is not None and cert is None:
         raise InvalidInput("--cert-key: of which certificate? give --cert, too")
-    return Papers(given.ca or os.environ.get(CA) or None, cert, cert_key)
+    return TlsFiles(given.ca or os.environ.get(CA) or None, cert, cert_key)
 
 
 def watched(  # noqa: PLR0913 - each is an option of the command
@@ -212,7 +214,7 @@ def watched(  # noqa: PLR0913 - each is an option of the command
     namespace: Namespace = None,
     watch: Watch = None,
     as_json: Json = False,
-) -> Ask:
+) -> Connection:
     """Read where to ask, and how often."""
     return replace(asked(url, key, ca, cert, cert_key, store, namespace, as_json), every_s=watch)
 

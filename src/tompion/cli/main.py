@@ -131,7 +131,7 @@ def main() -> None:
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (console.ReaderGone, BrokenPipeError):
+    except (console.BrokenOutput, BrokenPipeError):
         console.forget_reader()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tompion.model.insight import ComingTick, Tally
+from tompion.model.insight import RunCounts, UpcomingTick
 from tompion.model.page import Page
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run, Schedule
-from tompion.model.worker import Instance, Queue
+from tompion.model.worker import InstanceInfo, Queue
 
 if TYPE_CHECKING:
     from tompion.cli.connection import Home
@@ -29,34 +29,34 @@ MOST_PAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class SnapshotRow:
     """What there is at the moment."""
 
-    schedules: Tally
-    coming: tuple[ComingTick, ...]
+    schedules: RunCounts
+    coming: tuple[UpcomingTick, ...]
     running: tuple[Run, ...]
     recent: tuple[Run, ...]
-    instances: tuple[Instance, ...]
+    instances: tuple[InstanceInfo, ...]
     queues: tuple[Queue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Snapshot:
     """What was found; ``is_whole`` unless there are more schedules than were looked at."""
 
-    tally: Tally
+    tally: RunCounts
     schedules: tuple[Schedule, ...]
     is_whole: bool
     running: tuple[Run, ...]
-    instances: tuple[Instance, ...]
+    instances: tuple[InstanceInfo, ...]
     queues: tuple[Queue, ...]
 
 
-def glance(home: Home) -> Glance:
+def glance(home: Home) -> SnapshotRow:
     """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
     tally = home.stats(seconds=1, stretches=1).schedules
     ended = [run for run in home.recent_runs(limit=LATEST).items if run.state in FINAL]
-    return Glance(
+    return SnapshotRow(
         schedules=tally,
         coming=home.coming(seconds=AHEAD_S, limit=SHOWN).ticks,
         running=_in_flight(home, min(tally.in_flight, SHOWN), pages=1),
@@ -66,11 +66,11 @@ def glance(home: Home) -> Glance:
     )
 
 
-def survey(home: Home) -> Survey:
+def survey(home: Home) -> Snapshot:
     """Look at every schedule and every run in flight, but at so many only."""
     tally = home.stats(seconds=1, stretches=1).schedules
     found = tuple(islice(every_schedule(home), MOST_SCHEDULES + 1))
-    return Survey(
+    return Snapshot(
         tally=tally,
         schedules=found[:MOST_SCHEDULES],
         is_whole=len(found) <= MOST_SCHEDULES,

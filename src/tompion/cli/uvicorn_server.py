@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 
-class Server(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """Ends when it is told to: first the streams of live changes, then whoever is being answered."""
 
     async def serve_until(self, asked: asyncio.Event, listening: socket.socket) -> None:

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tompion.client.protocol import ATTEMPTS, Answer, Caller, Question, answer, broken, is_final, pause_s, question
+from tompion.client.protocol import (
+    ATTEMPTS,
+    ApiRequest,
+    ApiResponse,
+    RequestSender,
+    answer,
+    broken,
+    is_final,
+    pause_s,
+    question,
+)
 from tompion.contract.methods import AsyncMethods
 from tompion.runtime.clock import pause
 
@@ -14,7 +24,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 
-class AsyncClient(Caller, AsyncMethods):
+class AsyncClient(RequestSender, AsyncMethods):
     """A service somewhere else, asked asynchronously.
 
     >>> async with AsyncClient("http://127.0.0.1:8640") as tompion:
@@ -57,7 +67,7 @@ class AsyncClient(Caller, AsyncMethods):
             await pause(pause_s(attempt, found))
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send(self, asked: Question) -> Answer:
+    async def _send(self, asked: ApiRequest) -> ApiResponse:
         from aiohttp import ClientSession, ClientTimeout
         from yarl import URL
 
@@ -68,4 +78,4 @@ class AsyncClient(Caller, AsyncMethods):
             asked.method, url, data=asked.body, headers=asked.headers, ssl=self._tls or True, allow_redirects=False
         )
         async with ask as found:
-            return Answer(found.status, await found.read(), found.headers.get("Retry-After"))
+            return ApiResponse(found.status, await found.read(), found.headers.get("Retry-After"))

@@ -52,7 +52,7 @@ HEADERS = {"request_id": "Idempotency-Key", "token": "If-Match"}
 TIMEOUT_S = 30.0
 
 
-class Question(NamedTuple):
+class ApiRequest(NamedTuple):
     """A request, and the type of its answer."""
 
     method: str
@@ -64,7 +64,7 @@ class Question(NamedTuple):
     """Whether it may be sent again although it may have been done already."""
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """What came back: ``retry_after`` is that header, if it was there."""
 
     status: int
@@ -90,7 +90,7 @@ class Address:
         return f"{'https' if self.secure else 'http'}://{shown}:{self.port}"
 
 
-class Given(TypedDict, total=False):
+class ClientOptions(TypedDict, total=False):
     """What else a caller is given."""
 
     key: str | None
@@ -99,7 +99,7 @@ class Given(TypedDict, total=False):
     tls: ssl.SSLContext | None
 
 
-class Caller:
+class RequestSender:
     """Whoever asks a service: where it is, and how long to wait for it."""
 
     def __init__(
@@ -130,7 +130,7 @@ def address_of(url: str, namespace: str | None, key: str | None) -> Address:
     return Address(parts.hostname, port, parts.path.rstrip("/"), secure, namespace, key)
 
 
-def question(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> Question:
+def question(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> ApiRequest:
     """Return the request for an operation."""
     given = _bound(operation, args, kwargs)
     route = _route_of(operation, given)
@@ -152,23 +152,23 @@ def question(address: Address, operation: Callable[..., Any], args: Any, kwargs:
         body = _json(rest[route.whole] if route.whole else rest)
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
     target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
-    return Question(route.method, target, headers, body, route.answer, _is_repeatable(route, headers))
+    return ApiRequest(route.method, target, headers, body, route.answer, _is_repeatable(route, headers))
 
 
-def look(address: Address, path: str) -> Question:
+def look(address: Address, path: str) -> ApiRequest:
     """Return the request for JSON that is no operation's answer."""
     headers = {"Accept": "application/json"}
     if address.key is not None:
         headers["Authorization"] = f"Bearer {address.key}"
-    return Question("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
+    return ApiRequest("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
 
 
-def is_final(asked: Question, found: Answer) -> bool:
+def is_final(asked: ApiRequest, found: ApiResponse) -> bool:
     """Whether an answer is the last word, and the same request is not to be sent again."""
     return found.status not in BUSY or not (asked.repeatable or found.status == REFUSED)
 
 
-def pause_s(attempt: int, found: Answer | None = None) -> float:
+def pause_s(attempt: int, found: ApiResponse | None = None) -> float:
     """Return how long to wait after an attempt: as the service says, within bounds, or a little more each time."""
     own: float = RETRY_S * 2**attempt
     said = "" if found is None or found.retry_after is None else found.retry_after.strip()
@@ -177,7 +177,7 @@ def pause_s(attempt: int, found: Answer | None = None) -> float:
     return max(own, min(float(said), LONGEST_PAUSE_S))
 
 
-def answer(asked: Question, found: Answer) -> Any:
+def answer(asked: ApiRequest, found: ApiResponse) -> Any:
     """Return what a request was answered with; raises what the operation has raised there."""
     status, body = found.status, found.body
     if 200 <= status < 300:
@@ -189,7 +189,7 @@ def answer(asked: Question, found: Answer) -> Any:
     raise _unknown(asked, str(error)) if status in UNSURE and not asked.repeatable else error
 
 
-def broken(address: Address, asked: Question, error: Exception, *, sent: bool) -> TompionError:
+def broken(address: Address, asked: ApiRequest, error: Exception, *, sent: bool) -> TompionError:
     """Return the error that says that no answer came, and what that means."""
     if asked.repeatable or not sent:
         return unreachable(address, error)
@@ -201,7 +201,7 @@ def unreachable(address: Address, error: Exception) -> StoreUnavailable:
     return StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
 
 
-def _unknown(asked: Question, told: str) -> OutcomeUnknown:
+def _unknown(asked: ApiRequest, told: str) -> OutcomeUnknown:
     where = asked.target.partition("?")[0]
     return OutcomeUnknown(f"{asked.method} {where} may have happened, look before you do it again: {told}")
 

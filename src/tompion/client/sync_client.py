@@ -10,10 +10,10 @@ from typing import Any, Self, Unpack
 
 from tompion.client.protocol import (
     ATTEMPTS,
-    Answer,
-    Caller,
-    Given,
-    Question,
+    ApiRequest,
+    ApiResponse,
+    ClientOptions,
+    RequestSender,
     answer,
     broken,
     is_final,
@@ -27,14 +27,14 @@ from tompion.runtime.clock import wait_here
 BROKEN = (OSError, http.client.HTTPException)
 
 
-class Client(Caller, SyncMethods):
+class Client(RequestSender, SyncMethods):
     """A service somewhere else, asked synchronously.
 
     >>> with Client("http://127.0.0.1:8640") as tompion:
     ...     tompion.pause("report", note="maintenance")
     """
 
-    def __init__(self, url: str, **given: Unpack[Given]) -> None:
+    def __init__(self, url: str, **given: Unpack[ClientOptions]) -> None:
         """Take the service's address, and the rest as every caller does; each thread has a connection of its own."""
         super().__init__(url, **given)
         self._local = threading.local()
@@ -63,7 +63,7 @@ class Client(Caller, SyncMethods):
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._answered(question(self._address, operation, args, kwargs))
 
-    def _answered(self, asked: Question) -> Any:
+    def _answered(self, asked: ApiRequest) -> Any:
         for attempt in range(ATTEMPTS):
             last, sent, found = attempt == ATTEMPTS - 1, False, None
             try:
@@ -92,10 +92,10 @@ class Client(Caller, SyncMethods):
         return connection
 
     @staticmethod
-    def _send(connection: http.client.HTTPConnection, asked: Question) -> Answer:
+    def _send(connection: http.client.HTTPConnection, asked: ApiRequest) -> ApiResponse:
         connection.request(asked.method, asked.target, asked.body, asked.headers)
         found = connection.getresponse()
-        return Answer(found.status, found.read(), found.getheader("Retry-After"))
+        return ApiResponse(found.status, found.read(), found.getheader("Retry-After"))
 
     def _connect(self) -> http.client.HTTPConnection:
         where = self._address

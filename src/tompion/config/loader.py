@@ -117,7 +117,7 @@ PARTS = (EXECUTORS, SCHEDULE, NOTIFICATION, ISSUER, CERTIFICATE)
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ConfigValue:
     """An effective value, and where it came from."""
 
     name: str
@@ -126,10 +126,10 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class Config:
     """Everything that a process was told."""
 
-    values: Mapping[str, Value]
+    values: Mapping[str, ConfigValue]
     settings: Settings
     executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     schedules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -156,15 +156,16 @@ def load(
     flags: Mapping[str, Any] | None = None,
     path: str | None = None,
     pairs: Sequence[str] = (),
-) -> Configuration:
+) -> Config:
     """Return what a process is told; raises :class:`~tompion.errors.InvalidInput`.
 
     ``pairs`` are ``name=value`` as text, from the command line; a flag of its own counts before them.
     """
     document = {} if path is None else _read(path)
-    values = {name: Value(name, option.default, DEFAULT) for name, option in OPTIONS.items()}
+    values = {name: ConfigValue(name, option.default, DEFAULT) for name, option in OPTIONS.items()}
     values |= {
-        f"{LIMITS}.{each.name}": Value(f"{LIMITS}.{each.name}", each.default, DEFAULT) for each in fields(Settings)
+        f"{LIMITS}.{each.name}": ConfigValue(f"{LIMITS}.{each.name}", each.default, DEFAULT)
+        for each in fields(Settings)
     }
     _from_file(values, document, path or "")
     _refuse_unknown(environment, document)
@@ -172,8 +173,8 @@ def load(
     _from_pairs(values, pairs)
     for name, value in (flags or {}).items():
         if value is not None:
-            values[name] = Value(name, _checked(name, value, f"--{name.replace('_', '-')}"), FLAG)
-    return Configuration(
+            values[name] = ConfigValue(name, _checked(name, value, f"--{name.replace('_', '-')}"), FLAG)
+    return Config(
         values=values,
         settings=_settings(values),
         executors=_executors(document, path),
@@ -185,7 +186,7 @@ def load(
     )
 
 
-def told(flags: Mapping[str, Any], path: str | None = None, pairs: Sequence[str] = ()) -> Configuration:
+def told(flags: Mapping[str, Any], path: str | None = None, pairs: Sequence[str] = ()) -> Config:
     """Return what this process is told.
 
     Without a path, ``TOMPION_CONFIG`` names the file, or it is ``tompion.toml`` here, if there is one.
@@ -204,10 +205,10 @@ def _read(path: str) -> dict[str, Any]:
         raise InvalidInput(f"{path}: this is no TOML: {error}") from None
 
 
-def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str) -> None:
+def _from_file(values: dict[str, ConfigValue], document: Mapping[str, Any], path: str) -> None:
     for name, value in document.items():
         if name in OPTIONS:
-            values[name] = Value(name, _checked(name, value, f"{path}: {name}"), path)
+            values[name] = ConfigValue(name, _checked(name, value, f"{path}: {name}"), path)
         elif name == LIMITS:
             _limits_from_file(values, value, path)
         elif name not in PARTS:
@@ -215,14 +216,14 @@ def _from_file(values: dict[str, Value], document: Mapping[str, Any], path: str)
             raise InvalidField(f"{path}: {name}", f"there is no such setting; expected one of {known}")
 
 
-def _limits_from_file(values: dict[str, Value], limits: Any, path: str) -> None:
+def _limits_from_file(values: dict[str, ConfigValue], limits: Any, path: str) -> None:
     if not isinstance(limits, Mapping):
         raise InvalidField(f"{path}: {LIMITS}", "expected a table, [limits]")
     for name, value in limits.items():
         full = f"{LIMITS}.{name}"
         if full not in values:
             raise InvalidField(f"{path}: {full}", "there is no such limit; 'tompion config' shows all")
-        values[full] = Value(full, value, path)
+        values[full] = ConfigValue(full, value, path)
 
 
 def _checked(name: str, value: Any, where: str) -> Any:
@@ -261,22 +262,22 @@ def _texts(value: Any) -> set[str]:
     return {text for each in inner for text in _texts(each)}
 
 
-def _from_environment(values: dict[str, Value], environment: Mapping[str, str]) -> None:
+def _from_environment(values: dict[str, ConfigValue], environment: Mapping[str, str]) -> None:
     for name, option in OPTIONS.items():
         variable = f"{PREFIX}{name.upper()}"
         if environment.get(variable):
-            values[name] = Value(name, _parsed(name, option.kind, environment[variable], variable), variable)
+            values[name] = ConfigValue(name, _parsed(name, option.kind, environment[variable], variable), variable)
     for each in fields(Settings):
         names = [f"{PREFIX}{each.name.upper()}", *([each.name.upper()] if each.name in SEED_NAMES else [])]
         for variable in names:
             if environment.get(variable):
                 full = f"{LIMITS}.{each.name}"
                 text = environment[variable]
-                values[full] = Value(full, text if each.name in CHOSEN else _number(text, variable), variable)
+                values[full] = ConfigValue(full, text if each.name in CHOSEN else _number(text, variable), variable)
                 break
 
 
-def _from_pairs(values: dict[str, Value], pairs: Sequence[str]) -> None:
+def _from_pairs(values: dict[str, ConfigValue], pairs: Sequence[str]) -> None:
     for pair in pairs:
         said, equals, text = pair.partition("=")
         name = said.strip().replace("-", "_")
@@ -290,7 +291,7 @@ def _from_pairs(values: dict[str, Value], pairs: Sequence[str]) -> None:
             raise InvalidField(where, f"there is no such setting; {hint}")
         option = OPTIONS.get(full)
         value = _number(text, where) if option is None else _parsed(full, option.kind, text, where)
-        values[full] = Value(full, value, FLAG)
+        values[full] = ConfigValue(full, value, FLAG)
 
 
 def _parsed(name: str, kind: type, text: str, where: str) -> Any:
@@ -311,7 +312,7 @@ def _number(text: str, where: str) -> int:
         raise InvalidField(where, f"{shown(text)}; expected a whole number") from None
 
 
-def _settings(values: Mapping[str, Value]) -> Settings:
+def _settings(values: Mapping[str, ConfigValue]) -> Settings:
     settings = Settings()
     for each in fields(Settings):
         value = values[f"{LIMITS}.{each.name}"]

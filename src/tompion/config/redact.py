@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tompion.config.loader import CONFIDENTIAL, Configuration, Value, option_of
+from tompion.config.loader import CONFIDENTIAL, Config, ConfigValue, option_of
 from tompion.store.url_masking import masked
 
 UNITS = {
@@ -18,7 +18,7 @@ UNITS = {
 """What the end of a setting's name says of its value."""
 
 
-def shown_configuration(configuration: Configuration) -> dict[str, Any]:
+def shown_configuration(configuration: Config) -> dict[str, Any]:
     """Return everything that a process was told, and by whom, without its secrets."""
     values = [
         {"name": each.name, "value": _without_secret(each), "origin": each.origin, **_explained(each.name)}
@@ -48,7 +48,7 @@ def unit_of(name: str) -> str | None:
     return next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
 
 
-def _without_secret(value: Value) -> Any:
+def _without_secret(value: ConfigValue) -> Any:
     """Return a value; of an address that nobody else may know, where it leads to."""
     if value.name == "store":
         return masked(value.value)

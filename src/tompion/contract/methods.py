@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.insight import edit_diff, problems, summaries, upcoming
 from tompion.operations.insight.forecast import forecast, sharers
 from tompion.operations.insight.preview import preview_for
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class _Async(Generic[P, T]):
     """An operation as an asynchronous method."""
 
-    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
+    def __init__(self, operation: Callable[Concatenate[OperationContext, P], T], *, writes: bool = True) -> None:
         self.operation = operation
         self.writes = writes
         self.__doc__ = operation.__doc__
@@ -47,7 +47,7 @@ class _Async(Generic[P, T]):
 class _Sync(Generic[P, T]):
     """An operation as a synchronous method."""
 
-    def __init__(self, operation: Callable[Concatenate[Session, P], T], *, writes: bool = True) -> None:
+    def __init__(self, operation: Callable[Concatenate[OperationContext, P], T], *, writes: bool = True) -> None:
         self.operation = operation
         self.writes = writes
         self.__doc__ = operation.__doc__

@@ -13,36 +13,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from tompion.contract.roles import Role
-from tompion.model.audit import AuditProof
+from tompion.model.audit import AuditVerification
 from tompion.model.hint import Outlook
-from tompion.model.insight import Attention, Coming, Effect, Forecast, Glance, Sharer, Stats
-from tompion.model.notification import Notice
+from tompion.model.insight import EditDiff, Forecast, Problems, SameSpecSchedule, ScheduleSummary, Stats, Upcoming
+from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import (
     Backfill,
+    BulkResult,
     Change,
-    Counted,
     Description,
+    DroppedTicks,
     Run,
     Schedule,
-    SpanRecord,
-    Touched,
+    ScheduleCount,
     Version,
     Workflow,
 )
-from tompion.model.security import ApiKey, NewKey, Visit
-from tompion.model.service_info import Health, Told
+from tompion.model.security import ApiKey, NewKey, WebSession
+from tompion.model.service_info import EffectiveConfig, Health
 from tompion.model.spec import NamedCalendar
 from tompion.model.verification import Verification
-from tompion.model.worker import Assignment, Beaten, Instance, Queue, Worker
+from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, Worker
 from tompion.operations.compat import service_routes
 from tompion.operations.insight import edit_diff, forecast, problems, stats, summaries, upcoming
 from tompion.operations.insight.preview import Preview, preview_for
 from tompion.operations.resources import api_keys, calendars, notifications, targets, workers, workflows
 from tompion.operations.runs import callbacks, cancel, read, remote_workers, start
-from tompion.operations.runs.callbacks import Heard
+from tompion.operations.runs.callbacks import ReportAck
 from tompion.operations.schedules import backfills, bulk, control, crud, declare, hints, history
-from tompion.operations.schedules.declare import Declared
+from tompion.operations.schedules.declare import DeclareResult
 from tompion.operations.verify import audit_chain, schedule
 
 PREFIX = "/api/v1"
@@ -87,7 +87,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class SystemRoute:
     """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
 
     ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means; those of a body
@@ -122,7 +122,7 @@ _ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other n
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, crud.list_schedules, Page[Schedule], _SCHEDULE),
-    Route("GET", "/counts", Role.READER, crud.count_schedules, Counted, _SCHEDULE),
+    Route("GET", "/counts", Role.READER, crud.count_schedules, ScheduleCount, _SCHEDULE),
     Route("POST", "/schedules", Role.EDITOR, crud.create, Schedule, _SCHEDULE, 201),
     Route("GET", _ONE, Role.READER, crud.get, Schedule, _SCHEDULE),
     Route("PUT", _ONE, Role.EDITOR, crud.upsert, Schedule, _SCHEDULE),
@@ -147,9 +147,9 @@ ROUTES = (
     Route("GET", f"{_ONE}/history", Role.READER, history.history, Page[Change], _SCHEDULE),
     Route("GET", f"{_ONE}/versions", Role.READER, history.versions, tuple[Version, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, history.restore, Schedule, _SCHEDULE),
-    Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[Sharer], _SCHEDULE),
+    Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[SameSpecSchedule], _SCHEDULE),
     Route("GET", f"{_ONE}/runs", Role.READER, read.runs, Page[Run], _RUN),
-    Route("GET", f"{_ONE}/spans", Role.READER, read.spans, tuple[SpanRecord, ...], _RUN),
+    Route("GET", f"{_ONE}/spans", Role.READER, read.spans, tuple[DroppedTicks, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, schedule.verify, Verification, _SCHEDULE),
     Route("GET", "/runs", Role.READER, read.recent_runs, Page[Run], _RUN),
     Route("GET", "/runs/{run_id}", Role.READER, read.run, Run, _RUN),
@@ -157,19 +157,19 @@ ROUTES = (
     Route("POST", "/runs/{run_id}/terminate", Role.OPERATOR, cancel.terminate_run, Run, _RUN),
     Route("POST", "/runs/{run_id}/retry", Role.OPERATOR, cancel.retry_run, Run, _RUN, 201),
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, start.start_run, bool, _WORKFLOW, 201),
-    Route("POST", "/reports", Role.PUBLIC, callbacks.report, Heard, _RUN),
+    Route("POST", "/reports", Role.PUBLIC, callbacks.report, ReportAck, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
-    Route("POST", "/glances", Role.READER, summaries.glances, tuple[Glance, ...], _SCHEDULE),
-    Route("POST", f"{_ONE}/effect", Role.READER, edit_diff.effect, Effect, _SCHEDULE),
+    Route("POST", "/glances", Role.READER, summaries.glances, tuple[ScheduleSummary, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/effect", Role.READER, edit_diff.effect, EditDiff, _SCHEDULE),
     Route("GET", "/forecast", Role.READER, forecast.forecast, Forecast, _SCHEDULE),
-    Route("GET", "/attention", Role.READER, problems.attention, Attention, _SCHEDULE),
-    Route("GET", "/coming", Role.READER, upcoming.coming, Coming, _SCHEDULE),
+    Route("GET", "/attention", Role.READER, problems.attention, Problems, _SCHEDULE),
+    Route("GET", "/coming", Role.READER, upcoming.coming, Upcoming, _SCHEDULE),
     Route("GET", "/stats", Role.READER, stats.stats, Stats, _SCHEDULE),
-    Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, Touched, _BULK),
-    Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, Touched, _BULK),
-    Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, Touched, _BULK),
+    Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, BulkResult, _BULK),
+    Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, BulkResult, _BULK),
+    Route("POST", "/bulk/trigger", Role.OPERATOR, bulk.trigger_matching, BulkResult, _BULK),
     Route("GET", "/audit", Role.READER, history.history, Page[Change], "audit"),
-    Route("GET", "/audit/verify", Role.READER, audit_chain.verify_audit, AuditProof, "audit"),
+    Route("GET", "/audit/verify", Role.READER, audit_chain.verify_audit, AuditVerification, "audit"),
     Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
     Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
     Route(
@@ -182,16 +182,16 @@ ROUTES = (
     Route("POST", "/targets/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
     Route("POST", "/targets/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
     Route("GET", "/queues", Role.READER, workers.list_queues, tuple[Queue, ...], _TARGETS),
-    Route("GET", "/instances", Role.READER, workers.list_instances, tuple[Instance, ...], _WORK),
+    Route("GET", "/instances", Role.READER, workers.list_instances, tuple[InstanceInfo, ...], _WORK),
     Route("POST", "/workers", Role.OPERATOR, remote_workers.join_work, Worker, _WORK, 201),
     Route("POST", "/workers/{worker_id}/take", Role.OPERATOR, remote_workers.take_work, tuple[Assignment, ...], _WORK),
-    Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, remote_workers.beat_work, Beaten, _WORK),
+    Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, remote_workers.beat_work, HeartbeatAck, _WORK),
     Route("POST", "/workers/{worker_id}/leave", Role.OPERATOR, remote_workers.leave_work, int, _WORK),
-    Route("POST", f"{_ONE}/declare", Role.EDITOR, declare.declare, Declared, _SCHEDULE),
+    Route("POST", f"{_ONE}/declare", Role.EDITOR, declare.declare, DeclareResult, _SCHEDULE),
     Route("GET", "/keys", Role.ADMIN, api_keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, api_keys.create_key, NewKey, _KEYS, 201),
     Route("DELETE", "/keys/{key_id}", Role.ADMIN, api_keys.revoke_key, bool, _KEYS),
-    Route("GET", "/notices", Role.OPERATOR, notifications.list_notices, Page[Notice], "notices"),
+    Route("GET", "/notices", Role.OPERATOR, notifications.list_notices, Page[Notification], "notices"),
     Route("GET", "/calendars", Role.READER, calendars.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, calendars.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, calendars.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
@@ -244,8 +244,8 @@ ROUTES = (
 
 _JSON = "application/json"
 EXTRAS = (
-    Extra("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
-    Extra(
+    SystemRoute("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
+    SystemRoute(
         "/readyz",
         Role.PUBLIC,
         _JSON,
@@ -253,18 +253,20 @@ EXTRAS = (
         prefix="",
         answer=Health,
     ),
-    Extra("/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""),
-    Extra("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
-    Extra(
+    SystemRoute(
+        "/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""
+    ),
+    SystemRoute("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
+    SystemRoute(
         "/config",
         Role.ADMIN,
         _JSON,
         "Return every setting, and where its value came from",
         everywhere=True,
-        answer=Told,
+        answer=EffectiveConfig,
     ),
-    Extra("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
-    Extra(
+    SystemRoute("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
+    SystemRoute(
         "/calendar.ics",
         Role.READER,
         "text/calendar",
@@ -274,15 +276,15 @@ EXTRAS = (
             ("days", "integer", "How far ahead; 30 unless given."),
         ),
     ),
-    Extra("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=Visit),
-    Extra(
+    SystemRoute("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=WebSession),
+    SystemRoute(
         "/session",
         Role.PUBLIC,
         _JSON,
         "Sign in to the page with a key or a token, which a cookie keeps from then on",
         takes=(("credential", "string", "An API key, or a signed token."),),
         method="POST",
-        answer=Visit,
+        answer=WebSession,
     ),
-    Extra("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=Visit),
+    SystemRoute("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=WebSession),
 )

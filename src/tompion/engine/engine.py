@@ -14,26 +14,26 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from tompion.config.settings import Settings
-from tompion.engine.context import Instance
-from tompion.engine.execution.launcher import Launching
-from tompion.engine.execution.workflow_lookup import Shelf
-from tompion.engine.health import Pulse
-from tompion.engine.lease import Membership, answer_of
-from tompion.engine.limits import Budget
-from tompion.engine.maintenance import CHECK_S, Keeping
+from tompion.engine.context import EngineContext
+from tompion.engine.execution.launcher import Launcher
+from tompion.engine.execution.workflow_lookup import WorkflowLookup
+from tompion.engine.health import EngineHealth
+from tompion.engine.lease import Lease, answer_of
+from tompion.engine.limits import CatchupRateLimiter
+from tompion.engine.maintenance import CHECK_S, Maintenance
 from tompion.engine.notifications.outside import Outside
-from tompion.engine.steps.backfill import Backfilling
-from tompion.engine.steps.fire import NOTHING, Fired, Firing
-from tompion.engine.steps.planned import Releasing
-from tompion.engine.steps.remote_results import Reporting
-from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.steps.backfill import BackfillStep
+from tompion.engine.steps.fire import NOTHING, Fired, FireStep
+from tompion.engine.steps.planned import PlannedStep
+from tompion.engine.steps.remote_results import RemoteResultsStep
+from tompion.engine.steps.rescue import RescueStep
 from tompion.engine.steps.result import Settled
-from tompion.engine.steps.settle import Settling
-from tompion.engine.steps.transactional import Transacting
-from tompion.engine.steps.tzdata_replan import ReplanLoop, Replanning
-from tompion.engine.supervisor import Loops
-from tompion.engine.telemetry.events import Probe
-from tompion.engine.telemetry.metrics import Accounts
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.steps.transactional import TransactionalStep
+from tompion.engine.steps.tzdata_replan import ReplanLoop, ReplanStep
+from tompion.engine.supervisor import Supervisor
+from tompion.engine.telemetry.events import EngineEvents
+from tompion.engine.telemetry.metrics import EngineMetrics
 from tompion.errors import TompionError
 from tompion.executors.base import Executor
 from tompion.model.rows import DueNow, HeldRun
@@ -72,53 +72,53 @@ class Engine:
         queues: frozenset[str] = frozenset({"default"}),
         name: str = "",
         release: str = "",
-        probe: Probe | None = None,
+        probe: EngineEvents | None = None,
         tracing: Tracing | None = None,
         outside: Outside | None = None,
     ) -> None:
         """Take the store and the executors; nothing starts yet."""
         self.settings = settings or Settings()
-        self.probe = probe or Probe()
+        self.probe = probe or EngineEvents()
         self._outside = outside or Outside()
-        self.instance = Instance(self.settings, self.probe, queues)
+        self.instance = EngineContext(self.settings, self.probe, queues)
         self.instance.tracing = tracing
-        self.pulse = Pulse(self.instance)
+        self.pulse = EngineHealth(self.instance)
         self.instance.notify(self._outside.rules, self._outside.public_url)
-        self.launching = Launching(self.instance, executors, Shelf(store), pause)
+        self.launching = Launcher(self.instance, executors, WorkflowLookup(store), pause)
         self._store = store
         self._executors = executors
         self._clock = clock
-        self._accounts = Accounts(self.instance, clock)
-        self._settling = Settling(self.instance)
-        self._membership = Membership(
+        self._accounts = EngineMetrics(self.instance, clock)
+        self._settling = SettleStep(self.instance)
+        self._membership = Lease(
             store,
             self.instance,
             name,
             release,
             self.launching.lose_all,
-            Transacting(self.instance, executors, self._settling),
+            TransactionalStep(self.instance, executors, self._settling),
         )
-        self._firing = Firing(self.instance)
-        self._releasing = Releasing(self.instance)
-        self._rescuing = Rescuing(self.instance)
-        self._backfilling = Backfilling(self.instance)
-        self._reporting = Reporting(self.instance, self._settling)
-        self._budget = Budget(self.settings.catchup_rate_per_s)
+        self._firing = FireStep(self.instance)
+        self._releasing = PlannedStep(self.instance)
+        self._rescuing = RescueStep(self.instance)
+        self._backfilling = BackfillStep(self.instance)
+        self._reporting = RemoteResultsStep(self.instance, self._settling)
+        self._budget = CatchupRateLimiter(self.settings.catchup_rate_per_s)
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._unsure = False
         self._rushing = False
         self._prepared_ms: int | None = None
-        self._loops = Loops(self._stopping, self.probe)
+        self._loops = Supervisor(self._stopping, self.probe)
         self.probe.tally.gauges.update(
             runs_active=lambda: len(self.launching.active), clock_skew_seconds=lambda: self.instance.skew_ms / 1000
         )
         self._keeping = self._keeper()
-        self._replanning = ReplanLoop(store, Replanning(self.instance), self._failed, self._stopping)
+        self._replanning = ReplanLoop(store, ReplanStep(self.instance), self._failed, self._stopping)
         self._unsubscribe: Callable[[], None] = lambda: None
 
-    def _keeper(self) -> Keeping:
-        return Keeping(
+    def _keeper(self) -> Maintenance:
+        return Maintenance(
             self._store,
             self.instance,
             self.launching,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 
 
-class Pulse:
+class EngineHealth:
     """When an engine last looked for work, and what keeps it from doing so."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Begin with an engine that has not begun."""
         self._instance = instance
         self._loop: asyncio.AbstractEventLoop | None = None

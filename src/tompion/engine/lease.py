@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from secrets import token_hex
 from typing import TypeVar
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import CarryOut, StepT
 from tompion.model.security import CALLBACKS, signer
 from tompion.runtime import clock
@@ -25,13 +25,13 @@ MISSED_BEATS = 3
 """Whoever has missed so many is not counted among the living."""
 
 
-class Membership:
+class Lease:
     """The lease of one engine."""
 
     def __init__(  # noqa: PLR0913 - what an instance says of itself, and what depends on its lease
         self,
         store: Store,
-        instance: Instance,
+        instance: EngineContext,
         name: str,
         release: str,
         lose: Callable[[], int],

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
-class Room:
+class ExecutorSlots:
     """The bounds of one executor.
 
     A place at the target is taken before one at the executor: whoever waits for a slow target is in nobody's way.
@@ -66,7 +66,7 @@ async def _taken(places: asyncio.Semaphore | None, waits: Callable[[bool], None]
         places.release()
 
 
-class Appetite:
+class AdaptiveConcurrencyLimit:
     """The most runs that one instance executes at a time, just now."""
 
     def __init__(self, least: int, most: int) -> None:
@@ -85,7 +85,7 @@ class Appetite:
         self.limit = min(self._most, self.limit + (self.limit + 1) // 2)
 
 
-class Budget:
+class CatchupRateLimiter:
     """So many a second, and no more than a second's worth at once."""
 
     def __init__(self, rate_per_s: int) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import Attempt
-from tompion.engine.execution.launcher import Launching
-from tompion.engine.lease import Membership, answer_of
+from tompion.engine.execution.launcher import Launcher
+from tompion.engine.lease import Lease, answer_of
 from tompion.engine.steps import audit
 from tompion.engine.steps.result import Settled
-from tompion.engine.steps.settle import Settling
-from tompion.engine.steps.sweep import Sweeping
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.steps.sweep import SweepStep
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunId, RunRow, RunState
 from tompion.plan.outcome import Outcome
@@ -30,16 +30,16 @@ FEW = 1_000
 """So many runs are looked at whenever something has changed; more only at the usual times."""
 
 
-class Keeping:
+class Maintenance:
     """Loops: one prolongs the lease and nothing else, one seals the audit, one looks for cancellations and sweeps."""
 
     def __init__(  # noqa: PLR0913 - what it looks after
         self,
         store: Store,
-        instance: Instance,
-        launching: Launching,
-        membership: Membership,
-        settling: Settling,
+        instance: EngineContext,
+        launching: Launcher,
+        membership: Lease,
+        settling: SettleStep,
         *,
         beat: Callable[[], Awaitable[None]],
         swept: Callable[[list[Outcome], Settled | None], None],
@@ -52,7 +52,7 @@ class Keeping:
         self._launching = launching
         self._membership = membership
         self._settling = settling
-        self._sweeping = Sweeping(instance)
+        self._sweeping = SweepStep(instance)
         self._beat = beat
         self._swept = swept
         self._failed = failed

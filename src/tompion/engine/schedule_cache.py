@@ -9,9 +9,9 @@ from typing import Any
 
 from tompion.errors import TompionError
 from tompion.model.rows import DefinitionRow
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import NamedCalendar
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import rule_of, stored_calendar
 from tompion.store.base import Transaction
 
@@ -20,34 +20,36 @@ UNREADABLE = (TompionError, ValueError, TypeError, LookupError, AttributeError, 
 """What a definition that makes no sense can raise; an error of the database is none of these."""
 
 
-class Rules:
+class ScheduleCache:
     """A bounded memory of rules.  A version never changes, so nothing in it can be out of date."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._known: dict[tuple[int, int], Rule] = {}
-        self._newest: dict[int, Rule] = {}
+        self._known: dict[tuple[int, int], CompiledSchedule] = {}
+        self._newest: dict[int, CompiledSchedule] = {}
         self.broken: dict[int, str] = {}
 
-    def of(self, transaction: Transaction, dials: Iterable[Dial]) -> dict[int, Rule]:
+    def of(self, transaction: Transaction, dials: Iterable[ScheduleState]) -> dict[int, CompiledSchedule]:
         """Return the rules of dials, by schedule; one that cannot be compiled is left out and noted in ``broken``."""
         return self.of_versions(transaction, [(dial.schedule_key, dial.version) for dial in dials])
 
-    def of_versions(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[int, Rule]:
+    def of_versions(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[int, CompiledSchedule]:
         """Return the rules of versions, by schedule; of each there is one."""
         known = self._known_of(transaction, pairs)
         return {pair[0]: rule for pair in pairs if (rule := known.get(pair)) is not None}
 
-    def by_version(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Rule]:
+    def by_version(
+        self, transaction: Transaction, pairs: list[tuple[int, int]]
+    ) -> dict[tuple[int, int], CompiledSchedule]:
         """Return the rules of versions, by schedule and version."""
         known = self._known_of(transaction, pairs)
         return {pair: rule for pair in pairs if (rule := known.get(pair)) is not None}
 
-    def newest(self, schedule_key: int) -> Rule | None:
+    def newest(self, schedule_key: int) -> CompiledSchedule | None:
         """Return the rule of a schedule that was read last, if any is remembered."""
         return self._newest.get(schedule_key)
 
-    def newest_of(self, schedule_keys: Iterable[int]) -> list[Rule | None]:
+    def newest_of(self, schedule_keys: Iterable[int]) -> list[CompiledSchedule | None]:
         """Return the rules of many schedules that were read last, in the same order."""
         return list(map(self._newest.get, schedule_keys))
 
@@ -55,7 +57,9 @@ class Rules:
         """Return why a schedule has no rule."""
         return self.broken.get(schedule_key, "its dial or its definition is missing")
 
-    def _known_of(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Rule]:
+    def _known_of(
+        self, transaction: Transaction, pairs: list[tuple[int, int]]
+    ) -> dict[tuple[int, int], CompiledSchedule]:
         missing = [pair for pair in pairs if pair not in self._known]
         if missing:
             self._load(transaction, missing)

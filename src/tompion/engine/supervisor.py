@@ -7,17 +7,17 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeAlias
 
-from tompion.engine.telemetry.events import Probe
+from tompion.engine.telemetry.events import EngineEvents
 
 AGAIN_S = 0.05
 """After how long a loop that was cancelled begins again; a loop of events that is closing is closed by then."""
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Loops:
+class Supervisor:
     """Tasks that nobody but the engine may end: a function that cancels all tasks meets these, too."""
 
-    def __init__(self, stopping: asyncio.Event, probe: Probe) -> None:
+    def __init__(self, stopping: asyncio.Event, probe: EngineEvents) -> None:
         """Take what says that the engine stops."""
         self._stopping = stopping
         self._probe = probe

@@ -13,7 +13,7 @@ from tompion.errors import LaunchRefused
 from tompion.model.codec import as_json
 from tompion.model.run import RunRow, RunState, idempotency_key
 from tompion.model.schedule import Action
-from tompion.model.sql_call import Call
+from tompion.model.sql_call import SqlCall
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREAD = object()
@@ -27,7 +27,7 @@ def nobody_asks(waits: bool) -> None:
     """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
 
 
-class Link:
+class RunSignals:
     """What a run says to whoever looks after it, and hears from there, while it is executed."""
 
     __slots__ = ("cancelled", "lost", "progress", "unwanted")
@@ -45,7 +45,7 @@ def unsigned(_subject: str) -> str:
     return ""
 
 
-class Launch:
+class RunContext:
     """One attempt at a run, as its executor and the user's function see it.
 
     What costs something is worked out when it is asked for: most functions want none of it.  An executor that has no
@@ -69,7 +69,7 @@ class Launch:
         options: Mapping[str, Any] = NO_OPTIONS,
         waits: Callable[[bool], None] = nobody_asks,
         sign: Callable[[str], str] = unsigned,
-        link: Link | None = None,
+        link: RunSignals | None = None,
     ) -> None:
         """Take the run as the ledger has it, and the payload as JSON."""
         self._row = row
@@ -79,7 +79,7 @@ class Launch:
         self.options = options
         self.waits = waits
         self.sign = sign
-        self.link = link or Link()
+        self.link = link or RunSignals()
         self.previous: Previous = (None, None)
         self.traceparent: str | None = None
         self.namespace = namespace
@@ -179,7 +179,7 @@ class Launch:
     def __reduce__(self) -> tuple[Any, ...]:
         """Let a function pass it on to another process, which is not asked about waiting."""
         made_of = (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
-        return Launch, made_of, (None, {"traceparent": self.traceparent})
+        return RunContext, made_of, (None, {"traceparent": self.traceparent})
 
     def __repr__(self) -> str:
         """Return which run it is, and which attempt."""
@@ -187,7 +187,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Completed:
     """How an attempt ended; ``result`` is JSON."""
 
     state: RunState = RunState.SUCCESS
@@ -217,29 +217,29 @@ class Executor(ABC):
     remote = False
     """Whether runs go on without this process."""
     wants_previous = False
-    """Whether it hands on what the run before has left: then ``Launch.previous`` says which that was."""
+    """Whether it hands on what the run before has left: then ``RunContext.previous`` says which that was."""
     max_active = 0
     """The most runs that are executed at a time; 0 is no bound."""
     max_per_target = 0
     """The most runs that one target is given at a time; 0 is no bound."""
 
     @abstractmethod
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Execute a run: ``dag`` is its workflow's document, ``meta`` everything else.
 
         Raises :class:`~tompion.errors.LaunchError` if it could not even begin: it is tried again, a few times; and
         :class:`~tompion.errors.LaunchRefused` if that is of no use.
         """
 
-    def target(self, dag: Any, meta: Launch) -> str:
+    def target(self, dag: Any, meta: RunContext) -> str:
         """Return which of its targets a run goes to; each is bounded by itself."""
         return ""
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         """Ask a remote run to end.  Return whether ``run``, or the target, will say how it did."""
         return False
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:  # noqa: B027 - most need not
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:  # noqa: B027 - most need not
         """End a remote run by force."""
 
     async def aclose(self) -> None:  # noqa: B027 - most need not
@@ -257,14 +257,14 @@ class TransactionalExecutor(Executor):
     """The longest that one call may take: meanwhile the transaction keeps others waiting."""
 
     @abstractmethod
-    def call(self, dag: Any, meta: Launch) -> Call:
+    def call(self, dag: Any, meta: RunContext) -> SqlCall:
         """Return the call that a run is.  Raises :class:`~tompion.errors.LaunchRefused` if it can be none."""
 
     @abstractmethod
-    def called(self, meta: Launch, answer: str | None) -> Ended | Accepted:
+    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
         """Return what it means that the call was made: all there is to do, or that the target will report."""
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Refuse: whoever asks has no transaction."""
         raise LaunchRefused(
             "its runs are part of a PostgreSQL transaction, and this engine has none: "

@@ -20,8 +20,8 @@ from celery.exceptions import CeleryError
 from kombu.exceptions import KombuError, OperationalError
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.executors.base import Accepted, Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import callback_of, text_option, traced
 from tompion.model.codec import as_json, cut
 from tompion.model.run import RunState
@@ -39,7 +39,7 @@ class CeleryExecutor(Executor):
 
     remote = True
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take an app by its import path, or a broker and a backend."""
         only(configured, "celery", *CONFIGURED)
         self._app = _app_of(configured)
@@ -53,7 +53,7 @@ class CeleryExecutor(Executor):
         self._polling: asyncio.Task[None] | None = None
         self._closed = False
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Send the task, unless the backend knows it, and wait for its end, if that can be known."""
         known_options(meta.options, *OPTIONS)
         if meta.options.get("queue") is not None:
@@ -67,15 +67,15 @@ class CeleryExecutor(Executor):
         if done == "reported":
             return Accepted(meta.delivery_id)
         if done == "taken":
-            return Ended(execution_id=meta.delivery_id)
+            return Completed(execution_id=meta.delivery_id)
         return self._ended(meta.delivery_id, await self._end_of(meta.delivery_id))
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         """Revoke the task; one that has begun is told to end."""
         await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGTERM"))
         return False
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         """Revoke the task, and kill it if it has begun."""
         await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGKILL"))
 
@@ -89,7 +89,7 @@ class CeleryExecutor(Executor):
         await asyncio.get_running_loop().run_in_executor(self._thread, self._app.close)
         self._thread.shutdown(wait=False)
 
-    def _send(self, task: str, dag: Any, meta: Launch) -> None:
+    def _send(self, task: str, dag: Any, meta: RunContext) -> None:
         if meta.attempt > 1 and self._follows and self._asked(meta.delivery_id)["status"] != UNKNOWN:
             return
         queue = meta.options.get("queue")
@@ -149,16 +149,16 @@ class CeleryExecutor(Executor):
             return {"status": "FAILURE", "result": f"its result cannot be read: {type(error).__name__}"}
         return said
 
-    def _ended(self, task_id: str, said: Mapping[str, Any]) -> Ended:
+    def _ended(self, task_id: str, said: Mapping[str, Any]) -> Completed:
         state, most = ENDED[said["status"]], self._site.max_result_bytes
         if state is RunState.SUCCESS:
             result = None if said["result"] is None else as_json(said["result"], most)
-            return Ended(result=result, execution_id=task_id)
+            return Completed(result=result, execution_id=task_id)
         error = said["result"]
         told = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
         if isinstance(error, CeleryError):  # some of Celery's own repeat all arguments, payload and token included
             told = type(error).__name__
-        return Ended(state, error=cut(told, most), execution_id=task_id)
+        return Completed(state, error=cut(told, most), execution_id=task_id)
 
 
 def _impatient(timeout_s: float) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pathlib import PurePath
 from typing import Any
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.executors.base import Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.model.codec import cut, text_as_json
 from tompion.model.run import RunState
 
@@ -50,7 +50,7 @@ class Command:
 class CommandExecutor(Executor):
     """Starts declared commands."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take the commands by name; without one there is nothing that could be run."""
         only(configured, "command", *CONFIGURED)
         declared = configured.get("commands", {})
@@ -61,7 +61,7 @@ class CommandExecutor(Executor):
         self._most_bytes = site.max_result_bytes
         self.max_active = whole(configured, "command", "max_active", 64)
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         """Start the command and wait for its end."""
         known_options(meta.options, "command")
         name = meta.options.get("command")
@@ -73,11 +73,11 @@ class CommandExecutor(Executor):
             async with asyncio.timeout(None if command.timeout_ms is None else command.timeout_ms / 1000):
                 return await self._followed(process, dag, meta)
         except TimeoutError:
-            return Ended(RunState.TIMED_OUT, error=f"it took longer than its timeout_ms ({command.timeout_ms})")
+            return Completed(RunState.TIMED_OUT, error=f"it took longer than its timeout_ms ({command.timeout_ms})")
         finally:
             await self._ended(process)
 
-    async def _begun(self, command: Command, meta: Launch) -> Process:
+    async def _begun(self, command: Command, meta: RunContext) -> Process:
         """Start the command; whoever is cancelled meanwhile ends it, because nobody else knows of it yet."""
         starting = asyncio.ensure_future(self._started(command, meta))
         try:
@@ -87,7 +87,7 @@ class CommandExecutor(Executor):
                 await self._ended(await starting)
             raise
 
-    async def _started(self, command: Command, meta: Launch) -> Process:
+    async def _started(self, command: Command, meta: RunContext) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
                 *command.argv,
@@ -101,7 +101,7 @@ class CommandExecutor(Executor):
         except OSError as error:
             raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
 
-    async def _followed(self, process: Process, dag: Any, meta: Launch) -> Ended:
+    async def _followed(self, process: Process, dag: Any, meta: RunContext) -> Completed:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -118,10 +118,10 @@ class CommandExecutor(Executor):
             for each in (*reading, telling):
                 each.cancel()
         if code == 0:
-            return Ended(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
+            return Completed(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
         ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
         error = cut(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
-        return Ended(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
+        return Completed(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
 
     async def _silence(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
         """Wait until a command says no more: its output has ended, or it has, and what it left behind is ended, too."""
@@ -164,7 +164,7 @@ def read_command(name: str, declared: object) -> Command:
     return Command(tuple(argv), dict(env), declared.get("cwd"), timeout_ms)
 
 
-def about(meta: Launch) -> dict[str, str]:
+def about(meta: RunContext) -> dict[str, str]:
     """Return what a command finds in its environment."""
     said = {
         "KEY": meta.key,

@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from tompion.errors import LaunchError, LaunchRefused
-from tompion.executors.base import Ended, Executor, Launch, nobody_asks
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Completed, Executor, RunContext, nobody_asks
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.result import raised, returned
 from tompion.model.codec import said
-from tompion.runtime.thread_pool import Threads
+from tompion.runtime.thread_pool import ThreadPool
 
 Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
 """A function, whether it takes the run as its argument, and whether it is asynchronous."""
@@ -32,8 +32,8 @@ class FunctionExecutor(Executor):
 
     def __init__(self, max_threads: int = 32, max_result_bytes: int = 16 * 1024) -> None:
         """Take the number of threads for synchronous functions."""
-        self._threads = Threads(max_threads, "tompion-function")
-        self._importing = Threads(1, "tompion-import")
+        self._threads = ThreadPool(max_threads, "tompion-function")
+        self._importing = ThreadPool(1, "tompion-import")
         self._resolved: dict[str, Resolved] = {}
         self._finding: dict[str, Future[Any]] = {}
         self._max_result_bytes = max_result_bytes
@@ -42,7 +42,7 @@ class FunctionExecutor(Executor):
         """Let a path mean this very function: one that cannot be imported, such as a script's own."""
         self._resolved[path] = resolved(function)
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         """Call the function and wait for its end."""
         path = meta.action.function or meta.options.get("function")
         if not isinstance(path, str):
@@ -93,7 +93,7 @@ class FunctionExecutor(Executor):
             raise error
         return cast("Resolved", found)
 
-    async def _in_thread(self, call: Callable[[], Any], launch: Launch) -> tuple[Any, BaseException | None]:
+    async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
         """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
         if launch.traceparent is not None:  # what it traces itself is part of its run
             call = partial(copy_context().run, call)
@@ -109,7 +109,7 @@ def _is_imported(name: str) -> bool:
     return name in sys.modules and not getattr(spec, "_initializing", False)
 
 
-def _begin(loop: asyncio.AbstractEventLoop, launch: Launch, call: Callable[[], Any]) -> Any:
+def _begin(loop: asyncio.AbstractEventLoop, launch: RunContext, call: Callable[[], Any]) -> Any:
     loop.call_soon_threadsafe(launch.waits, False)
     return call()
 
@@ -160,7 +160,7 @@ def _takes_run(function: Callable[..., Any]) -> bool:
     return any(parameter.kind in kinds for parameter in parameters)
 
 
-def make(configured: Mapping[str, Any], site: Site) -> FunctionExecutor:
+def make(configured: Mapping[str, Any], site: ExecutorEnv) -> FunctionExecutor:
     """Return the executor of a process."""
     only(configured, "function", "max_threads")
     return FunctionExecutor(whole(configured, "function", "max_threads", site.max_threads), site.max_result_bytes)

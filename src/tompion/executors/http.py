@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, shown
-from tompion.executors.base import Accepted, Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import message_of, traced
 from tompion.model.codec import cut, text_as_json
 from tompion.model.run import RunState
@@ -44,7 +44,7 @@ class HttpExecutor(Executor):
 
     remote = True
 
-    def __init__(self, configured: Mapping[str, Any], site: Site, clock: Clock | None = None) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv, clock: Clock | None = None) -> None:
         """Take what the operator allows, the secrets to sign with by name, and the bounds."""
         only(configured, "http", *CONFIGURED)
         self._guard = _guard(configured.get("allow", ()))
@@ -57,11 +57,11 @@ class HttpExecutor(Executor):
         self._clock = clock or SystemClock()
         self._session: aiohttp.ClientSession | None = None
 
-    def target(self, dag: Any, meta: Launch) -> str:
+    def target(self, dag: Any, meta: RunContext) -> str:
         """Return the host and the port: each is bounded by itself."""
         return self._target(meta).name
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Post the run, and read the answer."""
         options = meta.options
         known_options(options, *OPTIONS)
@@ -72,13 +72,15 @@ class HttpExecutor(Executor):
             async with asyncio.timeout(self._limit_s(options)):
                 return await self._posted(found, body, headers, _secret_parts(options))
         except TimeoutError:
-            return Ended(RunState.TIMED_OUT, error=f"no answer within timeout_ms ({self._limit_s(options) * 1000:.0f})")
+            return Completed(
+                RunState.TIMED_OUT, error=f"no answer within timeout_ms ({self._limit_s(options) * 1000:.0f})"
+            )
 
-    def _target(self, meta: Launch) -> Target:
+    def _target(self, meta: RunContext) -> Target:
         url = meta.options.get("url")
         return self._target_of(url) if isinstance(url, str) else self._guard.target(url)
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         """Tell the target, where it wants to be told; a request that is under way is simply cut off."""
         url = meta.options.get("cancel_url")
         if execution_id is None or url is None:
@@ -89,7 +91,7 @@ class HttpExecutor(Executor):
             await self._posted(self._guard.target(url), body, headers)
         return True
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         """Tell the target, which cannot be forced."""
         await self.cancel(dag, meta, execution_id)
 
@@ -101,7 +103,7 @@ class HttpExecutor(Executor):
 
     async def _posted(
         self, target: Target, body: bytes, headers: Mapping[str, str], secrets: Sequence[str] = ()
-    ) -> Ended | Accepted:
+    ) -> Completed | Accepted:
         try:
             async with self._opened().post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
                 text = _masked(await beginning(answer, self._site.max_result_bytes), secrets)
@@ -113,11 +115,11 @@ class HttpExecutor(Executor):
                 raise error.__cause__ from None
             raise LaunchError(f"cannot reach {target.name}: {type(error).__name__}") from None
 
-    def _read(self, status: int, location: str | None, text: str) -> Ended | Accepted:
+    def _read(self, status: int, location: str | None, text: str) -> Completed | Accepted:
         if status == ACCEPTED:
             return Accepted(cut(location or "accepted", 500))
         if 200 <= status < 300:
-            return Ended(result=text_as_json(text, self._site.max_result_bytes))
+            return Completed(result=text_as_json(text, self._site.max_result_bytes))
         said = f"the target answered {status}: {cut(text, 500)}" if text else f"the target answered {status}"
         if status in RETRIED or status >= SERVER_ERROR:
             raise LaunchError(said)
@@ -136,7 +138,7 @@ class HttpExecutor(Executor):
             raise LaunchRefused("the workflow's option timeout_ms is not a whole number from 1")
         return chosen / 1000
 
-    def _signature(self, meta: Launch, body: bytes) -> dict[str, str]:
+    def _signature(self, meta: RunContext, body: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Idempotency-Key": meta.key}
         name = meta.options.get("secret")
         if name is None:

@@ -16,8 +16,8 @@ from nats.errors import Error as NatsError
 from nats.js.errors import APIError, NoStreamResponseError
 
 from tompion.errors import InvalidField, LaunchError
-from tompion.executors.base import Accepted, Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import done_when, message_id_of, message_of, text_option, traced
 
 CONFIGURED = ("servers", "timeout_ms", "max_active")
@@ -26,7 +26,7 @@ CONFIGURED = ("servers", "timeout_ms", "max_active")
 class NatsExecutor(Executor):
     """Publishes runs."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take the servers; nothing is connected yet."""
         only(configured, "nats", *CONFIGURED)
         servers = configured.get("servers")
@@ -39,7 +39,7 @@ class NatsExecutor(Executor):
         self._client: Client | None = None
         self._connecting = asyncio.Lock()
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Publish, and wait until the stream has it."""
         known_options(meta.options, "subject", "done")
         subject, end = text_option(meta, "subject"), done_when(meta)

@@ -10,7 +10,7 @@ from tompion.errors import InvalidField, LaunchRefused, shown
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ExecutorEnv:
     """A process: its limits, and where the service can be reached that takes reports about runs."""
 
     max_threads: int = 32

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tompion.errors import InvalidField, LaunchRefused, shown
-from tompion.executors.base import Accepted, Ended, Launch, TransactionalExecutor
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, RunContext, TransactionalExecutor
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import callback_of
-from tompion.model.sql_call import Argument, Call, Form
+from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm
 
 CONFIGURED = ("functions", "tables", "timeout_ms")
 CALL_OPTIONS = ("function", "args", "done")
@@ -32,7 +32,7 @@ _SIGNATURE = re.compile(rf"({_NAME.pattern})(?:\((.*)\))?")
 _TYPE = re.compile(r"[a-z_][a-z0-9_]*(?: [a-z]+)*(?:\.[a-z_][a-z0-9_]*)?(?:\[\])?")
 
 
-class Value(NamedTuple):
+class SqlValue(NamedTuple):
     """What an option says once the run is known; a document is JSON, whatever it is."""
 
     value: Any
@@ -42,7 +42,7 @@ class Value(NamedTuple):
 class PostgresExecutor(TransactionalExecutor):
     """Says what the database is to call."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take what workflows may name."""
         only(configured, "postgres", *CONFIGURED)
         self._functions = _functions(configured.get("functions", ()))
@@ -55,7 +55,7 @@ class PostgresExecutor(TransactionalExecutor):
             raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MOST_TIMEOUT_MS}")
         self._site = site
 
-    def call(self, dag: Any, meta: Launch) -> Call:
+    def call(self, dag: Any, meta: RunContext) -> SqlCall:
         """Return the row, or the call, that a run is."""
         table = meta.options.get("table")
         known_options(meta.options, *(CALL_OPTIONS if table is None else ROW_OPTIONS))
@@ -63,16 +63,16 @@ class PostgresExecutor(TransactionalExecutor):
         known = {"$dag": lambda: dag, "$callback": lambda: callback_of(meta, self._site), **_known(meta)}
         return self._function(meta, known) if table is None else self._row(table, meta, known)
 
-    def called(self, meta: Launch, answer: str | None) -> Ended | Accepted:
+    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
         """Return that the run is done, or that whoever takes it from the queue will say so."""
         done = meta.options.get("done", "taken")
         if done == "taken":
-            return Ended(execution_id=answer)
+            return Completed(execution_id=answer)
         if done == "reported":
             return Accepted(answer)
         raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
-    def _function(self, meta: Launch, known: Known) -> Call:
+    def _function(self, meta: RunContext, known: Known) -> SqlCall:
         name, given = meta.options.get("function"), meta.options.get("args", [])
         if not isinstance(name, str) or name not in self._functions:
             raise _undeclared("function", "functions", name)
@@ -87,9 +87,9 @@ class PostgresExecutor(TransactionalExecutor):
             )
         else:
             arguments = [_argument(_resolved(each, known), kind) for each, kind in zip(given, types, strict=True)]
-        return Call(tuple(name.split(".")), tuple(arguments))
+        return SqlCall(tuple(name.split(".")), tuple(arguments))
 
-    def _row(self, name: Any, meta: Launch, known: Known) -> Call:
+    def _row(self, name: Any, meta: RunContext, known: Known) -> SqlCall:
         given = meta.options.get("columns")
         if not isinstance(name, str) or name not in self._tables:
             raise _undeclared("table", "tables", name)
@@ -100,13 +100,13 @@ class PostgresExecutor(TransactionalExecutor):
             if not column or "\x00" in column or (allowed is not None and column not in allowed):
                 raise LaunchRefused(f"the column {shown(column)} of {name} is not declared (executors.postgres.tables)")
         arguments = [_argument(_resolved(each, known), None) for each in given.values()]
-        return Call(tuple(name.split(".")), tuple(arguments), tuple(given))
+        return SqlCall(tuple(name.split(".")), tuple(arguments), tuple(given))
 
 
 Known = Mapping[str, Callable[[], Any]]
 
 
-def _known(meta: Launch) -> dict[str, Callable[[], Any]]:
+def _known(meta: RunContext) -> dict[str, Callable[[], Any]]:
     """What a workflow may ask for, worked out when it does."""
     return {
         "$meta": lambda: meta.meta,
@@ -124,11 +124,11 @@ def _known(meta: Launch) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _resolved(given: Any, known: Known) -> Value:
+def _resolved(given: Any, known: Known) -> SqlValue:
     """Return what an option says: a list or an object is a document, and so is what stands for one."""
     if isinstance(given, str) and given.startswith("$"):
-        return Value(_stands_for(given, known), given in DOCUMENTS)
-    return Value(_filled(given, known), isinstance(given, list | dict))
+        return SqlValue(_stands_for(given, known), given in DOCUMENTS)
+    return SqlValue(_filled(given, known), isinstance(given, list | dict))
 
 
 def _filled(given: Any, known: Known) -> Any:
@@ -151,22 +151,22 @@ def _stands_for(text: str, known: Known) -> Any:
     return found()
 
 
-def _argument(given: Value, kind: str | None) -> Argument:
+def _argument(given: SqlValue, kind: str | None) -> SqlArgument:
     """Return a value as it travels: text, for the server to read as what it is to be."""
     value = given.value
     if kind is None:
-        return Argument(_text(value, document=given.document))
+        return SqlArgument(_text(value, document=given.document))
     element = kind.removesuffix("[]")
     if element != kind and value is not None:
         if not isinstance(value, list):
             raise LaunchRefused(f"an argument of the type {kind} is a list")
         if element not in JSON_TYPES and any(isinstance(each, dict) for each in value):
-            return Argument(json.dumps(value), element, Form.RECORDS)
+            return SqlArgument(json.dumps(value), element, SqlForm.RECORDS)
         texts = tuple(_text(each, document=element in JSON_TYPES) for each in value)
-        return Argument(texts, element, Form.ARRAY)
+        return SqlArgument(texts, element, SqlForm.ARRAY)
     if isinstance(value, dict) and kind not in JSON_TYPES | TEXT_TYPES:
-        return Argument(json.dumps(value), kind, Form.RECORD)
-    return Argument(_text(value, document=given.document or kind in JSON_TYPES), kind)
+        return SqlArgument(json.dumps(value), kind, SqlForm.RECORD)
+    return SqlArgument(_text(value, document=given.document or kind in JSON_TYPES), kind)
 
 
 def _text(value: Any, *, document: bool) -> str | None:

@@ -6,28 +6,28 @@ import json
 from typing import Any
 
 from tompion.errors import LaunchRefused
-from tompion.executors.base import Accepted, Ended, Launch
-from tompion.executors.options import Site
+from tompion.executors.base import Accepted, Completed, RunContext
+from tompion.executors.options import ExecutorEnv
 
 
-def message_of(dag: Any, meta: Launch, site: Site) -> bytes:
+def message_of(dag: Any, meta: RunContext, site: ExecutorEnv) -> bytes:
     """Return a run as JSON; whoever takes it from the queue can report with the token."""
     return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback_of(meta, site)}).encode()
 
 
-def callback_of(meta: Launch, site: Site) -> dict[str, str]:
+def callback_of(meta: RunContext, site: ExecutorEnv) -> dict[str, str]:
     """Return what whoever executes a run needs to report: the token, and where to, if the process knows that."""
     if site.public_url is None:
         return {"token": meta.token}
     return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
 
 
-def traced(meta: Launch) -> dict[str, str]:
+def traced(meta: RunContext) -> dict[str, str]:
     """Return the header that goes on with a trace, if there is one."""
     return {} if meta.traceparent is None else {"traceparent": meta.traceparent}
 
 
-def message_id_of(meta: Launch, end: type[Ended | Accepted]) -> str:
+def message_id_of(meta: RunContext, end: type[Completed | Accepted]) -> str:
     """Return what a queue is to recognise a message by.
 
     Whoever reports shows the token of the attempt that counts, so each attempt is a message of its own then; the key
@@ -38,17 +38,17 @@ def message_id_of(meta: Launch, end: type[Ended | Accepted]) -> str:
     return meta.delivery_id
 
 
-def done_when(meta: Launch) -> type[Ended | Accepted]:
+def done_when(meta: RunContext) -> type[Completed | Accepted]:
     """Return what it means that a queue has the message: all there is, or that whoever takes it will report."""
     done = meta.options.get("done", "taken")
     if done == "taken":
-        return Ended
+        return Completed
     if done == "reported":
         return Accepted
     raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
 
-def text_option(meta: Launch, name: str) -> str:
+def text_option(meta: RunContext, name: str) -> str:
     """Return an option of a workflow that must be there."""
     value = meta.options.get(name)
     if not isinstance(value, str) or not value or not value.isprintable():

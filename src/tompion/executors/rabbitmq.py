@@ -15,8 +15,8 @@ from aio_pika.abc import AbstractChannel, AbstractConnection
 from aio_pika.exceptions import AMQPError, ChannelClosed, ChannelNotFoundEntity, DeliveryError
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.executors.base import Accepted, Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import done_when, message_id_of, message_of, text_option, traced
 
 CONFIGURED = ("url", "timeout_ms", "max_active")
@@ -25,7 +25,7 @@ CONFIGURED = ("url", "timeout_ms", "max_active")
 class RabbitExecutor(Executor):
     """Publishes runs to queues or exchanges."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take the server; nothing is connected yet."""
         only(configured, "rabbitmq", *CONFIGURED)
         url = configured.get("url")
@@ -39,7 +39,7 @@ class RabbitExecutor(Executor):
         self._connection: AbstractConnection | None = None
         self._channel: AbstractChannel | None = None
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Publish the run, and wait until the server has it safe and some queue takes it."""
         known_options(meta.options, "queue", "exchange", "routing_key", "done")
         (exchange, key), end = _address(meta), done_when(meta)
@@ -82,7 +82,7 @@ class RabbitExecutor(Executor):
             return self._channel
 
 
-def _address(meta: Launch) -> tuple[str | None, str]:
+def _address(meta: RunContext) -> tuple[str | None, str]:
     """Return the exchange, if one is named, and the routing key: a queue's name is its key at the usual exchange."""
     if "exchange" not in meta.options:
         return None, text_option(meta, "queue")

@@ -11,8 +11,8 @@ from redis.exceptions import ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.executors.base import Accepted, Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import done_when, message_id_of, message_of, text_option
 
 CONFIGURED = ("url", "remember_ms", "timeout_ms", "max_active")
@@ -31,7 +31,7 @@ return id
 class RedisExecutor(Executor):
     """Adds runs to streams."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take the server; nothing is connected yet."""
         only(configured, "redis", *CONFIGURED)
         url = configured.get("url")
@@ -44,7 +44,7 @@ class RedisExecutor(Executor):
         self._redis = Redis.from_url(url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
         self._add_once = self._redis.register_script(ADD_ONCE)
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Add the run, unless the stream has it already."""
         known_options(meta.options, "stream", "done")
         stream, end = text_option(meta, "stream"), done_when(meta)

@@ -1,7 +1,7 @@
 """Which executors there are: whoever installs a package that offers one under ``tompion.executors`` adds it.
 
 An entry point names a callable that takes what the operator has configured for it and the
-:class:`~tompion.executors.options.Site`, and returns an :class:`~tompion.executors.base.Executor`.
+:class:`~tompion.executors.options.ExecutorEnv`, and returns an :class:`~tompion.executors.base.Executor`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 from tompion.errors import InvalidField, shown
 from tompion.executors.base import Executor
-from tompion.executors.options import Site
+from tompion.executors.options import ExecutorEnv
 
 GROUP = "tompion.executors"
 ALWAYS = ("function", "http")
 """Executors that are there without being configured."""
 
-Make = Callable[[Mapping[str, Any], Site], Executor]
+Make = Callable[[Mapping[str, Any], ExecutorEnv], Executor]
 
 
 def offered() -> dict[str, EntryPoint]:
@@ -26,7 +26,7 @@ def offered() -> dict[str, EntryPoint]:
     return {found.name: found for found in entry_points(group=GROUP)}
 
 
-def build_executors(configured: Mapping[str, Mapping[str, Any]], site: Site) -> dict[str, Executor]:
+def build_executors(configured: Mapping[str, Mapping[str, Any]], site: ExecutorEnv) -> dict[str, Executor]:
     """Return the executors of a process: those that are always there, and those that are configured."""
     found = offered()
     executors: dict[str, Executor] = {}

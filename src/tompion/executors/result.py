@@ -6,28 +6,28 @@ import inspect
 import traceback
 from types import TracebackType
 
-from tompion.executors.base import Ended
+from tompion.executors.base import Completed
 from tompion.model.codec import as_json, cut, said
 from tompion.model.run import RunState
 
-DONE = Ended()
+DONE = Completed()
 """What most functions have to say."""
 _MACHINERY = frozenset({"tompion.executors.function", "tompion.runtime.thread_pool", "asyncio.futures"})
 
 
-def returned(value: object, limit: int) -> Ended:
+def returned(value: object, limit: int) -> Completed:
     """Return how a run ended whose function returned a value."""
     if value is None:
         return DONE
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
-        return Ended(RunState.FAILED, error=_unfinished(value, limit))
-    return Ended(result=as_json(value, limit))
+        return Completed(RunState.FAILED, error=_unfinished(value, limit))
+    return Completed(result=as_json(value, limit))
 
 
-def raised(error: BaseException, limit: int) -> Ended:
+def raised(error: BaseException, limit: int) -> Completed:
     """Return how a run ended whose function raised an error: one line, and below it where in the user's code."""
     where = "".join(traceback.format_tb(_in_users_code(error.__traceback__)))
-    return Ended(RunState.FAILED, error=cut(f"{type(error).__name__}: {said(str, error)}\n{where}".rstrip(), limit))
+    return Completed(RunState.FAILED, error=cut(f"{type(error).__name__}: {said(str, error)}\n{where}".rstrip(), limit))
 
 
 def _unfinished(value: object, limit: int) -> str:

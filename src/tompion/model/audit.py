@@ -17,7 +17,7 @@ BEGINNING = ""
 """What the first row of a chain has before it."""
 
 
-class Head(NamedTuple):
+class AuditHead(NamedTuple):
     """Where a chain ends, and up to where its rows were older than their retention and are gone."""
 
     namespace: str
@@ -28,7 +28,7 @@ class Head(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditProof:
+class AuditVerification:
     """What was checked of the audit of a namespace, and the first place where it is not as it was written.
 
     A schedule that it names, that nobody has deleted, and that is not there, is a problem as well.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tompion.model.run import RunId, RunRow, StartRow
-from tompion.model.schedule_state import Dial, Span, StepRow
+from tompion.model.schedule_state import DroppedRange, FastAdvanceRow, ScheduleState
 
 
-class Record(NamedTuple):
+class DecisionWrites(NamedTuple):
     """New rows of the ledger, and the dials that go with them.
 
     Most ticks simply start: ``starts`` are their runs and ``steps``, in the same order, what becomes of their dials;
@@ -19,17 +19,17 @@ class Record(NamedTuple):
     """
 
     now_ms: int
-    dials: list[Dial]
+    dials: list[ScheduleState]
     runs: list[RunRow]
-    spans: list[Span]
+    spans: list[DroppedRange]
     supersede: list[tuple[int, str | None]]
     cancel: list[tuple[int, int]]
     terminate: list[tuple[int, int]]
     starts: Sequence[StartRow] = ()
-    steps: Sequence[StepRow] = ()
+    steps: Sequence[FastAdvanceRow] = ()
 
 
-class Recorded(NamedTuple):
+class WriteResult(NamedTuple):
     """What writing it turned up: runs that were there already, and runs that must be told to end.
 
     ``superseded`` gave way while they waited, ``given_up`` are in flight no more although nobody held them.

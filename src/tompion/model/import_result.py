@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ImportResult:
     """Whether a schedule is here now; how many of its coming times are the same; and what differs.
 
     ``possible`` is false if something keeps it from being copied; one that is over need not be.  ``same_times`` are

@@ -19,7 +19,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharer:
+class SameSpecSchedule:
     """A schedule that shares its spec with others, and its conflict token."""
 
     schedule_id: str
@@ -27,7 +27,7 @@ class Sharer:
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class SpecGroup:
     """Schedules with one spec that fire together: how many there are, one of them, and what would part them.
 
     ``jitter_ms`` is the jitter that would spread them over the time between two of their ticks, as far as is useful;
@@ -43,12 +43,12 @@ class Kin:
 
 
 @dataclass(frozen=True, slots=True)
-class Herd:
+class LoadSpike:
     """A stretch in which far more fires than in the others, the schedules that make it so, and what to do about it."""
 
     start: datetime
     fires: int
-    kin: tuple[Kin, ...]
+    kin: tuple[SpecGroup, ...]
     advice: str
 
 
@@ -62,7 +62,7 @@ class Forecast:
     """
 
     stretches: tuple[Load, ...]
-    herds: tuple[Herd, ...]
+    herds: tuple[LoadSpike, ...]
     looked_at: int
     others: int
     one_in: int
@@ -87,7 +87,7 @@ Urgency = Literal["high", "medium", "low"]
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
+class Problem:
     """One thing that somebody should look at: what kind it is, what it is about, and what is the matter.
 
     ``schedule_id`` is there if it is about a schedule; ``subject`` is what it is about in any case.
@@ -103,15 +103,15 @@ class Concern:
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class Problems:
     """What somebody should look at, the most urgent first; ``more`` says that there is more of it than is listed."""
 
-    concerns: tuple[Concern, ...]
+    concerns: tuple[Problem, ...]
     more: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ComingTick:
+class UpcomingTick:
     """A tick that will fire, unless somebody or something changes that."""
 
     schedule_id: str
@@ -127,24 +127,24 @@ class Almanac:
     of which nothing is here.
     """
 
-    ticks: tuple[ComingTick, ...]
+    ticks: tuple[UpcomingTick, ...]
     cut: frozenset[str] = frozenset()
     left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class Upcoming:
     """The coming ticks of all schedules, in their order.
 
     Up to ``complete_until`` nothing is left out; after it there may be more than were asked for.
     """
 
-    ticks: tuple[ComingTick, ...]
+    ticks: tuple[UpcomingTick, ...]
     complete_until: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class AffectedTick:
+class TickChange:
     """A tick to come: one that ``stays``, one that ``goes`` away with the edit, or one that ``comes`` with it."""
 
     at: datetime
@@ -153,13 +153,13 @@ class AffectedTick:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class EditDiff:
     """The ticks to come, before and after an edit; up to ``complete_until`` none is left out.
 
     ``complete_until`` is ``None`` if there are no others at all.
     """
 
-    ticks: tuple[AffectedTick, ...]
+    ticks: tuple[TickChange, ...]
     staying: int
     going: int
     coming: int
@@ -167,7 +167,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RecentOutcome:
     """What became of a tick, in short."""
 
     run_id: str
@@ -179,7 +179,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class ScheduleSummary:
     """What somebody wants to see of a schedule in a list: what it means, and what became of its newest ticks.
 
     ``target_paused`` says that its workflow or its queue is.
@@ -189,11 +189,11 @@ class Glance:
     explanation: str
     timezone: str
     target_paused: bool
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RecentOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class ScheduleEdit:
     """Somebody has changed something: a schedule, or, where ``schedule_id`` is empty, something else."""
 
     namespace: str
@@ -204,7 +204,7 @@ class Edited:
     at: datetime
 
 
-Update = Run | Edited
+Update = Run | ScheduleEdit
 """A run as it is now, or a change that somebody has made."""
 
 
@@ -222,7 +222,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StoreBacklog:
     """What is due, waits, is paused, fires in UTC because its zone is gone; and how many instances live."""
 
     due: int
@@ -234,7 +234,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RunCounts:
     """How many schedules there are, and what they are doing; ``capped`` says that there are more than were counted."""
 
     active: int
@@ -247,7 +247,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StatsBucket:
     """What was decided in a stretch of time, and how late runs started, in milliseconds.
 
     ``missed`` are ticks that nobody was there for; ``skipped`` are runs, and ticks that others were in the way of;
@@ -270,6 +270,6 @@ class Stretch:
 class Stats:
     """Figures about a namespace; before ``complete_since`` more has happened than was looked at."""
 
-    schedules: Tally
-    stretches: tuple[Stretch, ...]
+    schedules: RunCounts
+    stretches: tuple[StatsBucket, ...]
     complete_since: datetime

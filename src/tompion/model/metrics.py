@@ -19,7 +19,7 @@ NAMESPACES = 50
 BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0)
 
 
-class Spread(NamedTuple):
+class Histogram(NamedTuple):
     """How many values lie in each bucket, the last of which has no bound, and their sum."""
 
     buckets: tuple[int, ...]
@@ -34,7 +34,7 @@ class _Spreading:
         self.total_s = 0.0
 
 
-class Tally:
+class Metrics:
     """The numbers of one process; any thread may count."""
 
     def __init__(self, namespaces: int = NAMESPACES) -> None:
@@ -79,10 +79,10 @@ class Tally:
         with self._lock:
             return dict(self._labelled.get(name, {}))
 
-    def spreads(self, name: str) -> Mapping[Labels, Spread]:
+    def spreads(self, name: str) -> Mapping[Labels, Histogram]:
         """Return a copy of durations by their labels."""
         with self._lock:
             return {
-                labels: Spread(tuple(each.buckets), each.total_s)
+                labels: Histogram(tuple(each.buckets), each.total_s)
                 for labels, each in self._spreads.get(name, {}).items()
             }

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 
-class Topic(StrEnum):
+class NotificationKind(StrEnum):
     """What a notice is about."""
 
     FAILED = "failed"
@@ -33,19 +33,25 @@ class Topic(StrEnum):
 
 
 _KINDS = {
-    Topic.FAILED: "tompion.run.failed",
-    Topic.LATE: "tompion.run.late",
-    Topic.MISSED: "tompion.ticks.missed",
-    Topic.PAUSED: "tompion.schedule.paused",
-    Topic.RECOVERED: "tompion.schedule.recovered",
-    Topic.SUMMARY: "tompion.summary",
-    Topic.TEST: "tompion.test",
+    NotificationKind.FAILED: "tompion.run.failed",
+    NotificationKind.LATE: "tompion.run.late",
+    NotificationKind.MISSED: "tompion.ticks.missed",
+    NotificationKind.PAUSED: "tompion.schedule.paused",
+    NotificationKind.RECOVERED: "tompion.schedule.recovered",
+    NotificationKind.SUMMARY: "tompion.summary",
+    NotificationKind.TEST: "tompion.test",
 }
-CHOICES = (Topic.FAILED, Topic.LATE, Topic.MISSED, Topic.PAUSED, Topic.RECOVERED)
+CHOICES = (
+    NotificationKind.FAILED,
+    NotificationKind.LATE,
+    NotificationKind.MISSED,
+    NotificationKind.PAUSED,
+    NotificationKind.RECOVERED,
+)
 """What somebody can ask to be told about."""
 
 
-class NoticeState(StrEnum):
+class NotificationState(StrEnum):
     """What became of a notice."""
 
     PENDING = "PENDING"
@@ -55,18 +61,18 @@ class NoticeState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeRule:
+class NotificationRule:
     """What one notification is about: topics, and which schedules; ``None`` is any."""
 
     name: str
-    topics: frozenset[Topic] = frozenset(CHOICES)
+    topics: frozenset[NotificationKind] = frozenset(CHOICES)
     late_after_ms: int = 60_000
     namespace: str | None = None
     schedule: str | None = None
     label: tuple[str, str | None] | None = None
     max_per_minute: int = 60
 
-    def wants(self, topic: Topic, namespace: str, schedule_id: str, labels: Mapping[str, str]) -> bool:
+    def wants(self, topic: NotificationKind, namespace: str, schedule_id: str, labels: Mapping[str, str]) -> bool:
         """Return whether it is about something that happened to a schedule."""
         return (
             topic in self.topics
@@ -80,7 +86,7 @@ def _has(labels: Mapping[str, str], name: str, value: str | None) -> bool:
     return name in labels and value in (None, labels[name])
 
 
-class NoticeRow(NamedTuple):
+class NotificationRow(NamedTuple):
     """A notice as it is kept.
 
     ``due_ms`` is when somebody may try it: while one does, that is the end of their lease.  ``attempts`` is the fence.
@@ -110,7 +116,7 @@ class Delivery(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notification:
     """A notice as it is shown; ``data`` is what the receiver is sent."""
 
     notice_id: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 
-class Dial(NamedTuple):
+class ScheduleState(NamedTuple):
     """Where a schedule stands.
 
     All ticks up to ``cursor_s`` have been decided.  ``next_fire_ms`` is when the engine must look at the schedule
@@ -44,20 +44,28 @@ class Dial(NamedTuple):
     hints: str | None = None
 
 
-DialRow: TypeAlias = tuple[Any, ...]
-"""A dial as the store read it, not yet a :class:`Dial`: most are done with after one look."""
+StateTuple: TypeAlias = tuple[Any, ...]
+"""A dial as the store read it, not yet a :class:`ScheduleState`: most are done with after one look."""
 
-StepRow: TypeAlias = tuple[int, int, int | None, int | None, int, int, int]
-STEP_COLUMNS = ("schedule_key", "cursor_s", "next_nominal_s", "next_fire_ms", "in_flight", "last_start_ms", "starts")
+FastAdvanceRow: TypeAlias = tuple[int, int, int | None, int | None, int, int, int]
+FAST_ADVANCE_COLUMNS = (
+    "schedule_key",
+    "cursor_s",
+    "next_nominal_s",
+    "next_fire_ms",
+    "in_flight",
+    "last_start_ms",
+    "starts",
+)
 """What a tick that simply starts changes of a dial."""
 
 
-TallyRow: TypeAlias = tuple[int, int, int]
-TALLY_COLUMNS = ("schedule_key", "in_flight", "successes")
+SuccessCountRow: TypeAlias = tuple[int, int, int]
+SUCCESS_COUNT_COLUMNS = ("schedule_key", "in_flight", "successes")
 """What runs that simply succeed change of a dial, besides that it has no failures any more."""
 
 
-class Span(NamedTuple):
+class DroppedRange(NamedTuple):
     """Ticks that were dropped together: all of one schedule after ``after_s`` up to ``until_s``."""
 
     schedule_key: int

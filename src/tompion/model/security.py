@@ -43,29 +43,29 @@ class NewKey:
     secret: str
 
 
-class Parts(NamedTuple):
+class KeyParts(NamedTuple):
     """A key, taken to pieces."""
 
     key_id: str
     secret: str
 
 
-def new_parts() -> Parts:
+def new_parts() -> KeyParts:
     """Return a new id and a new secret."""
-    return Parts(token_hex(_ID_BYTES), token_hex(_SECRET_BYTES))
+    return KeyParts(token_hex(_ID_BYTES), token_hex(_SECRET_BYTES))
 
 
-def key_text(parts: Parts) -> str:
+def key_text(parts: KeyParts) -> str:
     """Return a key as people hand it on."""
     return f"{PREFIX}_{parts.key_id}_{parts.secret}"
 
 
-def read_key(text: str) -> Parts | None:
+def read_key(text: str) -> KeyParts | None:
     """Return the parts of a key, if a text has the form of one."""
     prefix, _, rest = text.partition("_")
     key_id, _, secret = rest.partition("_")
     right = prefix == PREFIX and len(key_id) == 2 * _ID_BYTES and len(secret) == 2 * _SECRET_BYTES
-    return Parts(key_id, secret) if right and rest.isascii() else None
+    return KeyParts(key_id, secret) if right and rest.isascii() else None
 
 
 def hash_of(secret: str) -> str:
@@ -106,7 +106,7 @@ def _signature(secret: str, subject: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class WebSession:
     """Who asks, what they may do, by namespace, and what kind of service this is; nobody has no ``actor``.
 
     ``auth`` is ``open`` if everybody is let in; ``signed_in`` says that a cookie was what let somebody in.

@@ -27,7 +27,7 @@ class Effective:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EffectiveConfig:
     """Everything that a process was told, without its secrets, and what of it has a block of its own, by name."""
 
     file: str | None

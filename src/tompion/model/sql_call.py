@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 
-class Form(StrEnum):
+class SqlForm(StrEnum):
     """How the server makes an argument of what travels as text."""
 
     PLAIN = "plain"
@@ -18,7 +18,7 @@ class Form(StrEnum):
     RECORDS = "records"
 
 
-class Argument(NamedTuple):
+class SqlArgument(NamedTuple):
     """One value: text, or texts where it is an array; records are JSON.
 
     ``type`` is what an operator has declared; without one the server takes that of the column or the parameter.
@@ -26,23 +26,23 @@ class Argument(NamedTuple):
 
     value: str | tuple[str | None, ...] | None
     type: str | None = None
-    form: Form = Form.PLAIN
+    form: SqlForm = SqlForm.PLAIN
 
 
-class Call(NamedTuple):
+class SqlCall(NamedTuple):
     """A call: the parts of a name, and its arguments; those of a table go to ``columns``."""
 
     name: tuple[str, ...]
-    arguments: tuple[Argument, ...]
+    arguments: tuple[SqlArgument, ...]
     columns: tuple[str, ...] | None = None
 
 
-class Called(NamedTuple):
+class SqlResult(NamedTuple):
     """What became of a call: what it answered, or why it had no effect at all."""
 
     answer: str | None = None
     error: str | None = None
 
 
-Answers: TypeAlias = list[Called]
+Answers: TypeAlias = list[SqlResult]
 """One for each call, in their order; those that there was no time for have none."""

@@ -42,7 +42,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Beaten:
+class HeartbeatAck:
     """The answer to a worker's heartbeat: the tokens of runs that are to end, and of those that are not its own."""
 
     to_cancel: tuple[str, ...]
@@ -50,7 +50,7 @@ class Beaten:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class InstanceInfo:
     """A process that runs an engine, or a worker without a store; ``alive`` is one that was heard of lately."""
 
     instance_id: int

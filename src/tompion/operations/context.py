@@ -22,7 +22,7 @@ Counted: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Session:
+class OperationContext:
     """One transaction on behalf of somebody in a namespace."""
 
     transaction: Transaction

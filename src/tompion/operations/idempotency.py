@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from tompion.errors import InvalidField, RequestReused
 from tompion.model.codec import from_plain, to_plain
 from tompion.model.rows import RequestRow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.plan.stored_definition import compact
 
 P = ParamSpec("P")
@@ -21,15 +21,17 @@ T = TypeVar("T")
 
 def once(
     kind: type[T],
-) -> Callable[[Callable[Concatenate[Session, P], T]], Callable[Concatenate[Session, P], T]]:
+) -> Callable[[Callable[Concatenate[OperationContext, P], T]], Callable[Concatenate[OperationContext, P], T]]:
     """Make a change one that is done once for each ``request_id`` it is given; ``kind`` is what it answers with."""
 
-    def decorate(operation: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+    def decorate(
+        operation: Callable[Concatenate[OperationContext, P], T],
+    ) -> Callable[Concatenate[OperationContext, P], T]:
         signature = inspect.signature(operation)
         assert "request_id" in signature.parameters, "a change takes a request id"
 
         @wraps(operation)
-        def call(session: Session, /, *args: P.args, **given: P.kwargs) -> T:
+        def call(session: OperationContext, /, *args: P.args, **given: P.kwargs) -> T:
             request_id: Any = given.get("request_id")
             if request_id is None:
                 return operation(session, *args, **given)
@@ -43,7 +45,7 @@ def once(
 
 
 def answer_once(
-    session: Session, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
+    session: OperationContext, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
 ) -> T:
     """Do something, unless the same request has been answered before: then answer the same again."""
     most = session.settings.max_name_chars

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tompion.errors import InvalidField, shown
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_text
 
 DEFAULT_PAGE = 50
 
 
-def page_limit(session: Session, limit: int) -> int:
+def page_limit(session: OperationContext, limit: int) -> int:
     """Return how long a page may be."""
     if type(limit) is not int or not 1 <= limit <= session.settings.max_page:
         raise InvalidField("limit", f"{shown(limit)}; expected 1 to max_page ({session.settings.max_page})")

@@ -9,37 +9,43 @@ from typing import TypeVar
 
 from tompion.config.settings import Settings
 from tompion.errors import StaleReport
-from tompion.model.metrics import Tally
+from tompion.model.metrics import Metrics
 from tompion.model.run import Reason
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.store.base import Store, Transaction
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class OperationRunner:
     """A store, the limits that its operations obey, and where it is counted what they do."""
 
     store: Store
     settings: Settings
-    tally: Tally = field(default_factory=Tally)
+    tally: Metrics = field(default_factory=Metrics)
     traceparent: Callable[[str, int], str] | None = None
     """What is handed on with a run, by its key and attempt, where traces are written."""
 
     def send(
-        self, operation: Callable[[Session], T], *, namespace: str, actor: str, writes: bool, walled: bool = True
+        self,
+        operation: Callable[[OperationContext], T],
+        *,
+        namespace: str,
+        actor: str,
+        writes: bool,
+        walled: bool = True,
     ) -> Future[T]:
         """Run an operation, to which everything but the session is bound already; its answer comes later.
 
         One that is not ``walled`` is about more than a namespace: who shows a key, or which run a token is of.
         """
-        last: list[Session] = []
+        last: list[OperationContext] = []
 
         def work(transaction: Transaction) -> T:
             if walled:
                 transaction.enter(namespace)
-            last[:] = [Session(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
+            last[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
             return operation(last[0])
 
         if not writes:
@@ -48,7 +54,7 @@ class Desk:
         answer.add_done_callback(lambda done: self._count(done, last))
         return answer
 
-    def _count(self, done: Future[T], last: list[Session]) -> None:
+    def _count(self, done: Future[T], last: list[OperationContext]) -> None:
         """Count what an operation has done, once it is committed; one that was tried again has done it once."""
         if done.cancelled():
             return

@@ -10,10 +10,10 @@ from tompion.model.backfill import BackfillRow
 from tompion.model.hint import Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
-from tompion.model.schedule import Backfill, Change, Counters, Run, Schedule, ScheduleState, SpanRecord, Version
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.schedule import Backfill, Change, Counters, DroppedTicks, Run, Schedule, ScheduleStatus, Version
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive, edit
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming
 
@@ -39,14 +39,14 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
 
 
 def schedule_view(  # noqa: PLR0913 - what a schedule is made of
-    row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int, *, exhausted: bool
+    row: ScheduleRow, dial: ScheduleState, version: VersionRow, rule: CompiledSchedule, now_ms: int, *, exhausted: bool
 ) -> Schedule:
     """Return a schedule as it is now."""
     next_s, fire_ms = _coming(dial, rule, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
-        state=ScheduleState.EXHAUSTED if exhausted else ScheduleState(row.state),
+        state=ScheduleStatus.EXHAUSTED if exhausted else ScheduleStatus(row.state),
         version=row.version,
         token=row.token,
         definition=stored_definition(version),
@@ -68,7 +68,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     )
 
 
-def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None]:
+def _coming(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
     """The next tick that will run, and when: the engine also looks at those that it will only skip.
 
     In a pause that is the next one from now on; what becomes of the others is decided by the resume.
@@ -85,7 +85,7 @@ def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None
     return tick, rule.fire_ms(tick) if rule.gate is None else tick * 1000
 
 
-def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
+def outlook_view(row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> Outlook:
     """Return what an adaptive schedule does next, and why."""
     live = adaptive.hints_of(dial).live_at(now_ms)
     silent = dial.next_nominal_s is None or dial.closed or dial.remaining == 0
@@ -156,9 +156,9 @@ def loaded_json(text: str) -> object:
     return loaded
 
 
-def span_view(span: Span) -> SpanRecord:
+def span_view(span: DroppedRange) -> DroppedTicks:
     """Return a span as users see it."""
-    return SpanRecord(at_s(span.after_s), at_s(span.until_s), span.ticks, span.reason, at_ms(span.decided_ms))
+    return DroppedTicks(at_s(span.after_s), at_s(span.until_s), span.ticks, span.reason, at_ms(span.decided_ms))
 
 
 def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:

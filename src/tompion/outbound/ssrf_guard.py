@@ -59,7 +59,7 @@ class Target(NamedTuple):
         return f"{self.host}:{self.port}"
 
 
-class Rule(NamedTuple):
+class AllowRule(NamedTuple):
     """What the operator allows: a network, and one port of it or any."""
 
     network: Network
@@ -117,7 +117,7 @@ class Guard:
         return [str(self.check(address, port)) for address in addresses]
 
 
-def read_rule(text: str) -> Rule:
+def read_rule(text: str) -> AllowRule:
     """Return a rule that an operator has written."""
     written, port = text, None
     if text.startswith("["):
@@ -127,7 +127,7 @@ def read_rule(text: str) -> Rule:
         written, _, rest = text.partition(":")
         port = _port(rest, text)
     try:
-        return Rule(ip_network(written), port)
+        return AllowRule(ip_network(written), port)
     except ValueError:
         raise InvalidField(
             "allow", f"{text!r} is not a network; expected such as 10.1.0.0/16 or 127.0.0.1:8080"

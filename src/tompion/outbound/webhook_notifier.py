@@ -15,7 +15,7 @@ import aiohttp
 
 from tompion.errors import InvalidField, InvalidInput, LaunchError, shown
 from tompion.model.codec import cut
-from tompion.model.notification import CHOICES, Delivery, NoticeRule, Topic
+from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
 from tompion.outbound.http_session import CONNECT_S, beginning, open_session
 from tompion.outbound.ssrf_guard import Guard
 from tompion.outbound.webhook_signature import read_secret, signed
@@ -32,19 +32,19 @@ MOST_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Receiver:
+class WebhookReceiver:
     """Where the notices of a notification go, and what they are signed with."""
 
-    rule: NoticeRule
+    rule: NotificationRule
     url: str = field(repr=False)
     keys: tuple[bytes, ...] = field(repr=False)
     guard: Guard
 
 
-class Notifier:
+class WebhookNotifier:
     """Takes notices to their receivers."""
 
-    def __init__(self, receivers: Sequence[Receiver], timeout_ms: int, clock: Clock | None = None) -> None:
+    def __init__(self, receivers: Sequence[WebhookReceiver], timeout_ms: int, clock: Clock | None = None) -> None:
         """Take the receivers, and how long one may take to answer."""
         self._receivers = {each.rule.name: each for each in receivers}
         self._timeout = aiohttp.ClientTimeout(total=timeout_ms / 1000, sock_connect=CONNECT_S)
@@ -53,7 +53,7 @@ class Notifier:
         self._sessions: dict[str, aiohttp.ClientSession] = {}
 
     @property
-    def rules(self) -> tuple[NoticeRule, ...]:
+    def rules(self) -> tuple[NotificationRule, ...]:
         """Return what each notification is about."""
         return tuple(each.rule for each in self._receivers.values())
 
@@ -88,21 +88,23 @@ class Notifier:
         for session in sessions.values():
             await session.close()
 
-    def _session(self, receiver: Receiver) -> aiohttp.ClientSession:
+    def _session(self, receiver: WebhookReceiver) -> aiohttp.ClientSession:
         name = receiver.rule.name
         if name not in self._sessions:
             self._sessions[name] = open_session(receiver.guard)
         return self._sessions[name]
 
 
-def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> Receiver:
+def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> WebhookReceiver:
     """Return what a block of a configuration says; raises :class:`~tompion.errors.InvalidField`, naming the field."""
     for name in block:
         if name not in FIELDS:
             raise InvalidField(f"{where}: {name}", f"there is no such field; expected {', '.join(FIELDS)}")
-    rule = NoticeRule(
+    rule = NotificationRule(
         name=_text(where, block, "name"),
-        topics=_topics(where, block.get("on", [Topic.FAILED, Topic.MISSED, Topic.PAUSED])),
+        topics=_topics(
+            where, block.get("on", [NotificationKind.FAILED, NotificationKind.MISSED, NotificationKind.PAUSED])
+        ),
         late_after_ms=_number(where, block, "late_after_ms", 60_000),
         namespace=_maybe_text(where, block, "namespace"),
         schedule=_maybe_text(where, block, "schedule"),
@@ -116,7 +118,7 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
     except LaunchError as error:
         hint = "; 'allow' names what is allowed besides public addresses" if "no rule" in str(error) else ""
         raise InvalidField(f"{where}: url", f"{error}{hint}") from None
-    return Receiver(rule, url, _keys(where, block, environment), guard)
+    return WebhookReceiver(rule, url, _keys(where, block, environment), guard)
 
 
 def _text(where: str, block: Mapping[str, Any], field: str, most: int = MOST_NAME_CHARS) -> str:
@@ -137,10 +139,10 @@ def _number(where: str, block: Mapping[str, Any], field: str, default: int) -> i
     return value
 
 
-def _topics(where: str, given: Any) -> frozenset[Topic]:
+def _topics(where: str, given: Any) -> frozenset[NotificationKind]:
     if not isinstance(given, list) or not given or not all(each in CHOICES for each in given):
         raise InvalidField(f"{where}: on", f"{shown(given)}; expected a list of {', '.join(CHOICES)}")
-    return frozenset(Topic(each) for each in given)
+    return frozenset(NotificationKind(each) for each in given)
 
 
 def _label(text: str | None) -> tuple[str, str | None] | None:

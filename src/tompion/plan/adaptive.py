@@ -18,19 +18,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tompion.model.hint import NO_HINTS, HintRow, HintRows, read_hints
-from tompion.model.run import Source
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.run import RunSource
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 MAX_DOUBLINGS = 5
 MIN, MAX = "min", "max"
 
 
-class Plan(NamedTuple):
+class AdaptivePlan(NamedTuple):
     """The next run of an adaptive schedule: when, why it is then, and which bound moved it."""
 
     fire_ms: int
-    source: Source = Source.SCHEDULE
+    source: RunSource = RunSource.SCHEDULE
     hint: HintRow | None = None
     bound: str | None = None
 
@@ -48,7 +48,7 @@ class _Wish(NamedTuple):
     on_grid: bool = False
 
 
-def plan(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
+def plan(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
     """Return the next run from now on, ``None`` if there is none.
 
     A hint counts for the time before it expires, and no longer: the answer is the first moment at which the rules, with
@@ -64,7 +64,7 @@ def plan(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
     return _plan_at(dial, rule, hints, moment_ms)
 
 
-def pending(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
+def pending(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
     """Return the run that the dial waits for, with its cause; another one if that was a hint which has expired."""
     known = waited_for(dial, rule)
     if known.hint is not None and known.hint.expires_ms <= now_ms:
@@ -72,20 +72,20 @@ def pending(dial: Dial, rule: Rule, now_ms: int) -> Plan | None:
     return known
 
 
-def waited_for(dial: Dial, rule: Rule) -> Plan:
+def waited_for(dial: ScheduleState, rule: CompiledSchedule) -> AdaptivePlan:
     """Return what was planned when the dial was aimed at its nominal time."""
     assert dial.next_nominal_s is not None
     begins_ms = dial.next_nominal_s * 1000
     found = _plan_at(dial, rule, hints_of(dial), begins_ms)
-    return found if found is not None and found.nominal_s == dial.next_nominal_s else Plan(begins_ms)
+    return found if found is not None and found.nominal_s == dial.next_nominal_s else AdaptivePlan(begins_ms)
 
 
-def passed(dial: Dial, nominal_s: int) -> Dial:
+def passed(dial: ScheduleState, nominal_s: int) -> ScheduleState:
     """Return the dial when the run of a nominal time has been decided."""
     return dial._replace(cursor_s=nominal_s, hints=spent(dial, nominal_s, nominal_s * 1000))
 
 
-def spent(dial: Dial, nominal_s: int, now_ms: int) -> str | None:
+def spent(dial: ScheduleState, nominal_s: int, now_ms: int) -> str | None:
     """Return the hints that are left after a run was decided: not the expired ones, nor a one-shot that had its run."""
     if dial.hints is None:
         return None
@@ -95,17 +95,17 @@ def spent(dial: Dial, nominal_s: int, now_ms: int) -> str | None:
     return live.text()
 
 
-def unexpired(dial: Dial, now_ms: int) -> Dial:
+def unexpired(dial: ScheduleState, now_ms: int) -> ScheduleState:
     """Return the dial without hints that have expired."""
     return dial if dial.hints is None else dial._replace(hints=hints_of(dial).live_at(now_ms).text())
 
 
-def contested(dial: Dial, now_ms: int) -> bool:
+def contested(dial: ScheduleState, now_ms: int) -> bool:
     """Whether an interval hint and a one-shot hint are live at once."""
     return dial.hints is not None and all(hints_of(dial).live_at(now_ms))
 
 
-def hints_of(dial: Dial) -> HintRows:
+def hints_of(dial: ScheduleState) -> HintRows:
     """Return the hints of a dial; what cannot be read is no advice."""
     try:
         return read_hints(dial.hints)
@@ -113,7 +113,7 @@ def hints_of(dial: Dial) -> HintRows:
         return NO_HINTS
 
 
-def _plan_at(dial: Dial, rule: Rule, hints: HintRows, moment_ms: int) -> Plan | None:
+def _plan_at(dial: ScheduleState, rule: CompiledSchedule, hints: HintRows, moment_ms: int) -> AdaptivePlan | None:
     """The next run from a moment on, as if its live hints were so for ever."""
     wish = _wish(dial, rule, hints.live_at(moment_ms))
     if wish is None:
@@ -126,10 +126,10 @@ def _plan_at(dial: Dial, rule: Rule, hints: HintRows, moment_ms: int) -> Plan | 
         if allowed_s is None:
             return None
         at_ms = max(at_ms, allowed_s * 1000)
-    return Plan(at_ms, Source.SCHEDULE if wish.hint is None else Source.HINT, wish.hint, bound)
+    return AdaptivePlan(at_ms, RunSource.SCHEDULE if wish.hint is None else RunSource.HINT, wish.hint, bound)
 
 
-def _wish(dial: Dial, rule: Rule, live: HintRows) -> _Wish | None:
+def _wish(dial: ScheduleState, rule: CompiledSchedule, live: HintRows) -> _Wish | None:
     once = None if live.once is None else _Wish(live.once.value, live.once)
     if live.interval is not None:
         regular: _Wish | None = _Wish(_after(dial, live.interval.value), live.interval)
@@ -140,7 +140,7 @@ def _wish(dial: Dial, rule: Rule, live: HintRows) -> _Wish | None:
     return once if once.at_ms < regular.at_ms else regular
 
 
-def _baseline(dial: Dial, rule: Rule) -> _Wish | None:
+def _baseline(dial: ScheduleState, rule: CompiledSchedule) -> _Wish | None:
     """When the spec by itself wants the next run: at first as any schedule, then after the run before."""
     delay_ms = rule.interval_ms
     if delay_ms is not None and dial.last_start_ms is not None:
@@ -155,11 +155,11 @@ def _baseline(dial: Dial, rule: Rule) -> _Wish | None:
     return None if tick is None else _Wish(rule.fire_ms(tick), on_grid=True)
 
 
-def _counts_from_end(rule: Rule) -> bool:
+def _counts_from_end(rule: CompiledSchedule) -> bool:
     return bool(rule.spec.intervals) and rule.spec.intervals[0].anchor == "completion"
 
 
-def _after(dial: Dial, delay_ms: int, *, from_end: bool = False) -> int:
+def _after(dial: ScheduleState, delay_ms: int, *, from_end: bool = False) -> int:
     """So long after the last run: counted from its start, from its end if that came later than the delay.
 
     What was decided since and did not start is counted from its own time.
@@ -173,7 +173,7 @@ def _after(dial: Dial, delay_ms: int, *, from_end: bool = False) -> int:
     return at_ms
 
 
-def _clamped(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
+def _clamped(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
     """Not sooner than the shortest interval after the last start, and not later than the longest after the run."""
     policy = rule.policy
     earliest_ms = 0 if dial.last_start_ms is None else dial.last_start_ms + policy.min_interval_ms

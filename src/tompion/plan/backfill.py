@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
 from tompion.model.policy import Overlap
-from tompion.model.run import OPEN, RunState, Source
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World
+from tompion.model.run import OPEN, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.decide import Decision, Origin
 from tompion.plan.due_ticks import Due
 
@@ -24,7 +24,7 @@ _DONE = OPEN | {RunState.SUCCESS}
 _FAILED = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.TERMINATED})
 
 
-class Step(NamedTuple):
+class BackfillChunk(NamedTuple):
     """What one pass does for one backfill."""
 
     backfill: BackfillRow
@@ -45,7 +45,7 @@ def wanted(only: str, states: Collection[str]) -> bool:
     raise ValueError(f"{only!r} is none of {', '.join(ONLY)}")
 
 
-def last_decided(dial: Dial, only: str, end_s: int) -> int:
+def last_decided(dial: ScheduleState, only: str, end_s: int) -> int:
     """Return up to where a range is a backfill's: what comes after the cursor is still the schedule's to decide.
 
     Whoever asks for all ticks gets those, too.  A schedule that has no action left will run none of them by itself.
@@ -55,12 +55,12 @@ def last_decided(dial: Dial, only: str, end_s: int) -> int:
 
 def step(  # noqa: PLR0913 - a decision about three rows
     backfill: BackfillRow,
-    dial: Dial,
-    rule: Rule,
-    world: World,
+    dial: ScheduleState,
+    rule: CompiledSchedule,
+    world: DecisionContext,
     limit: int,
     earlier: Mapping[int, Collection[str]],
-) -> Step:
+) -> BackfillChunk:
     """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of their runs."""
     decision = Decision(dial, rule, world)
     overlap = Overlap(backfill.overlap)
@@ -71,12 +71,12 @@ def step(  # noqa: PLR0913 - a decision about three rows
             break
         if wanted(backfill.only, earlier.get(tick, ())):
             due = Due(tick, world.now_ms)
-            decision.request(due, Origin(Source.BACKFILL, backfill.backfill_id, overlap))
+            decision.request(due, Origin(RunSource.BACKFILL, backfill.backfill_id, overlap))
             done += 1
         cursor = tick
         tick = rule.ticks.next_epoch(tick)
     finished = tick is None or tick > backfill.last_s
-    return Step(
+    return BackfillChunk(
         backfill._replace(
             cursor_s=cursor,
             done=done,
@@ -92,11 +92,11 @@ RECHECK_MS = 1_000
 """A backfill that waits for a slot looks again after this long, though a settled run wakes it at once."""
 
 
-def _next_look(decision: Decision, rule: Rule, overlap: Overlap, world: World) -> int:
+def _next_look(decision: Decision, rule: CompiledSchedule, overlap: Overlap, world: DecisionContext) -> int:
     return world.now_ms if _has_room(decision, rule, overlap) else world.now_ms + RECHECK_MS
 
 
-def _has_room(decision: Decision, rule: Rule, overlap: Overlap) -> bool:
+def _has_room(decision: Decision, rule: CompiledSchedule, overlap: Overlap) -> bool:
     if decision.world.target_paused:
         return False
     if overlap != Overlap.QUEUE:

@@ -21,7 +21,7 @@ REMEMBERED_TICKS = 65_536
 """How many answers are kept: ten thousand schedules of one spec ask the same question in the same second."""
 
 
-class Rule(NamedTuple):
+class CompiledSchedule(NamedTuple):
     """What one version of one schedule says; where it ``follows``, a tick comes only after the run before it.
 
     That is so with a fixed delay, and if the schedule is adaptive: then ``gate`` has every second in which it may run,
@@ -95,14 +95,14 @@ def compile_rule(  # noqa: PLR0913 - the parts of a version
     action: Action,
     payload: str | None = None,
     calendars: tuple[NamedCalendar, ...] = (),
-) -> Rule:
+) -> CompiledSchedule:
     """Return the rule of one version of a schedule.  Raises :class:`~tompion.errors.InvalidSpec`."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
     follows = policy.adaptive or (bool(spec.intervals) and spec.intervals[0].anchor == "completion")
     parts = (schedule_key, version, namespace, schedule_id, spec, ticks, policy, action, payload)
     simple = not (follows or policy.shadow or policy.min_interval_ms)
     governed = (_gate(spec, schedule_id, calendars), _interval_ms(spec)) if policy.adaptive else (None, None)
-    return Rule(*parts, start_of(spec), follows, simple, *governed)
+    return CompiledSchedule(*parts, start_of(spec), follows, simple, *governed)
 
 
 def _gate(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, ...]) -> Ticks:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.due_ticks import Limits
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.due_ticks import DueLimits
 
 
-class World(NamedTuple):
+class DecisionContext(NamedTuple):
     """The moment and the deciding instance.
 
     ``owner`` is the instance that will launch what starts, ``None`` if whoever decides does not launch (an operation)
@@ -17,12 +17,12 @@ class World(NamedTuple):
 
     now_ms: int
     owner: int | None
-    limits: Limits
+    limits: DueLimits
     max_buffer: int
     target_paused: bool = False
 
 
-def is_target_paused(rule: Rule, paused: set[tuple[str, str, str]]) -> bool:
+def is_target_paused(rule: CompiledSchedule, paused: set[tuple[str, str, str]]) -> bool:
     """Whether what a schedule starts is paused by itself: ``paused`` holds namespace, kind and name."""
     action = rule.action
     if (rule.namespace, "queue", action.queue) in paused:

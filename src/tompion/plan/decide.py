@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tompion.model.decision_writes import Record
+from tompion.model.decision_writes import DecisionWrites
 from tompion.model.policy import Overlap
-from tompion.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunState, Source
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunSource, RunState
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World
-from tompion.plan.due_ticks import Dropped, Due, Generated, generate
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
+from tompion.plan.due_ticks import Dropped, Due, DueTicks, generate
 from tompion.plan.edit import after_run, woken
-from tompion.plan.overlap import START, Act, Verdict, admit, is_too_soon
+from tompion.plan.overlap import START, OverlapAction, OverlapDecision, admit, is_too_soon
 
 PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
 
@@ -25,7 +25,7 @@ PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
 class Origin(NamedTuple):
     """Where a run that is no tick comes from."""
 
-    source: Source
+    source: RunSource
     number: int
     overlap: Overlap | None = None
     payload: str | None = None
@@ -40,13 +40,13 @@ class Decision:
         "supersede", "terminate", "waiting", "world",
     )  # fmt: skip
 
-    def __init__(self, dial: Dial, rule: Rule, world: World) -> None:
+    def __init__(self, dial: ScheduleState, rule: CompiledSchedule, world: DecisionContext) -> None:
         """Begin with the dial as it was locked."""
         self.dial = dial
         self.rule = rule
         self.world = world
         self.runs: list[RunRow] = []
-        self.spans: list[Span] = []
+        self.spans: list[DroppedRange] = []
         self.in_flight = dial.in_flight
         self.waiting = dial.waiting
         self.remaining = dial.remaining
@@ -97,13 +97,13 @@ class Decision:
             for run in self.runs[before:]
         ]
 
-    def moved(self, generated: Generated) -> Dial:
+    def moved(self, generated: DueTicks) -> ScheduleState:
         """Return the dial after this decision, with its cursor where the generator left it."""
         dial = self.dial
         next_fire = generated.next_fire_ms if self.remaining != 0 else None
         carry = dial.carry if dial.carry_until_s is not None and generated.cursor_s < dial.carry_until_s else None
         missed = _missed(generated.dropped) if generated.dropped else 0
-        return Dial(
+        return ScheduleState(
             dial.schedule_key,
             dial.version,
             generated.cursor_s,
@@ -129,7 +129,7 @@ class Decision:
             dial.hints,
         )
 
-    def standing(self) -> Dial:
+    def standing(self) -> ScheduleState:
         """Return the dial after this decision, with its cursor where it was: triggers and backfills never move it."""
         return self.dial._replace(
             in_flight=self.in_flight,
@@ -138,7 +138,7 @@ class Decision:
             skipped=self.dial.skipped + self.skipped,
         )
 
-    def released(self) -> Dial:
+    def released(self) -> ScheduleState:
         """Return the dial after planned ticks were admitted: the cursor passed them when they were planned."""
         return self.standing()._replace(
             remaining=self.remaining,
@@ -146,7 +146,7 @@ class Decision:
             next_fire_ms=self.dial.next_fire_ms if self.remaining != 0 else None,
         )
 
-    def awake(self, dial: Dial) -> Dial:
+    def awake(self, dial: ScheduleState) -> ScheduleState:
         """Return the dial so that what waits is looked at, if more runs were ended than this takes the place of."""
         return woken(dial, self.world.now_ms) if self.terminate else dial
 
@@ -164,14 +164,14 @@ class Decision:
         too_soon = is_too_soon(self.last_start_ms, shortest_ms, self.world.now_ms)
         return Reason.MIN_INTERVAL if too_soon else None
 
-    def _judge(self, due: Due, verdict: Verdict, overlap: Overlap | None = None) -> None:
+    def _judge(self, due: Due, verdict: OverlapDecision, overlap: Overlap | None = None) -> None:
         if verdict.supersede:
             self._supersede(overlap)
         if verdict.cancel and self._take_back():
             verdict = START
-        if verdict.act is Act.SKIP:
+        if verdict.act is OverlapAction.SKIP:
             self._skip(due, verdict.reason)
-        elif verdict.act is Act.WAIT:
+        elif verdict.act is OverlapAction.WAIT:
             self.cancel = self.cancel or verdict.cancel
             self._wait(due, due.reason)
         else:
@@ -253,7 +253,9 @@ class Decision:
         )  # fmt: skip
 
 
-def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision, Dial, int]:
+def decide(
+    dial: ScheduleState, rule: CompiledSchedule, world: DecisionContext, budget: int
+) -> tuple[Decision, ScheduleState, int]:
     """Decide every due tick of a schedule.
 
     Returns the rows, the dial as it is to be written, and how much of the catch-up budget was used.  The dial's
@@ -267,13 +269,13 @@ def decide(dial: Dial, rule: Rule, world: World, budget: int) -> tuple[Decision,
     if generated.left is not None and decision.is_full():
         generated = _passed_over(decision, rule, generated, generated.left)
     decision.spans = [
-        Span(dial.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, rule.version, world.now_ms)
+        DroppedRange(dial.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, rule.version, world.now_ms)
         for lost in generated.dropped
     ]
     return decision, _after_skip(decision.moved(generated), decision, rule, world), generated.catchups
 
 
-def _passed_over(decision: Decision, rule: Rule, generated: Generated, left: Dropped) -> Generated:
+def _passed_over(decision: Decision, rule: CompiledSchedule, generated: DueTicks, left: Dropped) -> DueTicks:
     """What is left of an outage when its first ticks have taken every slot: it is skipped now, as they were.
 
     Otherwise it would depend on how much fits into a pass how often a schedule starts after an outage.
@@ -292,9 +294,9 @@ def _missed(dropped: Iterable[Dropped]) -> int:
     return sum([each.ticks for each in dropped if each.reason not in PASSED_OVER])
 
 
-def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> Record:
+def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[ScheduleState]) -> DecisionWrites:
     """Return everything that decisions want written."""
-    record = Record(now_ms, dials, [], [], [], [], [])
+    record = DecisionWrites(now_ms, dials, [], [], [], [], [])
     for decision in decisions:
         record.runs.extend(decision.runs)
         if decision.spans:
@@ -308,7 +310,9 @@ def record_of(now_ms: int, decisions: Iterable[Decision], dials: list[Dial]) -> 
     return record
 
 
-def _after_skip(dial: Dial, decision: Decision, rule: Rule, world: World) -> Dial:
+def _after_skip(
+    dial: ScheduleState, decision: Decision, rule: CompiledSchedule, world: DecisionContext
+) -> ScheduleState:
     """A tick that did not start is no run that the next one could follow: that counts from now.
 
     One that somebody asked to skip is followed by the tick that was shown as the next: that may be skipped, too.

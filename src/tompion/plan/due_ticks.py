@@ -11,17 +11,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tompion.model.policy import CatchUp, OnResume
-from tompion.model.run import Reason, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import Reason, RunSource
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan import adaptive
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import skips_of
 
 NEVER_MS = 1 << 62
 """Later than the fire time of any tick."""
 
 
-class Limits(NamedTuple):
+class DueLimits(NamedTuple):
     """The bounds of one pass."""
 
     grace_ms: int
@@ -38,7 +38,7 @@ class Due(NamedTuple):
     fire_ms: int
     reason: Reason | None = None
     planned: bool = False
-    source: Source = Source.SCHEDULE
+    source: RunSource = RunSource.SCHEDULE
 
 
 class Dropped(NamedTuple):
@@ -50,7 +50,7 @@ class Dropped(NamedTuple):
     reason: Reason
 
 
-class Generated(NamedTuple):
+class DueTicks(NamedTuple):
     """What one pass found for one schedule.
 
     ``left`` are the missed ticks that it had no room for, as far as it has looked, and ``left_next_s`` is the tick
@@ -67,14 +67,14 @@ class Generated(NamedTuple):
     left_next_s: int | None = None
 
 
-def generate(dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -> Generated:
+def generate(dial: ScheduleState, rule: CompiledSchedule, now_ms: int, limits: DueLimits, budget: int) -> DueTicks:
     """Return the ticks of a schedule that are due, oldest first, and where its cursor then stands.
 
     ``budget`` is how many missed ticks may still start in this pass, fleet-wide limits considered.
     """
     nominal = dial.next_nominal_s
     if nominal is None:
-        return Generated([], [], dial.cursor_s, None, None)
+        return DueTicks([], [], dial.cursor_s, None, None)
     if rule.gate is not None:
         return _governed(dial, rule, nominal, now_ms)
     if rule.follows:
@@ -86,7 +86,7 @@ def generate(dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -
     return _on_time(rule, nominal, now_ms, dial.cursor_s)
 
 
-def _on_time(rule: Rule, nominal: int, now_ms: int, cursor: int) -> Generated:
+def _on_time(rule: CompiledSchedule, nominal: int, now_ms: int, cursor: int) -> DueTicks:
     """Every tick from ``nominal`` on whose time has come."""
     due: list[Due] = []
     following: int | None = nominal
@@ -95,22 +95,22 @@ def _on_time(rule: Rule, nominal: int, now_ms: int, cursor: int) -> Generated:
         due.append(Due(following, fire))
         cursor = following
         following = rule.next_after(following)
-    return Generated(due, [], cursor, following, None if following is None else fire)
+    return DueTicks(due, [], cursor, following, None if following is None else fire)
 
 
-def _fixed_delay(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
+def _fixed_delay(dial: ScheduleState, rule: CompiledSchedule, nominal: int, now_ms: int) -> DueTicks:
     """A delay has one pending tick, which is never missed: it has only waited.  The next one follows its run."""
     carried = dial.carry_until_s is not None and nominal <= dial.carry_until_s and nominal * 1000 <= now_ms
     if carried and dial.carry == OnResume.SKIP:
         following = rule.ticks.next_epoch(now_ms // 1000)
         dropped = [Dropped(dial.cursor_s, nominal, 1, Reason.RESUMED)]
-        return Generated([], dropped, nominal, following, None if following is None else following * 1000)
+        return DueTicks([], dropped, nominal, following, None if following is None else following * 1000)
     if nominal * 1000 > now_ms:
-        return Generated([], [], dial.cursor_s, nominal, nominal * 1000)
-    return Generated([Due(nominal, nominal * 1000)], [], nominal, None, None)
+        return DueTicks([], [], dial.cursor_s, nominal, nominal * 1000)
+    return DueTicks([Due(nominal, nominal * 1000)], [], nominal, None, None)
 
 
-def _governed(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
+def _governed(dial: ScheduleState, rule: CompiledSchedule, nominal: int, now_ms: int) -> DueTicks:
     """An adaptive schedule has one pending tick, too; it may be another by now, if a hint has expired."""
     waited_for = adaptive.waited_for(dial, rule)
     if waited_for.fire_ms > now_ms:
@@ -122,20 +122,22 @@ def _governed(dial: Dial, rule: Rule, nominal: int, now_ms: int) -> Generated:
     found = adaptive.pending(dial, rule, now_ms)
     if found is None or found.fire_ms > now_ms:
         return _rested(found, dial.cursor_s, [])
-    return Generated([Due(found.nominal_s, found.fire_ms, source=found.source)], [], found.nominal_s, None, None)
+    return DueTicks([Due(found.nominal_s, found.fire_ms, source=found.source)], [], found.nominal_s, None, None)
 
 
-def _rested(found: adaptive.Plan | None, cursor: int, dropped: list[Dropped]) -> Generated:
+def _rested(found: adaptive.AdaptivePlan | None, cursor: int, dropped: list[Dropped]) -> DueTicks:
     """Nothing is due; what comes next, comes later."""
     if found is None:
-        return Generated([], dropped, cursor, None, None)
-    return Generated([], dropped, cursor, found.nominal_s, found.fire_ms)
+        return DueTicks([], dropped, cursor, None, None)
+    return DueTicks([], dropped, cursor, found.nominal_s, found.fire_ms)
 
 
 class _Pass:
     """One bounded walk over missed ticks; lives only as long as that takes."""
 
-    def __init__(self, dial: Dial, rule: Rule, now_ms: int, limits: Limits, budget: int) -> None:
+    def __init__(
+        self, dial: ScheduleState, rule: CompiledSchedule, now_ms: int, limits: DueLimits, budget: int
+    ) -> None:
         self.dial = dial
         self.rule = rule
         self.now_ms = now_ms
@@ -148,7 +150,7 @@ class _Pass:
         self.dropped: list[Dropped] = []
         self.catchups = 0
 
-    def run(self) -> Generated:
+    def run(self) -> DueTicks:
         missed, complete = self._missed()
         self._carry([tick for tick in missed if self._is_carried(tick)])
         rest = [tick for tick in missed if not self._is_carried(tick)]
@@ -268,12 +270,12 @@ class _Pass:
             self.dropped.append(Dropped(self.cursor, ticks[-1], len(ticks), reason))
             self.cursor = ticks[-1]
 
-    def _stopped(self, tick: int | None, fire_ms: int | None = None) -> Generated:
+    def _stopped(self, tick: int | None, fire_ms: int | None = None) -> DueTicks:
         if tick is not None and fire_ms is None:
             fire_ms = self.rule.fire_ms(tick)
-        return Generated(self.due, self.dropped, self.cursor, tick, fire_ms, self.catchups)
+        return DueTicks(self.due, self.dropped, self.cursor, tick, fire_ms, self.catchups)
 
-    def _with_left(self, stopped: Generated, ticks: list[int]) -> Generated:
+    def _with_left(self, stopped: DueTicks, ticks: list[int]) -> DueTicks:
         """What was found, and what is left of the ticks that all were to be started at once."""
         later = [tick for tick in ticks if tick > self.cursor]
         if (
@@ -285,7 +287,7 @@ class _Pass:
         left = Dropped(self.cursor, later[-1], len(later), Reason.OVERLAP)
         return stopped._replace(left=left, left_next_s=self.following)
 
-    def _with_on_time(self) -> Generated:
+    def _with_on_time(self) -> DueTicks:
         if self.following is None:
             return self._stopped(None)
         later = _on_time(self.rule, self.following, self.now_ms, self.cursor)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tompion.model.policy import Overlap
-from tompion.model.run import RunRow, RunState, Source, StartRow
-from tompion.model.schedule_state import DialRow, StepRow
-from tompion.plan.compiled_schedule import REMEMBERED_TICKS, Rule, next_tick, wall_time
-from tompion.plan.context import World
+from tompion.model.run import RunRow, RunSource, RunState, StartRow
+from tompion.model.schedule_state import FastAdvanceRow, StateTuple
+from tompion.plan.compiled_schedule import REMEMBERED_TICKS, CompiledSchedule, next_tick, wall_time
+from tompion.plan.context import DecisionContext
 from tompion.spec.ticks import Ticks
 
 _make_row = RunRow._make
@@ -24,7 +24,9 @@ def around(ticks: Ticks, nominal_s: int) -> tuple[int | None, int | None, str | 
     return next_tick(ticks, nominal_s), *wall_time(ticks, nominal_s)
 
 
-def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, StepRow] | None:
+def start(
+    dial: StateTuple, rule: CompiledSchedule, world: DecisionContext
+) -> tuple[RunRow, StartRow, FastAdvanceRow] | None:
     """Return the run of a tick that simply starts, and how it is written; ``None`` where there is more to decide."""
     (
         key, version, _cursor, nominal, fire_ms, paused, _until, closed, in_flight, waiting, remaining, _last_start,
@@ -52,7 +54,7 @@ def start(dial: DialRow, rule: Rule, world: World) -> tuple[RunRow, StartRow, St
     if moved is not None or fire_ms != expected_ms or (next_fire_ms is not None and next_fire_ms <= now_ms):
         return None
     row = _make_row((
-        key, nominal, 0, Source.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,
+        key, nominal, 0, RunSource.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,
         local_s, None, None, None, None, None, None, False, None, None, None, None, 0, None, None,
     ))  # fmt: skip
     return (

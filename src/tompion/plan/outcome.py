@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from tompion.model.policy import Policy
 from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, governed, rested
 
 MAX_BACKOFF_DOUBLINGS = 10
 """Retries wait twice as long each time, up to this many times."""
 
 
-class Course(NamedTuple):
+class ExecutionTiming(NamedTuple):
     """Who executed an attempt, and from when to when; in nanoseconds, by the clock of the machine that did."""
 
     executor: str
@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
     execution_id: str | None = None
     lease_ms: int = 0
     row: RunRow | None = None
-    course: Course | None = None
+    course: ExecutionTiming | None = None
 
     @property
     def says_nothing(self) -> bool:
@@ -105,7 +105,9 @@ def _left(outcome: Outcome, now_ms: int) -> RunChange:
     )
 
 
-def freed(dial: Dial, rule: Rule | None, state: str, source_origin: int, now_ms: int) -> Dial:
+def freed(
+    dial: ScheduleState, rule: CompiledSchedule | None, state: str, source_origin: int, now_ms: int
+) -> ScheduleState:
     """Return the dial after one of its runs has ended in a final state."""
     assert state in FINAL
     failed = state in (RunState.FAILED, RunState.TIMED_OUT)
@@ -124,7 +126,7 @@ def freed(dial: Dial, rule: Rule | None, state: str, source_origin: int, now_ms:
     return rested(dial, rule, now_ms)
 
 
-def pauses(dial: Dial, policy: Policy, state: str) -> bool:
+def pauses(dial: ScheduleState, policy: Policy, state: str) -> bool:
     """Whether this final state pauses the schedule."""
     return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not dial.paused
 

@@ -9,7 +9,7 @@ from tompion.model.policy import Keep, Overlap, Policy
 from tompion.model.run import Reason
 
 
-class Act(Enum):
+class OverlapAction(Enum):
     """What happens to the tick itself."""
 
     START = "start"
@@ -17,29 +17,31 @@ class Act(Enum):
     SKIP = "skip"
 
 
-class Verdict(NamedTuple):
+class OverlapDecision(NamedTuple):
     """What happens to a tick, and to the runs it meets."""
 
-    act: Act
+    act: OverlapAction
     reason: Reason | None = None
     supersede: bool = False
     cancel: bool = False
     terminate: bool = False
 
 
-START = Verdict(Act.START)
-WAIT = Verdict(Act.WAIT)
-REPLACE = Verdict(Act.WAIT, supersede=True)
-CANCEL = Verdict(Act.WAIT, supersede=True, cancel=True)
-CANCEL_FOR_REQUEST = Verdict(Act.WAIT, cancel=True)
-TERMINATE = Verdict(Act.START, supersede=True, terminate=True)
-TERMINATE_FOR_REQUEST = Verdict(Act.START, terminate=True)
-SKIP_OVERLAP = Verdict(Act.SKIP, Reason.OVERLAP)
-SKIP_SUPERSEDED = Verdict(Act.SKIP, Reason.SUPERSEDED)
-SKIP_FULL = Verdict(Act.SKIP, Reason.BUFFER_FULL)
+START = OverlapDecision(OverlapAction.START)
+WAIT = OverlapDecision(OverlapAction.WAIT)
+REPLACE = OverlapDecision(OverlapAction.WAIT, supersede=True)
+CANCEL = OverlapDecision(OverlapAction.WAIT, supersede=True, cancel=True)
+CANCEL_FOR_REQUEST = OverlapDecision(OverlapAction.WAIT, cancel=True)
+TERMINATE = OverlapDecision(OverlapAction.START, supersede=True, terminate=True)
+TERMINATE_FOR_REQUEST = OverlapDecision(OverlapAction.START, terminate=True)
+SKIP_OVERLAP = OverlapDecision(OverlapAction.SKIP, Reason.OVERLAP)
+SKIP_SUPERSEDED = OverlapDecision(OverlapAction.SKIP, Reason.SUPERSEDED)
+SKIP_FULL = OverlapDecision(OverlapAction.SKIP, Reason.BUFFER_FULL)
 
 
-def admit(policy: Policy, in_flight: int, waiting: int, max_buffer: int, overlap: Overlap | None = None) -> Verdict:
+def admit(
+    policy: Policy, in_flight: int, waiting: int, max_buffer: int, overlap: Overlap | None = None
+) -> OverlapDecision:
     """Return what an overlap policy makes of one more tick; ``overlap`` is the request's own, if it has one.
 
     A free slot is the tick's, whatever waits: a run that waits beside a free slot waits for something else, such as the
@@ -64,7 +66,7 @@ def admit(policy: Policy, in_flight: int, waiting: int, max_buffer: int, overlap
     return REPLACE
 
 
-def _for_request(policy: Policy, overlap: Overlap, waiting: int, max_buffer: int) -> Verdict:
+def _for_request(policy: Policy, overlap: Overlap, waiting: int, max_buffer: int) -> OverlapDecision:
     """A request meets what runs, not the ticks that wait: they stay; another ``buffer_one`` gives way."""
     if overlap == Overlap.TERMINATE_OTHER:
         return TERMINATE_FOR_REQUEST

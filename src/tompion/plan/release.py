@@ -7,23 +7,25 @@ from typing import NamedTuple
 
 from tompion.model.policy import Overlap, Policy
 from tompion.model.run import AUTOMATIC, Reason, RunChange, RunRow, RunState
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.edit import rested, silenced
 from tompion.plan.outcome import change_of
 from tompion.plan.overlap import is_too_soon
 
 
-class Released(NamedTuple):
+class ReleaseResult(NamedTuple):
     """Runs that leave the queue, and the dial without them."""
 
-    dial: Dial
+    dial: ScheduleState
     changes: list[RunChange]
     started: list[RunRow]
 
 
-def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Released:
+def release(
+    dial: ScheduleState, rule: CompiledSchedule, rows: Iterable[tuple[RunRow, DecisionContext]]
+) -> ReleaseResult:
     """Start waiting runs while there are free slots, in the order in which they come, each in its world.
 
     A paused schedule releases only what somebody asked for; the ticks stay where they are.  The policy is the one of
@@ -49,16 +51,16 @@ def release(dial: Dial, rule: Rule, rows: Iterable[tuple[RunRow, World]]) -> Rel
         dial = silenced(dial._replace(next_nominal_s=None), None)  # the next run follows the end of this one
     elif dropped_ms is not None:  # perhaps there is no run whose end the next tick could follow
         dial = rested(dial, rule, dropped_ms, waiting=0 if lost else dial.waiting)
-    return Released(dial, changes, started)
+    return ReleaseResult(dial, changes, started)
 
 
-def _fits(dial: Dial, policy: Policy, row: RunRow) -> bool:
+def _fits(dial: ScheduleState, policy: Policy, row: RunRow) -> bool:
     """Whether a waiting run may leave the queue: there is a slot, or it needs none."""
     overlap = row.overlap or policy.overlap_policy
     return policy.shadow or overlap == Overlap.ALLOW or dial.in_flight < policy.max_concurrent
 
 
-def _obstacle(dial: Dial, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
+def _obstacle(dial: ScheduleState, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
     """Why a run leaves the queue without starting."""
     if policy.shadow:
         return Reason.SHADOW
@@ -68,7 +70,9 @@ def _obstacle(dial: Dial, policy: Policy, now_ms: int, *, automatic: bool) -> Re
     return Reason.MIN_INTERVAL if too_soon else None
 
 
-def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: RunRow, world: World) -> Dial:
+def _launched(
+    dial: ScheduleState, changes: list[RunChange], started: list[RunRow], row: RunRow, world: DecisionContext
+) -> ScheduleState:
     leased, was = world.owner is not None, row.state
     row = row._replace(
         state=RunState.ENQUEUED,
@@ -91,7 +95,7 @@ def _launched(dial: Dial, changes: list[RunChange], started: list[RunRow], row: 
     )
 
 
-def _dropped(dial: Dial, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> Dial:
+def _dropped(dial: ScheduleState, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> ScheduleState:
     waiting = dial.waiting - (row.state == RunState.BUFFERED)
     row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, queued_ms=None, finished_ms=now_ms)
     changes.append(change_of(row, 0))

@@ -16,7 +16,7 @@ from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap,
 from tompion.model.rows import DefinitionRow, VersionRow
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
-from tompion.plan.compiled_schedule import Rule, compile_rule
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
 from tompion.spec.compiler import depends_on_id
 from tompion.spec.document import document_json, read_spec
 from tompion.spec.ticks import Ticks
@@ -117,7 +117,7 @@ def stored_definition(row: VersionRow) -> Definition:
     )
 
 
-def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> Rule:
+def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> CompiledSchedule:
     """Return the rule of a stored version.
 
     A zone that the installed data no longer have must not silence a schedule: it goes on in UTC and says so.
@@ -125,7 +125,7 @@ def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> Ru
     names = (row.schedule_key, row.version, row.namespace, row.schedule_id)
     shared = _shared(row.spec, row.policy, row.action)
     if shared is not None and not calendars:
-        return Rule._make((*names, *shared[:4], row.payload, *shared[4:], None))
+        return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
     spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
     try:
         return compile_rule(*names, spec, policy, action, row.payload, calendars)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import next_unskipped, skips_of
 
 
-def upcoming(dial: Dial, rule: Rule, now_ms: int) -> Iterator[int]:
+def upcoming(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> Iterator[int]:
     """Yield the ticks from now on that will run, or would if the schedule were not paused.
 
     Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of

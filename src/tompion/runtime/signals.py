@@ -18,7 +18,7 @@ GOODBYE_S = 10.0
 """How long a process may take to end, beyond the grace that its runs have: a store may have stopped to answer."""
 
 
-class Stopping:
+class StopSignals:
     """Whether to stop, and with which exit code: 0 after SIGTERM, 130 after SIGINT."""
 
     def __init__(self, grace_s: float) -> None:
@@ -55,9 +55,9 @@ class Stopping:
 
 
 @contextmanager
-def stopping(grace_s: float) -> Iterator[Stopping]:
+def stopping(grace_s: float) -> Iterator[StopSignals]:
     """Turn SIGINT and SIGTERM into a request to stop, for as long as the context lasts."""
-    state = Stopping(grace_s)
+    state = StopSignals(grace_s)
     before = {number: signal.signal(number, state.handle) for number in SIGNALS}
     try:
         yield state

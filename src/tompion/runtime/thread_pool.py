@@ -19,7 +19,7 @@ T = TypeVar("T")
 _Call = tuple[Future[Any], Callable[[], Any]]
 
 
-class Threads:
+class ThreadPool:
     """At most so many threads, each started when it is first needed; calls beyond that wait their turn."""
 
     def __init__(self, most: int, name: str) -> None:

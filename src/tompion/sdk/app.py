@@ -28,13 +28,13 @@ from tompion.client import AsyncClient, Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import AsyncMethods, SyncMethods
 from tompion.engine.engine import Engine
-from tompion.engine.health import Pulse
-from tompion.engine.telemetry.events import Event, Probe
+from tompion.engine.health import EngineHealth
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput, StoreUnavailable, TompionError
 from tompion.executors.function import FunctionExecutor
-from tompion.model.metrics import Tally
-from tompion.operations.context import Session
-from tompion.operations.runner import Desk
+from tompion.model.metrics import Metrics
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
@@ -58,7 +58,7 @@ LEAVE_S = 5.0
 """How long the end of the process waits for an engine that nobody has closed."""
 
 
-class _Home:
+class _BaseApp:
     """What both twins are made of: a store, who asks, and an engine's ingredients."""
 
     def __init__(  # noqa: PLR0913 - every part has a default
@@ -107,7 +107,7 @@ class _Home:
         self._actor = actor
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
-        self._probe = Probe(listener, Tally(self._settings.max_metric_namespaces))
+        self._probe = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
         self._wanted_tracing = tracing
         self._tracing: Tracing | None = None
         self._executors = executors or {}
@@ -115,7 +115,7 @@ class _Home:
         self.outside = build_outside(notifications or {}, {}, self._settings, public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
-        self._pulse: Pulse | None = None
+        self._pulse: EngineHealth | None = None
         self._store: Store | None = None
 
     def _with_worker(self) -> bool:
@@ -138,14 +138,14 @@ class _Home:
         return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> OperationRunner:
         """Return where other doors to the same store hand in what they are asked."""
         if self._is_remote:
             raise TompionError("there is no store here: this is connected to a service")
         if self._store is None:
             raise TompionError("not open: use it inside 'with' or 'async with', or between open() and close()")
         handed_on = None if self._tracing is None else self._tracing.handed_on
-        return Desk(self._store, self._settings, self._probe.tally, handed_on)
+        return OperationRunner(self._store, self._settings, self._probe.tally, handed_on)
 
     @property
     def tracing(self) -> Tracing | None:
@@ -215,11 +215,11 @@ class _Home:
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
 
-    def _declare(self) -> list[Future[declare.Declared]]:
+    def _declare(self) -> list[Future[declare.DeclareResult]]:
         """Make the schedules that this program declares."""
         return [self._send(partial(_declared, each), writes=True) for each in self.declarations.declared.values()]
 
-    def _tell(self, found: declare.Declared) -> None:
+    def _tell(self, found: declare.DeclareResult) -> None:
         """Say what the declaration of a schedule did, and where operators have decided otherwise."""
         name = found.schedule.schedule_id
         if found.did != "unchanged":
@@ -227,11 +227,11 @@ class _Home:
         elif found.drift:
             self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
-    def _send(self, operation: Callable[[Session], T], *, writes: bool) -> Future[T]:
+    def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
         return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
-def _declared(each: Declaration, session: Session) -> declare.Declared:
+def _declared(each: Declaration, session: OperationContext) -> declare.DeclareResult:
     try:
         return declare.declare(session, each.schedule_id, **each.fields)
     except InvalidInput as error:
@@ -240,11 +240,11 @@ def _declared(each: Declaration, session: Session) -> declare.Declared:
         raise InvalidInput(f"{each.where}: {error}") from None
 
 
-def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: Session) -> T:
+def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: OperationContext) -> T:
     return operation(session, *args, **kwargs)
 
 
-class Tompion(_Home, AsyncMethods):
+class Tompion(_BaseApp, AsyncMethods):
     """Schedules in your own process, asynchronously.
 
     >>> async with Tompion("sqlite:///tompion.db") as tompion:
@@ -342,7 +342,7 @@ class Tompion(_Home, AsyncMethods):
         await self.close()
 
 
-class SyncTompion(_Home, SyncMethods):
+class SyncTompion(_BaseApp, SyncMethods):
     """Schedules in your own process, synchronously; the engine runs on a thread of its own.
 
     >>> with SyncTompion("sqlite:///tompion.db") as tompion:

@@ -17,9 +17,9 @@ from typing import Any
 
 from tompion.client import AsyncClient
 from tompion.config.settings import Settings
-from tompion.engine.telemetry.events import Probe
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import LaunchError, NotFound, StaleReport, TompionError
-from tompion.executors.base import Ended, Launch, Link
+from tompion.executors.base import Completed, RunContext, RunSignals
 from tompion.executors.function import FunctionExecutor
 from tompion.model.run import RunId, RunRow, RunState
 from tompion.model.worker import Assignment, Worker
@@ -38,7 +38,7 @@ EVENTS = {
 }
 
 
-class WorkerLink(Link):
+class WorkerLink(RunSignals):
     """A link that also knows whether its function was found at all."""
 
     def __init__(self) -> None:
@@ -51,7 +51,12 @@ class RemoteWorker:
     """Executes runs of a service somewhere else."""
 
     def __init__(
-        self, client: AsyncClient, executor: FunctionExecutor, queues: frozenset[str], settings: Settings, probe: Probe
+        self,
+        client: AsyncClient,
+        executor: FunctionExecutor,
+        queues: frozenset[str],
+        settings: Settings,
+        probe: EngineEvents,
     ) -> None:
         """Take the service, what calls functions, and which queues are served; nothing starts yet."""
         self._client = client
@@ -60,7 +65,7 @@ class RemoteWorker:
         self._settings = settings
         self._probe = probe
         self._stopping = asyncio.Event()
-        self._active: dict[str, tuple[asyncio.Task[None], Link]] = {}
+        self._active: dict[str, tuple[asyncio.Task[None], RunSignals]] = {}
         self._room = asyncio.Event()
         self._room.set()
         self._idle = asyncio.Event()
@@ -204,7 +209,7 @@ class RemoteWorker:
             if not self._active:
                 self._idle.set()
 
-    async def _outcome(self, given: Assignment, link: WorkerLink) -> Ended:
+    async def _outcome(self, given: Assignment, link: WorkerLink) -> Completed:
         limit_s = None if given.max_execution_ms is None else given.max_execution_ms / 1000
         running = asyncio.ensure_future(self._executor.run(None, launch_of(given, link)))
         try:
@@ -212,7 +217,7 @@ class RemoteWorker:
             if not done:
                 link.unwanted = True
                 running.cancel()
-                return Ended(
+                return Completed(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({given.max_execution_ms})"
                 )
             return running.result()
@@ -220,13 +225,13 @@ class RemoteWorker:
             running.cancel()
             if link.lost:
                 raise
-            return Ended(RunState.CANCELLED, error="cancelled on request")
+            return Completed(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:
             self._probe.count("runs_failed_launch")
             link.launched = False
-            return Ended(RunState.FAILED, error=str(error))
+            return Completed(RunState.FAILED, error=str(error))
 
-    async def _tell(self, given: Assignment, ended: Ended, event: str) -> None:
+    async def _tell(self, given: Assignment, ended: Completed, event: str) -> None:
         """Say how a run ended, until somebody has heard it or it is no longer ours."""
         said: dict[str, Any] = {
             "result": None if ended.result is None else _clean(json.loads(ended.result)),
@@ -264,7 +269,7 @@ def _clean(value: Any) -> Any:
     return [_clean(each) for each in value] if isinstance(value, list) else value
 
 
-def launch_of(given: Assignment, link: Link) -> Launch:
+def launch_of(given: Assignment, link: RunSignals) -> RunContext:
     """Return a run as its function sees it."""
     run = RunId(*map(int, given.run_id.split("-")))
     nominal_s = int(given.scheduled_for.timestamp())
@@ -274,6 +279,6 @@ def launch_of(given: Assignment, link: Link) -> Launch:
     )  # fmt: skip
     payload = None if given.payload is None else json.dumps(given.payload)
     names = (given.namespace, given.schedule_id)
-    launch = Launch(row, *names, given.action, payload, sign=lambda _: given.token, link=link)
+    launch = RunContext(row, *names, given.action, payload, sign=lambda _: given.token, link=link)
     launch.traceparent = given.traceparent
     return launch

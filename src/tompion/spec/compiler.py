@@ -29,7 +29,7 @@ from tompion.spec.ticks import Ticks
 from tompion.spec.union import BoundedTicks, UnionTicks
 from tompion.spec.zone.dst import VIXIE, DstPolicy, dst_policy
 from tompion.spec.zone.tables import Zone, load_zone
-from tompion.spec.zone.zoned import Source, zoned
+from tompion.spec.zone.zoned import WallSource, zoned
 
 HASHED = re.compile(r"(?:^|[\s,+])[Hh](?=$|[\s,/(])")
 """An ``H`` that stands by itself: not the one in THU or MARCH, or equal specs would no longer be shared."""
@@ -124,7 +124,7 @@ def zone_of(spec: SpecDocument) -> Zone:
 
 def compile_cron_rule(
     rule: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
-) -> Source:
+) -> WallSource:
     """Return the ticks of one parsed cron string or calendar."""
     wildcard = rule.wildcard
     clock = wall_without(rule.clock.times_for(schedule_id), rule.dates.days_for(schedule_id), wildcard, excluded)
@@ -228,7 +228,7 @@ class _Compiler:
                 field=path,
                 hint=f"set timezone={rule.timezone!r}",
             )
-        return Source(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
+        return WallSource(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
 
     def _times(self) -> list[Ticks]:
         moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]
@@ -241,7 +241,7 @@ class _Compiler:
             clock: WallClock = ListedWall(locals_)
             if any(self._excluded):
                 clock = AllowedWall(clock, every_second_without(self._excluded), times_modulo(0, 1))
-            sources.append(Source(clock, self._zone, self._policy.fixed))
+            sources.append(WallSource(clock, self._zone, self._policy.fixed))
         return sources
 
     def _allowed(self, ticks: Ticks) -> Ticks:

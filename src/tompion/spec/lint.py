@@ -33,7 +33,7 @@ from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.ticks import Ticks
 from tompion.spec.union import BoundedTicks
 from tompion.spec.zone.tables import Zone
-from tompion.spec.zone.zoned import Source
+from tompion.spec.zone.zoned import WallSource
 
 TRANSITIONS_AHEAD = 2
 """How many coming clock changes are looked at."""
@@ -192,7 +192,7 @@ def _clock_changes(
     sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
     told: set[str] = set()
     for path, source in sources:
-        if isinstance(source, Source):
+        if isinstance(source, WallSource):
             first = source.zone.segment_at(now) + 1
             for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
                 finding = _clock_change(path, source, segment, bounded)
@@ -201,7 +201,7 @@ def _clock_changes(
                     yield finding
 
 
-def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks) -> Finding | None:
+def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
     """Say what one change of offset does to a source, if it touches it and anything comes of it."""
     change = source.clock_change(segment, DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
@@ -228,7 +228,7 @@ def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks
     )
 
 
-def _unbroken(source: Source, instant: int) -> bool:
+def _unbroken(source: WallSource, instant: int) -> bool:
     """Whether the rhythm goes on across a gap in real time, so that skipping lost wall times is no loss."""
     last = source.prev_epoch(instant)
     following = source.next_epoch(instant - 1)

@@ -16,11 +16,11 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from tompion.errors import StoreError
-from tompion.model.decision_writes import Record, Recorded
+from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
-from tompion.model.schedule_state import Dial, StepRow
-from tompion.model.sql_call import Answers, Call
+from tompion.model.schedule_state import FastAdvanceRow, ScheduleState
+from tompion.model.sql_call import Answers, SqlCall
 from tompion.store.sending import Params
 from tompion.store.statements import FAR_S, Statements
 
@@ -43,7 +43,7 @@ class Transaction(Statements):
         This is a second wall: every statement names the namespace that it is about by itself.
         """
 
-    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         """Carry out calls, each within a time limit, as part of this transaction.
 
         One that fails has no effect, says why, and spoils nothing.  There may be time for some of them only: then the
@@ -66,7 +66,7 @@ class Transaction(Statements):
             found.append(calendar)
         return found
 
-    def record(self, record: Record) -> Recorded:
+    def record(self, record: DecisionWrites) -> WriteResult:
         """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
         dials = record.dials
         superseded: list[RunRow] = []
@@ -88,9 +88,9 @@ class Transaction(Statements):
         self.insert_spans(record.spans)
         self.save_dials(dials)
         self.step_dials(steps)
-        return Recorded(duplicates | started_before, to_end, superseded, given_up)
+        return WriteResult(duplicates | started_before, to_end, superseded, given_up)
 
-    def _given_up(self, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+    def _given_up(self, dials: list[ScheduleState], ended: list[RunRow], now_ms: int) -> list[ScheduleState]:
         """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
         self.wake_backfills({run.schedule_key for run in ended if run.origin}, now_ms)
         counts = Counter(run.schedule_key for run in ended)
@@ -105,7 +105,7 @@ class Transaction(Statements):
         ]
 
 
-def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
+def _without(dials: list[ScheduleState], superseded: Counter[int]) -> list[ScheduleState]:
     """The dials without the runs that gave way."""
     return [
         dial._replace(waiting=dial.waiting - gone, skipped=dial.skipped + gone)
@@ -115,7 +115,7 @@ def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
     ]
 
 
-def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> list[Dial]:
+def _uncounted(dials: list[ScheduleState], record: DecisionWrites, duplicates: set[RunId]) -> list[ScheduleState]:
     """The dials without the runs that were in the ledger already: they are counted there."""
     there = [run for run in record.runs if run.id in duplicates]
     flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
@@ -130,7 +130,7 @@ def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> lis
     ]
 
 
-def _unstarted(record: Record, duplicates: set[RunId]) -> list[StepRow]:
+def _unstarted(record: DecisionWrites, duplicates: set[RunId]) -> list[FastAdvanceRow]:
     """The steps without counting the runs that were in the ledger already."""
     return [
         (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)

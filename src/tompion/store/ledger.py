@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tompion.model.rows import DueNow, HeldRun, KindRow
+from tompion.model.rows import DueNow, HeldRun, SpecGroupRow
 from tompion.model.run import FinishRow, RunChange, RunId, RunRow, StartRow
-from tompion.model.schedule_state import Dial, DialRow, Span, StepRow, TallyRow
-from tompion.store.sending import Sending
+from tompion.model.schedule_state import DroppedRange, FastAdvanceRow, ScheduleState, StateTuple, SuccessCountRow
+from tompion.store.sending import DriverTransaction
 
 SMALL_NAMESPACE = 1_000
 """So many schedules of a namespace are looked at one by one; beyond that, what all namespaces do next is."""
 
 
-class LedgerStatements(Sending):
+class LedgerStatements(DriverTransaction):
     """Dials, runs and spans."""
 
     # --- dials ----------------------------------------------------------------------------------------------------
 
-    def claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[DialRow]:
+    def claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[StateTuple]:
         """Lock dials that are due between two moments, the oldest first, passing over those that others hold."""
         params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
         return self.rows("claim_due", params)
@@ -43,41 +43,41 @@ class LedgerStatements(Sending):
         params = {"namespace": namespace, "since_ms": since_ms, "until_ms": until_ms, "length_ms": length_ms}
         return [(int(row[0]), int(row[1])) for row in self.rows("next_fires", {**params, "most": most})]
 
-    def kinds_of_fires(self, namespace: str, until_ms: int, most: int, step: int, limit: int) -> list[KindRow]:
+    def kinds_of_fires(self, namespace: str, until_ms: int, most: int, step: int, limit: int) -> list[SpecGroupRow]:
         """Return the specs of schedules that fire next, the most frequent first; those of fixed delays are none.
 
         Only every so many-th schedule is looked at, by its key.
         """
         params = {"namespace": namespace, "until_ms": until_ms, "most": most, "step": step, "limit": limit}
-        return [KindRow._make(row) for row in self.rows("kinds_of_fires", params)]
+        return [SpecGroupRow._make(row) for row in self.rows("kinds_of_fires", params)]
 
-    def lock_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
+    def lock_dials(self, keys: Iterable[int]) -> dict[int, ScheduleState]:
         """Lock dials by key, in the order of their keys, waiting for whoever holds them."""
-        return {key: Dial._make(row) for key, row in self.lock_dial_rows(keys).items()}
+        return {key: ScheduleState._make(row) for key, row in self.lock_dial_rows(keys).items()}
 
-    def lock_dial_rows(self, keys: Iterable[int]) -> dict[int, DialRow]:
+    def lock_dial_rows(self, keys: Iterable[int]) -> dict[int, StateTuple]:
         """Lock dials by key, and leave them as they were read."""
         return {row[0]: row for row in self.rows("lock_dials", {"keys": sorted(set(keys))})}
 
-    def read_dials(self, keys: Iterable[int]) -> dict[int, Dial]:
+    def read_dials(self, keys: Iterable[int]) -> dict[int, ScheduleState]:
         """Read dials without locking them."""
-        return {row[0]: Dial._make(row) for row in self.rows("read_dials", {"keys": sorted(set(keys))})}
+        return {row[0]: ScheduleState._make(row) for row in self.rows("read_dials", {"keys": sorted(set(keys))})}
 
-    def insert_dial(self, dial: Dial) -> None:
+    def insert_dial(self, dial: ScheduleState) -> None:
         """Add the dial of a new schedule."""
         self.many("insert_dials", [dial])
 
-    def save_dials(self, dials: Sequence[Dial]) -> None:
+    def save_dials(self, dials: Sequence[ScheduleState]) -> None:
         """Write dials that are locked by this transaction."""
         if dials:
             self.many("save_dials", dials)
 
-    def step_dials(self, steps: Sequence[StepRow]) -> None:
+    def step_dials(self, steps: Sequence[FastAdvanceRow]) -> None:
         """Move dials that are locked by this transaction past ticks that simply start."""
         if steps:
             self.many("step_dials", steps)
 
-    def tally_dials(self, tallies: Sequence[TallyRow]) -> None:
+    def tally_dials(self, tallies: Sequence[SuccessCountRow]) -> None:
         """Count runs that simply succeed, on dials that are locked by this transaction."""
         if tallies:
             self.many("tally_dials", tallies)
@@ -376,15 +376,15 @@ class LedgerStatements(Sending):
         """Forget some spans that were decided before a moment; return how many."""
         return len(self.rows("expire_spans", {"before_ms": before_ms, "limit": limit}))
 
-    def insert_spans(self, spans: Sequence[Span]) -> None:
+    def insert_spans(self, spans: Sequence[DroppedRange]) -> None:
         """Add spans to the ledger."""
         if spans:
             self.many("insert_spans", spans)
 
-    def spans_of(self, key: int, after_s: int, until_s: int, limit: int) -> list[Span]:
+    def spans_of(self, key: int, after_s: int, until_s: int, limit: int) -> list[DroppedRange]:
         """Return the spans of a schedule that meet a range, the newest first."""
         params = {"key": key, "after_s": after_s, "until_s": until_s, "limit": limit}
-        return [Span._make(row) for row in self.rows("spans_of", params)]
+        return [DroppedRange._make(row) for row in self.rows("spans_of", params)]
 
     def _runs(self, name: str, /, **params: Any) -> list[RunRow]:
         return [RunRow._make(row) for row in self.rows(name, params)]

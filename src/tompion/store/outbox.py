@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.notification import NoticeRow
+from tompion.model.notification import NotificationRow
 from tompion.model.run import RunId
-from tompion.store.sending import Sending
+from tompion.store.sending import DriverTransaction
 
 SettledNotice = tuple[str, int, str, int | None, int | None, str | None]
 """How a try ended: which notice, which try, its state, when to try again, when it was over, and what went wrong."""
 
 
-class OutboxStatements(Sending):
+class OutboxStatements(DriverTransaction):
     """Notices, and how many went out lately."""
 
-    def insert_notices(self, rows: Sequence[NoticeRow]) -> None:
+    def insert_notices(self, rows: Sequence[NotificationRow]) -> None:
         """Add notices; one that is there already stays as it is."""
         if rows:
             self.many("insert_notices", rows)
@@ -25,10 +25,10 @@ class OutboxStatements(Sending):
         found = self._one("next_notice", names=sorted(names))
         return None if found is None else found[0]
 
-    def due_notices(self, names: Iterable[str], now_ms: int, limit: int) -> list[NoticeRow]:
+    def due_notices(self, names: Iterable[str], now_ms: int, limit: int) -> list[NotificationRow]:
         """Lock notices that may be tried now, the oldest first, passing over those that others hold."""
         params = {"names": sorted(names), "now_ms": now_ms, "limit": limit}
-        return [NoticeRow._make(row) for row in self.rows("due_notices", params)]
+        return [NotificationRow._make(row) for row in self.rows("due_notices", params)]
 
     def lease_notices(self, notice_ids: Iterable[str], until_ms: int) -> None:
         """Begin a try of locked notices: nobody else begins one before a moment."""
@@ -59,11 +59,11 @@ class OutboxStatements(Sending):
 
     def notices_page(
         self, namespace: str, before_number: int, limit: int, state: str | None = None, schedule_id: str | None = None
-    ) -> list[tuple[NoticeRow, int]]:
+    ) -> list[tuple[NotificationRow, int]]:
         """Return notices of a namespace before a number, the newest first, each with its own."""
         params = {"namespace": namespace, "before_number": before_number, "limit": limit}
         found = self.rows("notices_page", {**params, "state": state, "schedule_id": schedule_id})
-        return [(NoticeRow._make(row[:-1]), row[-1]) for row in found]
+        return [(NotificationRow._make(row[:-1]), row[-1]) for row in found]
 
     def notice_rate(self, notification: str, namespace: str, minute: int) -> int:
         """Return how many notices went out in a minute; others wait with theirs until this transaction is over."""

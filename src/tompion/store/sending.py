@@ -11,7 +11,7 @@ from tompion.model.run import RunId
 Params = Mapping[str, Any]
 
 
-class Sending(ABC):
+class DriverTransaction(ABC):
     """A transaction, as far as a driver is concerned."""
 
     @abstractmethod

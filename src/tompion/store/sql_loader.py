@@ -9,20 +9,20 @@ from importlib.resources import files
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import FINISH_COLUMNS, START_COLUMNS, RunChange, RunRow
-from tompion.model.schedule_state import STEP_COLUMNS, TALLY_COLUMNS, Dial, Span
+from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, SUCCESS_COUNT_COLUMNS, DroppedRange, ScheduleState
 
 # Columns are named, never `*`: a release that already runs goes on working while a newer one adds a column.
 COLUMNS = {
     "run": RunRow._fields,
     "audit": AuditRow._fields,
-    "dial": Dial._fields,
+    "dial": ScheduleState._fields,
     "schedule": ScheduleRow._fields,
     "version": VersionRow._fields,
-    "span": Span._fields,
+    "span": DroppedRange._fields,
     "start": START_COLUMNS,
-    "step": STEP_COLUMNS,
+    "step": FAST_ADVANCE_COLUMNS,
     "finish": FINISH_COLUMNS,
-    "tally": TALLY_COLUMNS,
+    "tally": SUCCESS_COUNT_COLUMNS,
     "change": RunChange._fields,
     # ONLY is a reserved word.
     "backfill": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),

@@ -21,11 +21,11 @@ from tompion.model.rows import (
     RequestRow,
     ScheduleFilter,
     ScheduleRow,
-    TroubleRow,
+    UnhealthyScheduleRow,
     VersionRow,
     WorkflowRow,
 )
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.store.ledger import LedgerStatements
 from tompion.store.outbox import OutboxStatements
 from tompion.store.trail import TrailStatements
@@ -35,7 +35,7 @@ FAR_S = 1 << 40
 RARE_STATES, FEW = ("paused", "closed"), 2_000
 """States that few schedules are in, usually: so few are read and put in order, and not sought among the others."""
 _SCHEDULE = len(ScheduleRow._fields)
-_DIAL = _SCHEDULE + len(Dial._fields)
+_DIAL = _SCHEDULE + len(ScheduleState._fields)
 _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
 """What means something else in a pattern of LIKE, and how it means itself."""
 
@@ -58,14 +58,14 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
 
     def whole_schedules(
         self, namespace: str, ids: Iterable[str]
-    ) -> dict[str, tuple[ScheduleRow, Dial | None, VersionRow | None]]:
+    ) -> dict[str, tuple[ScheduleRow, ScheduleState | None, VersionRow | None]]:
         """Return schedules with their dials and the versions in force, of which a damaged one may have neither."""
         found = {}
         for each in self.rows("whole_schedules", {"namespace": namespace, "ids": sorted(set(ids))}):
             row, dial, version = ScheduleRow._make(each[:_SCHEDULE]), each[_SCHEDULE:_DIAL], each[_DIAL:]
             found[row.schedule_id] = (
                 row,
-                None if dial[0] is None else Dial._make(dial),
+                None if dial[0] is None else ScheduleState._make(dial),
                 None if version[0] is None else VersionRow._make(version),
             )
         return found
@@ -122,10 +122,10 @@ class Statements(LedgerStatements, OutboxStatements, TrailStatements):
         """Return how many schedules of a namespace are active or paused, but no more than so many."""
         return int(self.rows("count_kept", {"namespace": namespace, "most": most})[0][0])
 
-    def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[TroubleRow]:
+    def troubled(self, namespace: str, edges: dict[str, int], most: int, limit: int) -> list[UnhealthyScheduleRow]:
         """Return the schedules that fail, wait, run or rest for longer than they should."""
         params = {"namespace": namespace, **edges, "most": most, "limit": limit}
-        return [TroubleRow._make(row) for row in self.rows("troubled", params)]
+        return [UnhealthyScheduleRow._make(row) for row in self.rows("troubled", params)]
 
     def decided_ahead(self, namespace: str, edge_ms: int, most: int) -> tuple[int, int | None]:
         """Return of how many schedules something was decided after a moment, and when that was last."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.audit import Head
+from tompion.model.audit import AuditHead
 from tompion.model.rows import AuditRow
-from tompion.store.sending import Sending
+from tompion.store.sending import DriverTransaction
 
 
-class TrailStatements(Sending):
+class TrailStatements(DriverTransaction):
     """Audit rows, and where the chain of each namespace begins and ends."""
 
     def insert_audit(self, row: AuditRow) -> None:
@@ -36,11 +36,11 @@ class TrailStatements(Sending):
         """Return the namespaces of the oldest rows that are not in a chain yet."""
         return sorted(row[0] for row in self.rows("unsealed_namespaces", {"limit": limit}))
 
-    def lock_heads(self, namespaces: Iterable[str]) -> list[Head]:
+    def lock_heads(self, namespaces: Iterable[str]) -> list[AuditHead]:
         """Lock where chains end, passing over those that others hold; a chain that is new begins."""
         names = sorted(set(namespaces))
         self.many("insert_heads", [(name,) for name in names])
-        return [Head._make(row) for row in self.rows("lock_heads", {"namespaces": names})]
+        return [AuditHead._make(row) for row in self.rows("lock_heads", {"namespaces": names})]
 
     def unsealed_audit(self, namespaces: Iterable[str], limit: int) -> list[AuditRow]:
         """Return rows of namespaces that are not in a chain yet, the oldest first."""
@@ -52,15 +52,15 @@ class TrailStatements(Sending):
         if rows:
             self.many("seal_audit", [(row.audit_number, row.position, row.previous, row.digest) for row in rows])
 
-    def save_heads(self, heads: Sequence[Head]) -> None:
+    def save_heads(self, heads: Sequence[AuditHead]) -> None:
         """Write where locked chains end, and up to where their rows are gone."""
         if heads:
             self.many("save_heads", heads)
 
-    def audit_head(self, namespace: str) -> Head | None:
+    def audit_head(self, namespace: str) -> AuditHead | None:
         """Return where the chain of a namespace ends, if it has begun."""
         found = self._one("audit_head", namespace=namespace)
-        return None if found is None else Head._make(found)
+        return None if found is None else AuditHead._make(found)
 
     def audit_chain(self, namespace: str, after_position: int, limit: int) -> list[AuditRow]:
         """Return the rows of a chain after a place, in its order."""

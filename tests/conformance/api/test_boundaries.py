@@ -21,7 +21,7 @@ from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, Route
 from tompion.errors import LimitExceeded
 from tompion.model.security import CALLBACKS, signer
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import backfills, crud
 from tompion.store.base import Store
@@ -44,7 +44,7 @@ class Tenants:
         self.keys = {name: self._key(name) for name in ("mine", "theirs")}
 
     def _key(self, namespace: str) -> str:
-        def create(session: Session) -> str:
+        def create(session: OperationContext) -> str:
             return api_keys.create_key(session, CANARY if namespace == "mine" else "own", role="admin").secret
 
         return self.desk.send(create, namespace=namespace, actor="ann", writes=True).result(SECONDS)
@@ -312,7 +312,7 @@ def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) 
         ]
         asking = [stack.enter_context(closing(Http(each.url))) for each in served]
 
-        def create(session: Session) -> Any:
+        def create(session: OperationContext) -> Any:
             return api_keys.create_key(session, "ci", role="reader")
 
         made = desk.send(create, namespace="default", actor="ann", writes=True).result(SECONDS)
@@ -322,7 +322,7 @@ def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) 
         def refuses(http: Http) -> bool:
             return http("GET", "/api/v1/schedules", **shown).status == 401
 
-        def revoke(session: Session) -> Any:
+        def revoke(session: OperationContext) -> Any:
             return api_keys.revoke_key(session, made.key.key_id)
 
         desk.send(revoke, namespace="default", actor="ann", writes=True).result(SECONDS)

@@ -26,7 +26,7 @@ from tompion import SyncTompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
 from tompion.operations.resources.api_keys import create_key
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -150,7 +150,7 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked(desk: Desk) -> Iterator[Asked]:
+def asked(desk: OperationRunner) -> Iterator[Asked]:
     """Serve a desk to whoever has the key."""
     made = desk.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
     key = made.result(SECONDS).secret

@@ -15,11 +15,11 @@ from tompion.api.rest import system_endpoints
 from tompion.api.rest.ical_feed import LONGEST_LINE
 from tompion.config.loader import load
 from tompion.config.settings import Settings
-from tompion.model.insight import Edited
+from tompion.model.insight import ScheduleEdit
 from tompion.model.schedule import Run
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.insight import change_feed, upcoming
-from tompion.operations.insight.change_feed import Looked, look
+from tompion.operations.insight.change_feed import FeedPage, look
 from tompion.operations.schedules import control, crud
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -66,7 +66,9 @@ def listening(url: str) -> Iterator[Listening]:
 
 def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **given: Any) -> Any:
     """Have an operation done."""
-    sent = store.write(lambda transaction: operation(Session(transaction, Settings(), namespace), *args, **given))
+    sent = store.write(
+        lambda transaction: operation(OperationContext(transaction, Settings(), namespace), *args, **given)
+    )
     return sent.result(SECONDS)
 
 
@@ -98,7 +100,7 @@ def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
     numbered, may_commit = Event(), Event()
 
     def slow(transaction: Transaction) -> None:
-        crud.create(Session(transaction, Settings()), "slow", **HOURLY)
+        crud.create(OperationContext(transaction, Settings()), "slow", **HOURLY)
         numbered.set()
         assert may_commit.wait(SECONDS)
 
@@ -117,8 +119,8 @@ def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
     other.close()
 
 
-def edited(looked: Looked) -> list[str]:
-    return [update.schedule_id for _, update in looked.updates if isinstance(update, Edited)]
+def edited(looked: FeedPage) -> list[str]:
+    return [update.schedule_id for _, update in looked.updates if isinstance(update, ScheduleEdit)]
 
 
 def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ def test_a_change_that_was_refused_for_now_is_sent_again_and_waits_as_it_is_told
      ("²", 0.2), ("", 0.2)],
 )  # fmt: skip
 def test_retry_after_is_honoured_within_bounds(said: str, waited: float) -> None:
-    assert protocol.pause_s(0, protocol.Answer(429, b"", said)) == waited
+    assert protocol.pause_s(0, protocol.ApiResponse(429, b"", said)) == waited
 
 
 def test_a_service_that_is_asked_too_often_is_an_error_to_be_tried_again(opened: Opened) -> None:

@@ -14,11 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.conformance.api.kit import Http, Served, desk_of
 from tompion.api.auth import authenticator
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
-from tompion.api.rest.middleware.access_log import Answered, Watching
+from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.config.loader import load
 from tompion.config.settings import Settings
-from tompion.model.metrics import Tally
-from tompion.operations.context import Session
+from tompion.model.metrics import Metrics
+from tompion.operations.context import OperationContext
 from tompion.operations.insight.stats import standing
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import control, crud
@@ -85,7 +85,7 @@ def test_whoever_may_look_at_all_namespaces_may_scrape(locked: Any) -> None:
 
 def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
-        session = Session(transaction, Settings())
+        session = OperationContext(transaction, Settings())
         for name in ("a", "b", "c"):
             crud.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
         control.pause(session, "c")
@@ -94,7 +94,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    found = store.read(lambda transaction: standing(Session(transaction, Settings()))).result()
+    found = store.read(lambda transaction: standing(OperationContext(transaction, Settings()))).result()
     assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
     (backlog,) = found.queues
     assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
@@ -103,7 +103,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         for number in range(5):
-            crud.create(Session(transaction, Settings()), f"s{number}", **BOOK)
+            crud.create(OperationContext(transaction, Settings()), f"s{number}", **BOOK)
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
@@ -132,7 +132,7 @@ def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clo
 
 
 def test_the_middleware_tells_of_each_request_without_its_query() -> None:
-    told: list[Answered] = []
+    told: list[AccessRecord] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 201, "headers": []})
@@ -140,7 +140,7 @@ def test_the_middleware_tells_of_each_request_without_its_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    watching = Watching(app, tally=Tally(), routes={}, listener=told.append)
+    watching = AccessLogMiddleware(app, tally=Metrics(), routes={}, listener=told.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(watching(scope, None, send))
     ((method, path, route, status, _seconds),) = told

@@ -311,7 +311,7 @@ def test_whoever_stops_listening_leaves_nothing_behind() -> None:
     """Each window that was closed left a task that waited for ever, and was complained of at the end."""
 
     async def test() -> set[asyncio.Task[Any]]:
-        live = sse.Live(desk_of(SqliteStore()))
+        live = sse.ChangeStream(desk_of(SqliteStore()))
 
         async def listen() -> None:
             async for _ in await live.events("default", "ann", may_still):

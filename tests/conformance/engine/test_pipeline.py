@@ -16,7 +16,7 @@ from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.steps.fire import Fired
 from tompion.errors import StoreUnavailable
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 from tompion.operations.runs import read
 from tompion.operations.verify.schedule import verify
 from tompion.store.base import Store, Transaction, Work
@@ -91,7 +91,7 @@ def _lost(sent: Future[T]) -> Future[T]:
     return answer
 
 
-async def told(store: Overlapping, clock: ManualClock) -> list[Launch]:
+async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
     """Let an engine meet everything at once; return what it has launched."""
     executor = Executor(clock, SCHEDULES)
     settings = Settings(fire_batch=BATCH, tick_ms=50)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.conformance.engine.users import DECLARED, Scene
 from tompion.engine.engine import Engine
-from tompion.executors.base import Ended, Executor
-from tompion.executors.options import Site
+from tompion.executors.base import Completed, Executor
+from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
 from tompion.operations.schedules import crud
 from tompion.store.postgres.driver import PostgresTransaction
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.server
 def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, configured: bool) -> Counter[str]:
     """The statements of the transaction that fires a tick."""
     names: Counter[str] = Counter()
-    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Ended()))
+    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Completed()))
     executors: dict[str, Executor] = {"recorder": recorder, "function": recorder}
     if configured:
-        executors["postgres"] = PostgresExecutor(DECLARED, Site())
+        executors["postgres"] = PostgresExecutor(DECLARED, ExecutorEnv())
     engine = Engine(scene.store, executors, clock=scene.clock)
     scene.schedule(f"configured-{configured}", **document)
 

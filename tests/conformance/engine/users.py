@@ -13,13 +13,13 @@ import psycopg
 from tests.conformance.engine.kit import SECONDS
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.telemetry.events import Event, Probe
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
-from tompion.executors.options import Site
+from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
-from tompion.model.sql_call import Answers, Call
-from tompion.operations.context import Session
+from tompion.model.sql_call import Answers, SqlCall
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.schedules import crud
 from tompion.operations.verify.schedule import verify
@@ -52,7 +52,7 @@ class Tapped(Store):
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(calls: Sequence[Call], timeout_ms: int) -> Answers:
+            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 
@@ -119,7 +119,7 @@ class Scene:
 
     def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
         """Ask for an operation."""
-        work = self.store.write(lambda t: operation(Session(t, Settings()), *args, **given))
+        work = self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given))
         return work.result(SECONDS)
 
     def workflow(self, name: str = "flow", options: Any = None, **document: Any) -> None:
@@ -156,9 +156,9 @@ class Scene:
         **others: Executor,
     ) -> AsyncIterator[Engine]:
         """Run an engine for a while."""
-        site = Site(public_url="https://tompion.example")
+        site = ExecutorEnv(public_url="https://tompion.example")
         executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
-        probe = Probe(self._listen)
+        probe = EngineEvents(self._listen)
         engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, probe=probe)
         await engine.start()
         try:

@@ -20,8 +20,8 @@ from typing import Any
 
 from tests.conformance.executor.home import Home
 from tompion.config.settings import Settings
-from tompion.executors.base import Executor, Launch
-from tompion.executors.options import Site
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.options import ExecutorEnv
 from tompion.runtime.clock import pause
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -43,7 +43,7 @@ NOTES = "TOMPION_TEST_NOTES"
 PR_SET_PDEATHSIG = 1
 
 
-def note(run: Launch) -> None:
+def note(run: RunContext) -> None:
     """Leave a note of the key."""
     with Path(os.environ[NOTES]).open("a") as notes:
         notes.write(f"{run.key}\n")
@@ -53,7 +53,7 @@ def stop() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-async def freeze(run: Launch) -> str:
+async def freeze(run: RunContext) -> str:
     """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens.
 
     Not while it writes into a file of SQLite: whoever is stopped then stops everybody, and is no test of a lease.
@@ -71,7 +71,7 @@ async def freeze(run: Launch) -> str:
 def made(name: str, configured: dict[str, Any]) -> Executor:
     """Make an executor without a look at what is installed."""
     module, _, called = EXECUTORS[name].partition(":")
-    executor: Executor = getattr(import_module(module), called)(configured, Site())
+    executor: Executor = getattr(import_module(module), called)(configured, ExecutorEnv())
     return executor
 
 

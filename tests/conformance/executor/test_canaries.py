@@ -27,13 +27,13 @@ from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
 from tompion.executors.http import HttpExecutor
 from tompion.executors.nats import NatsExecutor
-from tompion.executors.options import Site
+from tompion.executors.options import ExecutorEnv
 from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 
-SITE = Site()
+SITE = ExecutorEnv()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}
 BY_ITSELF = {
     "/api/v1/schedules/{schedule_id}",
@@ -137,7 +137,7 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
 
 
-def answered(desk: Desk, names: list[str], run_ids: list[str]) -> dict[str, str]:
+def answered(desk: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
     """What REST answers at every address that is read, with the ids at hand, and the metrics."""
     at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
     paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]

@@ -9,25 +9,25 @@ from threading import Event
 from typing import Any, TypeVar
 
 from tompion.config.settings import Settings
-from tompion.engine.context import Instance
-from tompion.engine.steps.backfill import Backfilling
-from tompion.engine.steps.fire import Fired, Firing
-from tompion.engine.steps.planned import Releasing
-from tompion.engine.steps.rescue import Rescuing
+from tompion.engine.context import EngineContext
+from tompion.engine.steps.backfill import BackfillStep
+from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.planned import PlannedStep
+from tompion.engine.steps.rescue import RescueStep
 from tompion.engine.steps.result import Settled
-from tompion.engine.steps.settle import Settling
-from tompion.engine.steps.sweep import Sweeping
-from tompion.engine.telemetry.events import Probe
-from tompion.executors.base import Launch
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.steps.sweep import SweepStep
+from tompion.engine.telemetry.events import EngineEvents
+from tompion.executors.base import RunContext
 from tompion.model.rows import HeldRun
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.model.schedule import Backfill, Run, Schedule, SpanRecord
-from tompion.model.schedule_state import Dial
-from tompion.operations.context import Session
+from tompion.model.schedule import Backfill, DroppedTicks, Run, Schedule
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.verify.schedule import verify
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
@@ -77,8 +77,8 @@ class Bench:
     def read(self, work: Callable[[Transaction], T]) -> T:
         return self.store.read(work).result(SECONDS)
 
-    def session(self, transaction: Transaction, namespace: str = "default", actor: str = "ann") -> Session:
-        return Session(transaction, self.settings, namespace, actor)
+    def session(self, transaction: Transaction, namespace: str = "default", actor: str = "ann") -> OperationContext:
+        return OperationContext(transaction, self.settings, namespace, actor)
 
     def ask(
         self, operation: Callable[..., T], *args: Any, namespace: str = "default", actor: str = "ann", **given: Any
@@ -128,11 +128,11 @@ class Bench:
 
     def spans(self, schedule_id: str = "report") -> list[str]:
         """What was dropped together, the oldest first: ``08:05 5 missed`` says that five ended at 08:05."""
-        found: tuple[SpanRecord, ...] = self.ask(read.spans, schedule_id)
+        found: tuple[DroppedTicks, ...] = self.ask(read.spans, schedule_id)
         return [f"{shown(span.until)} {span.ticks} {span.reason}" for span in reversed(found)]
 
-    def dial(self, schedule_id: str = "report", namespace: str = "default") -> Dial:
-        def look(transaction: Transaction) -> Dial:
+    def dial(self, schedule_id: str = "report", namespace: str = "default") -> ScheduleState:
+        def look(transaction: Transaction) -> ScheduleState:
             row = transaction.schedule_by_id(namespace, schedule_id)
             assert row is not None
             return transaction.read_dials([row.schedule_key])[row.schedule_key]
@@ -177,17 +177,17 @@ class Worker:
 
     def __init__(self, bench: Bench, queues: tuple[str, ...], settings: Settings) -> None:
         self.bench = bench
-        self.probe = Probe()
-        self.instance = Instance(settings, self.probe, frozenset(queues))
+        self.probe = EngineEvents()
+        self.instance = EngineContext(settings, self.probe, frozenset(queues))
         lease_ms = settings.lock_ttl_ms
         self.instance.number = bench.write(lambda t: t.insert_instance("test", "", t.now_ms(), t.now_ms() + lease_ms))
-        self.firing = Firing(self.instance)
-        self.releasing = Releasing(self.instance)
-        self.rescuing = Rescuing(self.instance)
-        self.backfilling = Backfilling(self.instance)
-        self.settling = Settling(self.instance)
-        self.sweeping = Sweeping(self.instance)
-        self.launched: list[tuple[RunRow, Rule]] = []
+        self.firing = FireStep(self.instance)
+        self.releasing = PlannedStep(self.instance)
+        self.rescuing = RescueStep(self.instance)
+        self.backfilling = BackfillStep(self.instance)
+        self.settling = SettleStep(self.instance)
+        self.sweeping = SweepStep(self.instance)
+        self.launched: list[tuple[RunRow, CompiledSchedule]] = []
         self.to_end: list[RunRow] = []
 
     # --- the steps ------------------------------------------------------------------------------------------------
@@ -248,11 +248,11 @@ class Worker:
             self.bench.write(lambda t: self.settling.settle(t, outcomes))
         self.bench.write(self.sweeping.expire)
 
-    def launch(self, index: int = -1) -> Launch:
+    def launch(self, index: int = -1) -> RunContext:
         """What the executor is told about a run that this worker has launched."""
         row, rule = self.launched[index]
         payload = row.payload if row.payload is not None else rule.payload
-        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload)
+        return RunContext(row, rule.namespace, rule.schedule_id, rule.action, payload)
 
     def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
         fired = self.bench.write(step)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance.operations.adapting import hint, next_run, run_for
 from tests.conformance.operations.kit import Bench, at, shown, when
-from tompion.engine.steps.tzdata_replan import Replanning
+from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
 from tompion.model.run import RunState
 from tompion.operations.runs import read
@@ -401,7 +401,7 @@ def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
     bench.execute(f"UPDATE dials SET next_nominal_s = {int(at('10:00'))}")
-    replanning = Replanning(bench.worker().instance)
+    replanning = ReplanStep(bench.worker().instance)
     assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
     ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))
     assert (name, before, after) == ("report", int(at("10:00")), int(at("11:00")))

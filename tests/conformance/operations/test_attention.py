@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.conformance.operations.kit import FUNCTION, Bench, at
-from tompion.model.insight import Concern
+from tompion.model.insight import Problem
 from tompion.model.run import RunState
 from tompion.operations.insight import problems
 from tompion.operations.schedules import control, crud
 
 
-def concerns(bench: Bench) -> dict[str, Concern]:
+def concerns(bench: Bench) -> dict[str, Problem]:
     return {each.kind: each for each in bench.ask(problems.attention).concerns}
 
 

@@ -17,12 +17,12 @@ from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
-from tompion.model.audit import AuditProof, sealed
-from tompion.operations.context import Session
+from tompion.model.audit import AuditVerification, sealed
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history
 from tompion.operations.verify.audit_chain import MOST, verify_audit
-from tompion.operations.verify.namespace import Proof
+from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -42,16 +42,16 @@ def seal(bench: Bench) -> None:
         pass
 
 
-def proof(bench: Bench, namespace: str = "default", **given: Any) -> AuditProof:
+def proof(bench: Bench, namespace: str = "default", **given: Any) -> AuditVerification:
     return bench.ask(verify_audit, namespace=namespace, **given)
 
 
-def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) -> AuditProof:
+def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) -> AuditVerification:
     """What is said after somebody who owns the database has changed the audit; then it is as it was.
 
     The triggers are the first thing to go.
     """
-    found: list[AuditProof] = []
+    found: list[AuditVerification] = []
     sqlite = isinstance(bench.store, SqliteStore)
     off = (
         [f"DROP TRIGGER {name}" for name in TRIGGERS]
@@ -105,7 +105,7 @@ def test_every_row_is_in_the_chain_of_its_namespace(told: Bench) -> None:
     assert (other.checked, other.position) == (2, 2)
     assert len(found.digest) == 64
     assert found.digest != other.digest
-    assert proof(told, "empty") == AuditProof("empty", 0, 0, 0, 0, 0, 0, "", more=False)
+    assert proof(told, "empty") == AuditVerification("empty", 0, 0, 0, 0, 0, 0, "", more=False)
 
 
 def test_new_rows_are_counted_until_they_are_in_it(told: Bench) -> None:
@@ -246,7 +246,7 @@ def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
     damage = "UPDATE audit SET actor = 'eve' WHERE namespace = 'default' AND position = 6"
     assert after(told, damage, limit=4).ok
     assert not after(told, damage, after=4, limit=4).ok
-    whole = Proof(told.store, "default", Settings()).audit()
+    whole = NamespaceVerifier(told.store, "default", Settings()).audit()
     assert (whole.ok, whole.checked, whole.after, whole.until) == (True, 10, 0, 10)
 
 
@@ -267,7 +267,7 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
     """Whatever is asked, each change that is accepted is one row, and what is refused leaves none."""
     draw = random.Random(8)
     bench.create("s0")
-    asked: list[Callable[[Session], object]] = [
+    asked: list[Callable[[OperationContext], object]] = [
         lambda session: control.pause(session, "s0", note=str(draw.random())),
         lambda session: control.resume(session, "s0"),
         lambda session: control.trigger(session, "s0"),
@@ -284,7 +284,7 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         lambda session: control.pause(session, "nobody"),
     ]
 
-    def written(transaction: Transaction, change: Callable[[Session], object]) -> int:
+    def written(transaction: Transaction, change: Callable[[OperationContext], object]) -> int:
         before = transaction.last_audit_number()
         change(bench.session(transaction))
         return len(transaction.audit_since(before, 10))

@@ -7,7 +7,7 @@ import pytest
 from tests.conformance.operations.kit import Bench, shown
 from tompion.errors import InvalidField
 from tompion.model.run import RunState
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.insight import stats, upcoming
 from tompion.operations.runs import read
 from tompion.operations.schedules import bulk, control, crud
@@ -108,7 +108,7 @@ def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: py
     assert pages == [[], [], ["report"]]
 
 
-def trigger_theirs(session: Session, number: int) -> None:
+def trigger_theirs(session: OperationContext, number: int) -> None:
     control.triggered(session, "theirs", None, {"n": number}, f"r{number}")
 
 

@@ -14,7 +14,7 @@ from tests.conformance.operations.kit import Bench
 from tompion import RunLauncher, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.errors import InvalidField, RequestReused
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 from tompion.operations.resources import workflows
 from tompion.operations.runs import read, start
 from tompion.operations.schedules import control, crud, history
@@ -99,5 +99,5 @@ def test_the_executor_is_given_what_the_launcher_was_told(tmp_path: Path) -> Non
 SEEN: dict[str, object] = {}
 
 
-def report(run: Launch) -> None:
+def report(run: RunContext) -> None:
     SEEN.update(run.meta)

@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.operations.kit import FUNCTION, Bench, when
 from tompion.contract.methods import AsyncMethods, _Async
 from tompion.errors import RequestReused, ScheduleClosed, StaleToken
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import calendars, targets, workflows
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.schedules.history import history, restore, versions
@@ -417,7 +417,7 @@ def test_sessions_say_who_asks(bench: Bench) -> None:
     """A session is a transaction on somebody's behalf; its time is one moment."""
 
     def work(transaction: Any) -> tuple[int, int]:
-        session = Session(transaction, bench.settings, "default", "ann")
+        session = OperationContext(transaction, bench.settings, "default", "ann")
         first = session.now_ms
         bench.clock.advance(5)
         return first, session.now_ms

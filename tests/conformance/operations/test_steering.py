@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import Bench, Worker, shown
-from tompion.engine.steps.remote_results import Reporting
+from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import Conflict, NotFound
 from tompion.model.run import RunId, RunState
 from tompion.model.schedule import Run
@@ -17,7 +17,7 @@ from tompion.operations.runs import cancel, read, remote_workers
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
     """Let an engine write down what was said; return which runs their targets are to end, and how."""
-    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     return [(str(row.id), row.state) for row in found.to_end]
 
 

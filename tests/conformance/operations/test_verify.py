@@ -15,7 +15,7 @@ from tompion.model.verification import Verification
 from tompion.operations.runs import read
 from tompion.operations.schedules import crud
 from tompion.operations.verify import audit_chain
-from tompion.operations.verify.namespace import Proof
+from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.operations.verify.schedule import verify
 
 
@@ -255,7 +255,7 @@ def test_a_fixed_delay_is_not_checked_and_says_so(bench: Bench) -> None:
 
 def proved(bench: Bench, namespace: str = "default") -> dict[str, list[str]]:
     """What is wrong with each schedule of a namespace."""
-    proof = Proof(bench.store, namespace, bench.settings)
+    proof = NamespaceVerifier(bench.store, namespace, bench.settings)
     return {found.schedule_id: [each.kind for each in found.problems] for found in proof.every()}
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.conformance.operations.kit import Bench, Worker
 from tests.conformance.waiting import wait_until
-from tompion.engine.steps.remote_results import Reporting
+from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import InvalidField, NotFound, StaleReport
 from tompion.model.run import RunState
-from tompion.model.worker import Assignment, Beaten
+from tompion.model.worker import Assignment, HeartbeatAck
 from tompion.operations.resources import targets, workers
 from tompion.operations.runs import callbacks, read, remote_workers
 from tompion.operations.schedules import control, crud
@@ -36,7 +36,7 @@ def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ..
 
 
 def answer(bench: Bench, engine: Worker) -> None:
-    bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
 
 
 def state(bench: Bench, run_id: str) -> RunState:
@@ -73,7 +73,7 @@ def test_while_something_is_heard_nobody_else_is_given_it(bench: Bench) -> None:
     engine = bench.worker()
     for _ in range(20):
         bench.clock.advance(30)
-        assert bench.ask(remote_workers.beat_work, worker, queues=QUEUES, tokens=[given.token]) == Beaten((), ())
+        assert bench.ask(remote_workers.beat_work, worker, queues=QUEUES, tokens=[given.token]) == HeartbeatAck((), ())
         answer(bench, engine)
         assert taken(bench, other) == ()
     assert state(bench, run_id) is RunState.STARTED
@@ -204,9 +204,9 @@ def test_a_target_elsewhere_is_told_to_end_for_a_request(bench: Bench, overlap: 
     taken(bench, worker)
     bench.ask(control.trigger, "report", overlap=overlap)
     engine = bench.worker()
-    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     assert [(str(row.id), row.state) for row in found.to_end] == [(first, state)]
-    again = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    again = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     assert again.to_end == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, run
-from tompion.model.notification import NoticeRow
+from tompion.model.notification import NotificationRow
 from tompion.model.run import RunId
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -18,15 +18,15 @@ from tompion.store.postgres.driver import PostgresStore
 OPS = ["ops"]
 
 
-def notice(number: int, **other: Any) -> NoticeRow:
-    made = NoticeRow(
+def notice(number: int, **other: Any) -> NotificationRow:
+    made = NotificationRow(
         f"msg_{number}", "ops", "failed", "default", "report", '{"n":1}', "PENDING", 0, NOW_MS, NOW_MS,
         None, None, None,
     )  # fmt: skip
     return made._replace(**other)
 
 
-def listed(write: Write, **given: Any) -> list[NoticeRow]:
+def listed(write: Write, **given: Any) -> list[NotificationRow]:
     return [row for row, _ in write(lambda t: t.notices_page("default", 1 << 60, 100, **given))]
 
 
@@ -142,13 +142,13 @@ def test_two_who_deliver_do_not_wait_for_each_other(postgres: PostgresStore) -> 
     store.write(lambda t: t.insert_notices([notice(1), notice(2)])).result(SECONDS)
     locked, done = Event(), Event()
 
-    def first(transaction: Transaction) -> list[NoticeRow]:
+    def first(transaction: Transaction) -> list[NotificationRow]:
         found = transaction.due_notices(OPS, NOW_MS, 1)
         locked.set()
         assert done.wait(SECONDS)
         return found
 
-    holding: Future[list[NoticeRow]] = store.write(first)
+    holding: Future[list[NotificationRow]] = store.write(first)
     assert locked.wait(SECONDS)
     try:
         assert store.write(lambda t: t.due_notices(OPS, NOW_MS, 10)).result(SECONDS) == [notice(2)]

@@ -12,9 +12,9 @@ from tests.conformance.conftest import TENANT, WORKER, owner_url
 from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
 from tompion.config.settings import Settings
 from tompion.errors import StoreError
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, workflows
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -128,10 +128,10 @@ def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
 def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
     """An operation that forgot the namespace of whoever asks: it is behind the wall because the desk puts it there."""
 
-    def forgetful(session: Session) -> list[tuple[object, ...]]:
+    def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
 
-    desk = Desk(walled.store, Settings())
+    desk = OperationRunner(walled.store, Settings())
     for writes in (False, True):
         sent = desk.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]

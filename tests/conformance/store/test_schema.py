@@ -18,10 +18,10 @@ from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import dial
 from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from tompion.model.backfill import BackfillRow
-from tompion.model.notification import NoticeRow
+from tompion.model.notification import NotificationRow
 from tompion.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
 from tompion.model.run import RunRow
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 from tompion.store.postgres.prepared import load_statements
 from tompion.store.sql_loader import load_queries
@@ -32,15 +32,15 @@ ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
 ROWS: dict[str, tuple[str, ...]] = {
     "schedules": ScheduleRow._fields,
     "schedule_versions": VersionRow._fields,
-    "dials": Dial._fields,
+    "dials": ScheduleState._fields,
     "schedule_runs": ("run_number", *RunRow._fields),
-    "tick_spans": Span._fields,
+    "tick_spans": DroppedRange._fields,
     "backfills": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
     "calendars": CalendarRow._fields,
     "workflows": WorkflowRow._fields,
     "audit": AuditRow._fields,
     "instances": InstanceRow._fields,
-    "notices": ("notice_number", *NoticeRow._fields),
+    "notices": ("notice_number", *NotificationRow._fields),
 }
 Columns = dict[str, list[tuple[str, str, bool]]]
 

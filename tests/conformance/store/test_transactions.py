@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.store.conftest import SECONDS, Write
 from tests.conformance.store.samples import NOW_MS, change, dial, held, run
 from tompion.errors import StoreError
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore, PostgresTransaction
 from tompion.store.sqlite.driver import SqliteStore
@@ -122,7 +122,7 @@ def statements_for(store: PostgresStore, size: int) -> int:
         rows = [run(key, attempt=1, owner=1) for key in keys]
         t.insert_runs(rows)
         assert len(t.insert_runs(rows)) == size
-        t.save_dials([Dial._make(each)._replace(next_fire_ms=None) for each in claimed])
+        t.save_dials([ScheduleState._make(each)._replace(next_fire_ms=None) for each in claimed])
         t.step_dials([(key, 60, None, None, 1, 5, 1) for key in keys])
         assert len(t.mark_started([held(row) for row in rows], 5)) == size
         starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from tompion.cli.logging import queue
-from tompion.cli.logging.queue import LaterLines
+from tompion.cli.logging.queue import QueuedLog
 from tompion.engine.telemetry.events import Event
 
 SECONDS = 30
@@ -45,7 +45,7 @@ class Reader:
 
 def test_everything_is_printed_in_its_order() -> None:
     reader = Reader()
-    lines = LaterLines(reader)
+    lines = QueuedLog(reader)
     lines.say("a")
     lines(Event("launched", "s", "b"))
     lines.warn("c")
@@ -58,7 +58,7 @@ def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "MOST_WAITING", 3)
     monkeypatch.setattr(queue, "LAST_WORDS_S", 0.01)
     reader = Reader()
-    lines = LaterLines(reader)
+    lines = QueuedLog(reader)
     reader.reads.clear()
     lines.say("first")
     assert reader.blocked.wait(SECONDS)

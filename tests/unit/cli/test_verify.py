@@ -17,7 +17,7 @@ import pytest
 from tompion import SyncTompion, Verification
 from tompion.cli.commands.verify import problem_line
 from tompion.cli.main import main
-from tompion.model.verification import Problem
+from tompion.model.verification import Violation
 
 
 class Result(NamedTuple):
@@ -239,7 +239,7 @@ def test_machines_are_told_how_much_was_checked_and_what_is_wrong(verify: Run, s
 
 def test_many_problems_are_counted_by_kind() -> None:
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    problems = (Problem("twice", when, "it is in 2 places"), *[Problem("missing", when, "no run")] * 99)
+    problems = (Violation("twice", when, "it is in 2 places"), *[Violation("missing", when, "no run")] * 99)
     found = Verification("report", when, when, 12_345, 0, 0, problems)
     assert problem_line(found) == (
         "report: at least 1 tick twice, 99 ticks missing (12,345 ticks checked); "
@@ -250,17 +250,19 @@ def test_many_problems_are_counted_by_kind() -> None:
 def test_a_counter_is_not_counted_among_ticks() -> None:
     """It said: 1 counter of 0 ticks."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    found = Verification("report", when, when, 0, 0, 0, (Problem("counter", None, "the dial counts 2"),))
+    found = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the dial counts 2"),))
     assert problem_line(found) == "report: 1 counter wrong; first the dial counts 2"
 
 
 def test_every_kind_of_problem_has_its_words() -> None:
     """As the documentation of a problem lists them."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    kinds = re.findall(r"``(\w+)``", Problem.__doc__ or "")
+    kinds = re.findall(r"``(\w+)``", Violation.__doc__ or "")
     assert len(kinds) > 10
     for kind in kinds:
-        assert problem_line(Verification("x", when, when, 0, 0, 0, (Problem(kind, None, "so"),))).endswith("; first so")
+        assert problem_line(Verification("x", when, when, 0, 0, 0, (Violation(kind, None, "so"),))).endswith(
+            "; first so"
+        )
 
 
 def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.telemetry.events import Event, Probe
-from tompion.executors.base import Ended, Executor, Launch
-from tompion.operations.context import Session
+from tompion.engine.telemetry.events import EngineEvents, Event
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.operations.context import OperationContext
 from tompion.operations.runs import read
 from tompion.operations.schedules import crud
 from tompion.store.sqlite.driver import SqliteStore
@@ -38,13 +38,13 @@ class World:
         self.loop = VirtualLoop()
         self.clock = LoopClock(self.loop)
         self.store = SqliteStore(clock=self.clock, inline=True)
-        self.plan: Callable[[Launch], tuple[float, Ended]] = lambda _: (0.0, Ended())
+        self.plan: Callable[[RunContext], tuple[float, Completed]] = lambda _: (0.0, Completed())
         self.executor = RecordingExecutor(self.clock.now, self._planned)
         self.executors: dict[str, Executor] = {"function": self.executor}
         self.events: list[Event] = []
         self.engines: list[Engine] = []
 
-    def _planned(self, launch: Launch) -> tuple[float, Ended]:
+    def _planned(self, launch: RunContext) -> tuple[float, Completed]:
         return self.plan(launch)
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
@@ -53,14 +53,14 @@ class World:
             self.executors,
             clock=other.pop("clock", self.clock),
             settings=settings,
-            probe=Probe(self.events.append),
+            probe=EngineEvents(self.events.append),
             **other,
         )
         self.engines.append(made)
         return made
 
     def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return self.store.write(lambda t: operation(Session(t, Settings()), *args, **given)).result()
+        return self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given)).result()
 
     def create(self, schedule_id: str = "report", **given: Any) -> Any:
         return self.ask(crud.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})

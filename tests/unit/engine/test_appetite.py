@@ -9,8 +9,8 @@ import pytest
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_host_slow import Slow
 from tompion.config.settings import Settings
-from tompion.engine.limits import Appetite
-from tompion.executors.base import Ended
+from tompion.engine.limits import AdaptiveConcurrencyLimit
+from tompion.executors.base import Completed
 from tompion.operations.runs import read
 from tompion.operations.schedules import control
 from tompion.runtime.clock import pause
@@ -45,7 +45,7 @@ def with_backlog(world: World) -> None:
     world.create(cron="0 0 1 1 *", overlap_policy="allow")
     for number in range(BACKLOG):
         world.ask(control.trigger, "report", request_id=f"trigger-{number}")
-    world.plan = lambda _: (TURN_S, Ended())
+    world.plan = lambda _: (TURN_S, Completed())
     world.executor.max_active = AT_A_TIME
 
 
@@ -78,7 +78,7 @@ def test_whoever_loses_a_lease_with_full_hands_takes_less(world: World) -> None:
 
 
 def test_without_that_the_same_story_has_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Appetite, "lost", lambda self, held: None)
+    monkeypatch.setattr(AdaptiveConcurrencyLimit, "lost", lambda self, held: None)
     with_backlog(world)
     tell(world, 60)
     assert outcomes(world) == {"ENQUEUED": BACKLOG}
@@ -90,14 +90,14 @@ def test_an_instance_gets_its_appetite_back(world: World) -> None:
     assert [each.engine.instance.appetite.limit for each in laden] == [SETTINGS.max_active_launches] * 2
 
 
-def after_beats(appetite: Appetite, beats: int) -> int:
+def after_beats(appetite: AdaptiveConcurrencyLimit, beats: int) -> int:
     for _ in range(beats):
         appetite.kept()
     return appetite.limit
 
 
 def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbeat() -> None:
-    appetite = Appetite(8, 1_000)
+    appetite = AdaptiveConcurrencyLimit(8, 1_000)
     appetite.lost(8)
     assert appetite.limit == 1_000, "so few can always be executed: it was not that"
     appetite.lost(200)
@@ -109,4 +109,4 @@ def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbe
         appetite.lost(9)
     assert appetite.limit == 8
     assert after_beats(appetite, 30) == 1_000
-    assert Appetite(32, 5).limit == 5
+    assert AdaptiveConcurrencyLimit(32, 5).limit == 5

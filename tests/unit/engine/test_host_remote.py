@@ -11,7 +11,7 @@ import pytest
 from tests.unit.engine.kit import World, die
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchRefused, StaleReport
-from tompion.executors.base import Accepted, Ended, Executor, Launch
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.model.run import RunState
 from tompion.operations.resources import workflows
 from tompion.operations.runs import callbacks, read
@@ -24,18 +24,18 @@ class Remote(Executor):
     remote = True
 
     def __init__(self) -> None:
-        self.taken: list[Launch] = []
+        self.taken: list[RunContext] = []
         self.asked: list[str] = []
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         self.taken.append(meta)
         return Accepted(f"job-{meta.attempt}")
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         self.asked.append(f"cancel {execution_id}")
         return True
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         self.asked.append(f"terminate {execution_id}")
 
 
@@ -46,12 +46,12 @@ class Followed(Remote):
         super().__init__()
         self.ended = asyncio.Event()
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         self.taken.append(meta)
         await self.ended.wait()
-        return Ended(RunState.CANCELLED)
+        return Completed(RunState.CANCELLED)
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         self.ended.set()
         return await super().cancel(dag, meta, execution_id)
 
@@ -64,8 +64,8 @@ def target(world: World) -> Remote:
     return remote
 
 
-def say(world: World, launch: Launch, event: str, **given: Any) -> callbacks.Heard:
-    heard: callbacks.Heard = world.ask(callbacks.report, launch.token, event, **given)
+def say(world: World, launch: RunContext, event: str, **given: Any) -> callbacks.ReportAck:
+    heard: callbacks.ReportAck = world.ask(callbacks.report, launch.token, event, **given)
     return heard
 
 
@@ -214,16 +214,16 @@ def test_room_is_bounded_by_target(world: World) -> None:
         def __init__(self) -> None:
             self.active: list[str] = []
 
-        def target(self, dag: Any, meta: Launch) -> str:
+        def target(self, dag: Any, meta: RunContext) -> str:
             return str(dag)
 
-        async def run(self, dag: Any, meta: Launch) -> Ended:
+        async def run(self, dag: Any, meta: RunContext) -> Completed:
             self.active.append(dag)
             self.most = max(self.most, self.active.count("slow"))
             assert len(self.active) <= self.max_active
             await pause(8 if dag == "slow" else 0)
             self.active.remove(dag)
-            return Ended()
+            return Completed()
 
     world.executors["slow"] = slow = Slow()
     for name in ("slow", "quick"):
@@ -246,7 +246,7 @@ def test_room_is_bounded_by_target(world: World) -> None:
 def test_a_launch_that_is_refused_is_not_tried_again(world: World) -> None:
     world.create(cron="1 8 * * *")
 
-    def refuse(_: Launch) -> tuple[float, Ended]:
+    def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchRefused("never")
 
     world.plan = refuse
@@ -265,13 +265,13 @@ def test_a_run_that_is_cancelled_may_tidy_up(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     tidied: list[int] = []
 
-    async def tidy(dag: Any, meta: Launch) -> Ended:
+    async def tidy(dag: Any, meta: RunContext) -> Completed:
         try:
             await pause(600)
         finally:
             await pause(5)
             tidied.append(meta.scheduled_for.minute)
-        return Ended()
+        return Completed()
 
     world.executor.run = tidy  # type: ignore[method-assign]  # another function in its place
 
@@ -289,13 +289,13 @@ def test_a_run_says_how_far_it_is_and_hears_that_it_is_not_wanted(world: World) 
     world.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     heard: list[bool] = []
 
-    async def work(dag: Any, meta: Launch) -> Ended:
+    async def work(dag: Any, meta: RunContext) -> Completed:
         with suppress(asyncio.CancelledError):
             for percent in range(0, 100, 5):
                 heard.append(meta.progress({"percent": percent}))
                 await pause(4)
         heard.append(meta.is_wanted)
-        return Ended()
+        return Completed()
 
     world.executor.run = work  # type: ignore[method-assign]  # another function in its place
 

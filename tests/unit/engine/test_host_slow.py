@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.engine.kit import BEGIN, LoopClock, World
 from tompion.config.settings import Settings
-from tompion.executors.base import Ended
+from tompion.executors.base import Completed
 from tompion.operations.schedules import backfills
 from tompion.runtime.clock import pause
 from tompion.store.base import Store, Work
@@ -56,7 +56,7 @@ class Slow(Store):
 def test_a_lease_is_not_lost_because_everything_takes_its_time(world: World, seconds: float) -> None:
     """One loop looked after runs, swept and prolonged the lease: four slow transactions were too many."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (600.0, Ended())
+    world.plan = lambda _: (600.0, Completed())
     slow = Slow(world)
 
     async def story() -> None:

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.engine.kit import BEGIN, World, die
 from tompion.config.settings import Settings
 from tompion.engine.notifications.outside import Outside
-from tompion.executors.base import Ended, Launch
-from tompion.model.notification import Delivery, Notice, NoticeRule, Topic
+from tompion.executors.base import Completed, RunContext
+from tompion.model.notification import Delivery, Notification, NotificationKind, NotificationRule
 from tompion.model.run import RunState
 from tompion.operations.resources import notifications
 from tompion.operations.runs import callbacks, remote_workers
@@ -23,7 +23,7 @@ from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 ARRIVED = Delivery(True, "the receiver answered 200")
 REFUSED = Delivery(False, "the receiver answered 500")
-FAILED = Ended(RunState.FAILED, error="boom")
+FAILED = Completed(RunState.FAILED, error="boom")
 
 
 class Sent:
@@ -40,9 +40,9 @@ class Sent:
 class Recorder:
     """Remembers what it was to deliver, and answers as a test wants."""
 
-    def __init__(self, world: World, *rules: NoticeRule) -> None:
+    def __init__(self, world: World, *rules: NotificationRule) -> None:
         self.world = world
-        self.rules: Sequence[NoticeRule] = rules or (NoticeRule("ops"),)
+        self.rules: Sequence[NotificationRule] = rules or (NotificationRule("ops"),)
         self.answer: Callable[[Sent], Delivery] = lambda _: ARRIVED
         self.takes_s = 0.0
         self.sent: list[Sent] = []
@@ -74,7 +74,7 @@ def told(world: World, seconds: float, *couriers: Recorder, **settings: Any) -> 
     world.run(story)
 
 
-def kept(world: World, **given: Any) -> list[Notice]:
+def kept(world: World, **given: Any) -> list[Notification]:
     return list(world.ask(notifications.list_notices, limit=1_000, **given).items)
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
 
 def test_a_run_that_times_out_is_told_with_a_link(world: World) -> None:
     world.create(cron="1 8 * * *", max_execution_ms=1_000)
-    world.plan = lambda _: (60.0, Ended())
+    world.plan = lambda _: (60.0, Completed())
     courier = Recorder(world)
 
     async def story() -> None:
@@ -130,7 +130,7 @@ def test_nothing_is_written_where_nothing_is_asked_for(world: World) -> None:
 def test_no_payload_or_result_is_ever_told(world: World) -> None:
     world.create(cron="1,2 8 * * *", payload={"secret": "canary-payload"})
     world.plan = lambda launch: (
-        (1.0, FAILED) if launch.scheduled_for.minute == 1 else (1.0, Ended(result='"canary-result"'))
+        (1.0, FAILED) if launch.scheduled_for.minute == 1 else (1.0, Completed(result='"canary-result"'))
     )
     courier = Recorder(world)
     told(world, 200, courier)
@@ -141,8 +141,8 @@ def test_no_payload_or_result_is_ever_told(world: World) -> None:
 
 def test_a_success_after_failures_is_a_recovery(world: World) -> None:
     world.create(cron="1-4 8 * * *")
-    world.plan = lambda launch: (1.0, FAILED if launch.scheduled_for.minute < 3 else Ended())
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.RECOVERED})))
+    world.plan = lambda launch: (1.0, FAILED if launch.scheduled_for.minute < 3 else Completed())
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.RECOVERED})))
     told(world, 300, courier)
     (sent,) = courier.sent
     assert (sent.kind, sent.data["failures"], sent.data["nominal"]) == (
@@ -162,7 +162,7 @@ def test_a_schedule_that_pauses_itself_is_told(world: World) -> None:
 
 def test_ticks_that_nobody_could_start_in_time_are_told(world: World) -> None:
     world.create(cron="* * * * *")
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.MISSED})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.MISSED})))
 
     async def story() -> None:
         await pause(600)
@@ -193,8 +193,11 @@ def test_a_pause_that_somebody_asked_for_is_no_news(world: World) -> None:
 def test_a_tick_that_starts_late_is_told_to_whom_it_is_late_enough(world: World) -> None:
     """The first run takes long; the second waits for it."""
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
-    world.plan = lambda launch: (200.0 if launch.scheduled_for.minute == 1 else 1.0, Ended())
-    rules = [NoticeRule(f"after-{ms}", frozenset({Topic.LATE}), late_after_ms=ms) for ms in (60_000, 150_000)]
+    world.plan = lambda launch: (200.0 if launch.scheduled_for.minute == 1 else 1.0, Completed())
+    rules = [
+        NotificationRule(f"after-{ms}", frozenset({NotificationKind.LATE}), late_after_ms=ms)
+        for ms in (60_000, 150_000)
+    ]
     courier = Recorder(world, *rules)
     told(world, 300, courier)
     (sent,) = courier.sent
@@ -206,7 +209,7 @@ def test_a_tick_that_starts_late_is_told_to_whom_it_is_late_enough(world: World)
 def test_a_second_attempt_is_not_late(world: World) -> None:
     world.create(cron="1 8 * * *", max_attempts=3, retry_delay_ms=90_000)
     world.plan = lambda _: (1.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.LATE})))
     told(world, 600, courier)
     assert len(world.executor.executions) == 3
     assert courier.sent == []
@@ -214,7 +217,7 @@ def test_a_second_attempt_is_not_late(world: World) -> None:
 
 def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(world: World) -> None:
     world.create(cron="1 8 * * *", queue="remote")
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.LATE})))
 
     async def story() -> None:
         await world.engine(outside=Outside(courier)).start()
@@ -233,7 +236,7 @@ def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(wor
 
 def test_of_an_error_its_first_line_is_told_and_no_more_than_fits(world: World) -> None:
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="x" * 2_000 + "\n  File 'secret.py', line 1"))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error="x" * 2_000 + "\n  File 'secret.py', line 1"))
     courier = Recorder(world)
     told(world, 60, courier)
     assert courier.sent[0].data["error"] == "x" * 500 + "…"
@@ -241,7 +244,7 @@ def test_of_an_error_its_first_line_is_told_and_no_more_than_fits(world: World) 
 
 def test_a_success_after_a_success_is_no_news(world: World) -> None:
     world.create(cron="1-3 8 * * *")
-    world.plan = lambda _: (0.0, Ended(result='"done"'))
+    world.plan = lambda _: (0.0, Completed(result='"done"'))
     courier = Recorder(world)
     told(world, 240, courier)
     assert len(world.executor.executions) == 3
@@ -251,14 +254,14 @@ def test_a_success_after_a_success_is_no_news(world: World) -> None:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (NoticeRule("ops", namespace="default"), {"etl-a", "etl-b", "report"}),
-        (NoticeRule("ops", namespace="other"), set()),
-        (NoticeRule("ops", schedule="etl-*"), {"etl-a", "etl-b"}),
-        (NoticeRule("ops", label=("team", "a")), {"etl-a"}),
-        (NoticeRule("ops", label=("team", None)), {"etl-a", "etl-b"}),
+        (NotificationRule("ops", namespace="default"), {"etl-a", "etl-b", "report"}),
+        (NotificationRule("ops", namespace="other"), set()),
+        (NotificationRule("ops", schedule="etl-*"), {"etl-a", "etl-b"}),
+        (NotificationRule("ops", label=("team", "a")), {"etl-a"}),
+        (NotificationRule("ops", label=("team", None)), {"etl-a", "etl-b"}),
     ],
 )
-def test_a_notification_is_about_some_schedules(world: World, rule: NoticeRule, expected: set[str]) -> None:
+def test_a_notification_is_about_some_schedules(world: World, rule: NotificationRule, expected: set[str]) -> None:
     world.create("etl-a", cron="1 8 * * *", labels={"team": "a"})
     world.create("etl-b", cron="1 8 * * *", labels={"team": "b"})
     world.create("report", cron="1 8 * * *")
@@ -365,7 +368,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
     """One instance writes for ``ops`` and is stopped before it delivers; the other has never heard of it."""
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    knows, other = Recorder(world), Recorder(world, NoticeRule("other", frozenset({Topic.LATE})))
+    knows, other = Recorder(world), Recorder(world, NotificationRule("other", frozenset({NotificationKind.LATE})))
     knows.takes_s = 1e6
 
     async def story() -> None:
@@ -391,7 +394,7 @@ def test_a_storm_becomes_summaries(world: World) -> None:
     for number in range(200):
         world.create(f"report-{number:03}", cron="1-3 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.FAILED}), max_per_minute=5))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.FAILED}), max_per_minute=5))
     told(world, 400, courier)
     summaries = [sent for sent in courier.sent if sent.kind == "tompion.summary"]
     single = [sent for sent in courier.sent if sent.kind == "tompion.run.failed"]
@@ -412,7 +415,7 @@ def test_a_storm_becomes_summaries(world: World) -> None:
 def test_a_storm_of_one_schedule_is_one_line_of_a_summary(world: World) -> None:
     world.create(intervals="1s", end_at="2027-01-15T08:00:55Z")
     world.plan = lambda _: (0.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.FAILED}), max_per_minute=1))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.FAILED}), max_per_minute=1))
     told(world, 120, courier)
     (line,) = courier.sent[-1].data["schedules"]
     assert (line["schedule_id"], line["count"]) == ("report", courier.sent[-1].data["count"])
@@ -421,7 +424,7 @@ def test_a_storm_of_one_schedule_is_one_line_of_a_summary(world: World) -> None:
 def test_a_receiver_that_hangs_delays_no_other(world: World) -> None:
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    quick, slow = NoticeRule("quick"), NoticeRule("slow")
+    quick, slow = NotificationRule("quick"), NotificationRule("slow")
     courier = Recorder(world, slow, quick)
     send = courier.send
 
@@ -458,8 +461,8 @@ def test_an_outcome_that_is_not_written_has_no_notice(world: World) -> None:
     assert courier.kinds == ["tompion.run.failed"]
 
 
-def _breaking(broken: asyncio.Event) -> Callable[[Launch], tuple[float, Ended]]:
-    def plan(_launch: Launch) -> tuple[float, Ended]:
+def _breaking(broken: asyncio.Event) -> Callable[[RunContext], tuple[float, Completed]]:
+    def plan(_launch: RunContext) -> tuple[float, Completed]:
         broken.set()
         return 0.0, FAILED
 

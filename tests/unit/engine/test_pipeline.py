@@ -14,7 +14,7 @@ from tests.unit.engine.beside import WAY_S, BesideStore, Fate, with_named_fires
 from tests.unit.engine.kit import World
 from tompion.config.settings import Settings
 from tompion.engine.engine import FIRES_AHEAD, Engine
-from tompion.executors.base import Ended, Launch
+from tompion.executors.base import Completed, RunContext
 from tompion.operations.schedules import crud
 from tompion.runtime.clock import pause
 
@@ -143,9 +143,9 @@ def test_fires_ahead_keep_within_what_an_instance_may_execute(world: World, most
     engine, store = piped(world, settings=Settings(fire_batch=BATCH, max_active_launches=most))
     active: list[int] = []
 
-    def plan(launch: Launch) -> tuple[float, Ended]:
+    def plan(launch: RunContext) -> tuple[float, Completed]:
         active.append(len(engine.launching.active))
-        return 5.0, Ended()
+        return 5.0, Completed()
 
     world.plan = plan
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from tompion.config.settings import Settings
-from tompion.engine.context import Instance
-from tompion.engine.steps.tzdata_replan import Replanning
-from tompion.engine.telemetry.events import Event, Probe
+from tompion.engine.context import EngineContext
+from tompion.engine.steps.tzdata_replan import ReplanStep
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.model.verification import Verification
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
 from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
@@ -21,7 +21,7 @@ NINE = 1_784_185_200  # 07:00Z the next day: 09:00 in Berlin
 
 
 def create(transaction: Transaction) -> None:
-    session = Session(transaction, Settings())
+    session = OperationContext(transaction, Settings())
     for name, zone in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo"), ("utc", None)):
         crud.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
 
@@ -29,7 +29,7 @@ def create(transaction: Transaction) -> None:
 def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     store = SqliteStore(clock=ManualClock(NOON), inline=True)
     told: list[Event] = []
-    replanning = Replanning(Instance(Settings(), Probe(told.append)))
+    replanning = ReplanStep(EngineContext(Settings(), EngineEvents(told.append)))
     store.write(create).result()
     assert store.read(replanning.outdated).result() == []
 
@@ -60,7 +60,7 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
 def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() -> None:
     clock = ManualClock(NOON)
     store = SqliteStore(clock=clock, inline=True)
-    instance = Instance(Settings(), Probe())
+    instance = EngineContext(Settings(), EngineEvents())
     store.write(create).result()
 
     def old_tick(transaction: Transaction) -> None:
@@ -76,9 +76,9 @@ def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() ->
     clock.set(float(NINE + 60))
 
     def verified() -> Verification:
-        return store.read(lambda transaction: verify(Session(transaction, Settings()), "berlin")).result()
+        return store.read(lambda transaction: verify(OperationContext(transaction, Settings()), "berlin")).result()
 
     assert not verified().ok
-    store.write(lambda transaction: Replanning(instance).some_of(transaction, "Europe/Berlin:older")).result()
+    store.write(lambda transaction: ReplanStep(instance).some_of(transaction, "Europe/Berlin:older")).result()
     assert (verified().problems, verified().unchecked) == ((), 1)
     store.close()

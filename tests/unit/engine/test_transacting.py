@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.engine.kit import World
-from tompion.executors.options import Site
+from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
 from tompion.operations.resources import workflows
 from tompion.operations.runs import read
@@ -20,7 +20,7 @@ DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"ke
 )
 def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured: bool, way_out: str) -> None:
     if configured:
-        world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+        world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, ExecutorEnv())
     world.ask(workflows.put_workflow, "flow", DOCUMENT)
     world.create(workflow_id="flow", function=None)
 
@@ -35,7 +35,7 @@ def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured:
 
 def test_other_runs_cost_what_they_did(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a store that cannot, nobody even asks whose a workflow is."""
-    world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+    world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, ExecutorEnv())
     world.executors["recorder"] = world.executor
     world.ask(workflows.put_workflow, "flow", {"executor": "recorder"})
     world.create(workflow_id="flow", function=None)

@@ -6,27 +6,27 @@ from collections import Counter
 from typing import Any
 
 from tompion.model.policy import Policy
-from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunState, Source
+from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule import Action
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import IntervalDocument, SpecDocument
-from tompion.plan.compiled_schedule import Rule, compile_rule
-from tompion.plan.context import World
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
+from tompion.plan.context import DecisionContext
 from tompion.plan.decide import Decision, decide
-from tompion.plan.due_ticks import Limits
+from tompion.plan.due_ticks import DueLimits
 from tompion.plan.edit import created
 
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000
 KEY, VERSION, OWNER = 7, 3, 42
-LIMITS = Limits(grace_ms=30_000, max_catchup=100, max_spread=1_000, max_span_ticks=10_000, lookahead_ms=60_000)
+LIMITS = DueLimits(grace_ms=30_000, max_catchup=100, max_spread=1_000, max_span_ticks=10_000, lookahead_ms=60_000)
 MINUTELY = SpecDocument(intervals=(IntervalDocument(60),))
 DELAY = SpecDocument(intervals=(IntervalDocument(60, anchor="completion"),))
 
 
 def rule_of(
     spec: SpecDocument = MINUTELY, *, schedule_id: str = "report", version: int = VERSION, **policy: Any
-) -> Rule:
+) -> CompiledSchedule:
     return compile_rule(KEY, version, "default", schedule_id, spec, Policy(**policy), Action(function="jobs:run"))
 
 
@@ -34,24 +34,26 @@ def every(seconds: int, **spec: Any) -> SpecDocument:
     return SpecDocument(intervals=(IntervalDocument(seconds),), **spec)
 
 
-def dial_of(rule: Rule, cursor_s: int = NOON - 1, **changes: Any) -> Dial:
+def dial_of(rule: CompiledSchedule, cursor_s: int = NOON - 1, **changes: Any) -> ScheduleState:
     """A dial that has decided everything up to a cursor, created right then."""
     return created(rule, (cursor_s + 1) * 1000)._replace(**changes)
 
 
-def world_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> World:
-    return World(now_ms, owner, LIMITS, 1_000)._replace(**changes)
+def world_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> DecisionContext:
+    return DecisionContext(now_ms, owner, LIMITS, 1_000)._replace(**changes)
 
 
 def run_of(nominal_s: int = NOON, **changes: Any) -> RunRow:
     """A buffered run."""
     return RunRow(
-        KEY, nominal_s, 0, Source.SCHEDULE, RunState.BUFFERED, None, VERSION, 0, 0, nominal_s * 1000, None, None,
+        KEY, nominal_s, 0, RunSource.SCHEDULE, RunState.BUFFERED, None, VERSION, 0, 0, nominal_s * 1000, None, None,
         nominal_s * 1000, nominal_s, None, None, None, None, None, None, False, None, None, None,
     )._replace(**changes)  # fmt: skip
 
 
-def decided(dial: Dial, rule: Rule, world: World, budget: int = 1_000) -> tuple[Decision, Dial]:
+def decided(
+    dial: ScheduleState, rule: CompiledSchedule, world: DecisionContext, budget: int = 1_000
+) -> tuple[Decision, ScheduleState]:
     """Decide, and check whatever must hold after any decision."""
     decision, after, used = decide(dial, rule, world, budget)
     assert 0 <= used <= budget
@@ -62,7 +64,7 @@ def decided(dial: Dial, rule: Rule, world: World, budget: int = 1_000) -> tuple[
     return decision, after
 
 
-def check_ticks(dial: Dial, decision: Decision, after: Dial) -> None:
+def check_ticks(dial: ScheduleState, decision: Decision, after: ScheduleState) -> None:
     """Each tick between the cursors is one run or in one span."""
     nominals = [run.nominal_s for run in decision.runs]
     assert nominals == sorted(set(nominals))
@@ -80,7 +82,7 @@ def check_ticks(dial: Dial, decision: Decision, after: Dial) -> None:
         assert after.next_nominal_s == rule.ticks.next_epoch(after.cursor_s)
 
 
-def check_dial(dial: Dial, decision: Decision, after: Dial) -> None:
+def check_dial(dial: ScheduleState, decision: Decision, after: ScheduleState) -> None:
     """The dial agrees with the rows."""
     states = Counter(run.state for run in decision.runs)
     starts = states[RunState.ENQUEUED]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
 from tompion.model.policy import Overlap
-from tompion.model.run import Reason, RunState, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import Reason, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.backfill import RECHECK_MS, Step, last_decided, step, wanted
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.backfill import RECHECK_MS, BackfillChunk, last_decided, step, wanted
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 HOUR = 3_600
 NUMBER = 11
@@ -29,13 +29,20 @@ def backfill_of(start_s: int = NOON - 5 * HOUR, end_s: int = NOON - HOUR, **chan
     return row._replace(**changes)
 
 
-def stepped(backfill: BackfillRow, dial: Dial, rule: Rule, limit: int, earlier: dict[int, str], **world: Any) -> Step:
+def stepped(
+    backfill: BackfillRow,
+    dial: ScheduleState,
+    rule: CompiledSchedule,
+    limit: int,
+    earlier: dict[int, str],
+    **world: Any,
+) -> BackfillChunk:
     """One step, and what holds after any; ``earlier`` says what became of ticks that have one run."""
     states = {tick: {state} for tick, state in earlier.items()}
     result = step(backfill, dial, rule, world_at(NOON_MS, **world), limit, states)
     after, decision = result.backfill, result.decision
     check_rows(decision)
-    assert all((run.source, run.origin) == (Source.BACKFILL, NUMBER) for run in decision.runs)
+    assert all((run.source, run.origin) == (RunSource.BACKFILL, NUMBER) for run in decision.runs)
     assert all(run.overlap == backfill.overlap for run in decision.runs)
     assert all(backfill.cursor_s < run.nominal_s <= after.cursor_s for run in decision.runs)
     assert all(run.fire_ms == NOON_MS for run in decision.runs)
@@ -50,7 +57,7 @@ def stepped(backfill: BackfillRow, dial: Dial, rule: Rule, limit: int, earlier: 
     return result
 
 
-def ran(result: Step) -> list[int]:
+def ran(result: BackfillChunk) -> list[int]:
     return [(run.nominal_s - NOON) // HOUR for run in result.decision.runs]
 
 

@@ -22,7 +22,7 @@ from tests.unit.plan.kit import (
     world_at,
 )
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
-from tompion.model.run import OPEN, Reason, RunState, Source
+from tompion.model.run import OPEN, Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
 from tompion.plan.due_ticks import Due
@@ -338,7 +338,7 @@ def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any
     dial = dial_of(rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True)
     decision = Decision(dial, rule, world_at())
     for number in (1, 2):
-        origin = Origin(Source.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
+        origin = Origin(RunSource.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
         decision.request(Due(NOON, NOON_MS), origin)
     return decision
 
@@ -388,9 +388,9 @@ def test_of_two_requests_that_want_to_be_the_one_that_waits_the_later_is() -> No
 def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
     assert rows_of(requested(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
     decision = Decision(dial_of(rule_of()), rule_of(), world_at(target_paused=True))
-    decision.request(Due(NOON, NOON_MS), Origin(Source.BACKFILL, 4, Overlap.ALLOW))
+    decision.request(Due(NOON, NOON_MS), Origin(RunSource.BACKFILL, 4, Overlap.ALLOW))
     assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
-    assert decision.runs[0].source == Source.BACKFILL
+    assert decision.runs[0].source == RunSource.BACKFILL
 
 
 # ---------------------------------------------------------------- an outage longer than a pass

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
-from tompion.plan.compiled_schedule import Rule, compile_rule
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
 from tompion.plan.due_ticks import generate
 from tompion.plan.edit import (
     before,
@@ -117,7 +117,7 @@ def test_created_paused_or_exhausted() -> None:
 
 
 @pytest.mark.parametrize("dial", [dial_of(rule_of(HOURLY)), dial_of(rule_of(HOURLY), paused=True, next_fire_ms=None)])
-def test_with_the_same_ticks_everything_stays(dial: Dial) -> None:
+def test_with_the_same_ticks_everything_stays(dial: ScheduleState) -> None:
     new = rule_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
     edited = replaced(dial._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
     assert edited.spans == []
@@ -143,7 +143,7 @@ def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
         for version, calendar in ((3, NamedCalendar("closing")), (4, NamedCalendar("closing", ("2026-01-01",))))
     )
     edited = replaced(dial_of(old), old, new, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
+    assert edited.spans == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
     assert edited.dial.next_nominal_s == NOON + 12 * HOUR
 
 
@@ -151,7 +151,7 @@ def test_with_other_ticks_the_past_is_not_replayed() -> None:
     old, new = rule_of(HOURLY), rule_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     dial = dial_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
     edited = replaced(dial, old, new, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
+    assert edited.spans == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
     after = edited.dial
     assert (after.cursor_s, after.next_nominal_s, after.version) == (UNTIL, UNTIL + 1_800, 4)
     assert (after.carry, after.carry_until_s) == (None, None)
@@ -180,7 +180,7 @@ def test_other_jitter_is_another_spec() -> None:
     assert edited.dial.next_fire_ms == new.fire_ms(NOON + 4 * HOUR)
 
 
-def ahead_of_now() -> tuple[Rule, int]:
+def ahead_of_now() -> tuple[CompiledSchedule, int]:
     """A rule and a tick whose fire time lies long before it."""
     rule = rule_of(every(HOUR, jitter_ms=1_500_000))
     return rule, next(tick for tick in range(NOON, NOON + 50 * HOUR, HOUR) if rule.fire_ms(tick) < (tick - 600) * 1000)
@@ -352,7 +352,7 @@ def test_no_action_left(had: int | None) -> None:
 def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     edited = limited(dial_of(rule, remaining=0), rule, remaining, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
+    assert edited.spans == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
     assert (edited.dial.cursor_s, edited.dial.next_nominal_s, edited.dial.remaining) == (UNTIL, UNTIL + HOUR, remaining)
     assert edited.dial.next_fire_ms == (UNTIL + HOUR) * 1000
 
@@ -364,7 +364,7 @@ def test_closed() -> None:
     rule = rule_of(HOURLY)
     dial = dial_of(rule, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
     edited = closed(dial, rule, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
+    assert edited.spans == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
     assert edited.dial == dial._replace(
         closed=True, cursor_s=UNTIL, next_nominal_s=None, next_fire_ms=None, carry=None, carry_until_s=None, skips=None
     )

@@ -10,7 +10,7 @@ from tests.unit.plan.kit import DELAY, LIMITS, NOON, NOON_MS, dial_of, every, ru
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.spec import SpecDocument
-from tompion.plan.due_ticks import Due, Generated, generate
+from tompion.plan.due_ticks import Due, DueTicks, generate
 
 GRACE = LIMITS.grace_ms
 HOUR = 3_600
@@ -23,11 +23,11 @@ def hours(*numbers: int) -> list[int]:
     return [NOON + HOUR * number for number in numbers]
 
 
-def nominals(generated: Generated) -> list[int]:
+def nominals(generated: DueTicks) -> list[int]:
     return [due.nominal_s for due in generated.due]
 
 
-def spans(generated: Generated) -> list[tuple[int, int, int, str]]:
+def spans(generated: DueTicks) -> list[tuple[int, int, int, str]]:
     return [(lost.after_s, lost.until_s, lost.ticks, lost.reason) for lost in generated.dropped]
 
 
@@ -75,7 +75,7 @@ def test_the_grace_is_as_long_behind_a_missed_tick(more_ms: int, late: list[int]
 def test_nothing_is_due_without_a_next_tick() -> None:
     rule = rule_of(HOURLY)
     dial = dial_of(rule, next_nominal_s=None, next_fire_ms=None)
-    assert generate(dial, rule, NOON_MS + 1, LIMITS, 100) == Generated([], [], NOON - 1, None, None)
+    assert generate(dial, rule, NOON_MS + 1, LIMITS, 100) == DueTicks([], [], NOON - 1, None, None)
 
 
 # ---------------------------------------------------------------- policy × window × missed × on time
@@ -355,7 +355,7 @@ def test_after_the_end_the_missed_ticks_are_still_caught_up(policy: str, run: li
 def test_the_last_tick_is_the_end_itself() -> None:
     rule = rule_of(every(HOUR, end_at="2026-01-01T12:00:00Z"))
     generated = generate(dial_of(rule), rule, NOON_MS, LIMITS, 0)
-    assert generated == Generated([Due(NOON, NOON_MS)], [], NOON, None, None)
+    assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_start_exactly_on_a_tick_is_a_tick() -> None:
@@ -370,12 +370,12 @@ def test_a_start_exactly_on_a_tick_is_a_tick() -> None:
 def test_a_fixed_delay_is_late_but_never_missed(late_ms: int) -> None:
     rule = rule_of(DELAY)
     generated = generate(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 0)
-    assert generated == Generated([Due(NOON, NOON_MS)], [], NOON, None, None)
+    assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_fixed_delay_is_never_early() -> None:
     rule = rule_of(DELAY)
-    assert generate(dial_of(rule), rule, NOON_MS - 1, LIMITS, 0) == Generated([], [], NOON - 1, NOON, NOON_MS)
+    assert generate(dial_of(rule), rule, NOON_MS - 1, LIMITS, 0) == DueTicks([], [], NOON - 1, NOON, NOON_MS)
 
 
 def test_a_fixed_delay_after_a_pause() -> None:
@@ -400,7 +400,7 @@ def test_jitter_keeps_the_order_and_nothing_is_early(spec: SpecDocument) -> None
         assert generated.next_fire_ms > now_ms
         found += generated.due
         dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
-    assert nominals(Generated(found, [], 0, None, None)) == [NOON + 60 * number for number in range(len(found))]
+    assert nominals(DueTicks(found, [], 0, None, None)) == [NOON + 60 * number for number in range(len(found))]
     assert len(found) in (29, 30, 31)
     assert all(earlier.fire_ms < later.fire_ms for earlier, later in pairwise(found))
     assert len({due.fire_ms - due.nominal_s * 1000 for due in found}) > 20

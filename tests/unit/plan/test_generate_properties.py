@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.due_ticks import Dropped, Due, Generated, Limits, generate
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
 from tompion.plan.edit import paused, resumed
 
 GRACE = 30_000
@@ -43,7 +43,7 @@ class Story(NamedTuple):
     spec: int
     policy: CatchUp
     window_s: int | None
-    limits: Limits
+    limits: DueLimits
     carry: OnResume | None
     carry_for_s: int
     passes: list[tuple[int, int]]
@@ -55,7 +55,7 @@ stories = st.builds(
     st.sampled_from(CatchUp),
     st.sampled_from([None, None, 0, 45, 600]),
     st.builds(
-        Limits,
+        DueLimits,
         st.just(GRACE),
         max_catchup=st.integers(1, 5),
         max_spread=st.integers(1, 5),
@@ -80,7 +80,7 @@ def all_ticks(spec: int) -> list[int]:
     return [second for second in range(NOON, NOON + LONGEST) if SPECS[spec][1](second)]
 
 
-def begun(story: Story) -> tuple[Rule, Dial, int]:
+def begun(story: Story) -> tuple[CompiledSchedule, ScheduleState, int]:
     """The rule, the dial and the time at which a story begins: at noon, or after a pause since noon."""
     rule = rule_of(SPECS[story.spec][0], catchup_policy=story.policy, catchup_window_s=story.window_s)
     dial = dial_of(rule)
@@ -90,7 +90,7 @@ def begun(story: Story) -> tuple[Rule, Dial, int]:
     return rule, resumed(paused(dial, None), rule, now_ms, story.carry), now_ms
 
 
-def told(story: Story) -> tuple[Rule, list[tuple[int, int, Generated]]]:
+def told(story: Story) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
     """The passes of a story: the cursor before, the time, what was generated."""
     rule, dial, now_ms = begun(story)
     passes = []
@@ -147,7 +147,7 @@ def test_each_tick_is_treated_by_its_age(story: Story) -> None:
             check_dropped(story, rule, dropped, now_ms)
 
 
-def check_dropped(story: Story, rule: Rule, dropped: Dropped, now_ms: int) -> None:
+def check_dropped(story: Story, rule: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
     for second in walked(story.spec, dropped.after_s, dropped.until_s):
         if is_carried(story, rule, second):
             assert dropped.reason == Reason.RESUMED
@@ -160,12 +160,12 @@ def check_dropped(story: Story, rule: Rule, dropped: Dropped, now_ms: int) -> No
             assert dropped.reason == expected[story.policy]
 
 
-def is_carried(story: Story, rule: Rule, second: int) -> bool:
+def is_carried(story: Story, rule: CompiledSchedule, second: int) -> bool:
     """Whether a tick's fire time was in the pause."""
     return story.carry is not None and rule.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
 
 
-def is_young(story: Story, rule: Rule, second: int, now_ms: int) -> bool:
+def is_young(story: Story, rule: CompiledSchedule, second: int, now_ms: int) -> bool:
     """Whether a tick is inside the window; Temporal counts from when it was to be launched."""
     window = story.window_s
     born_ms = rule.fire_ms(second) if rule.spec.jitter_mode == "temporal" else second * 1000
@@ -198,7 +198,7 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story
 
 def test_the_same_question_has_the_same_answer() -> None:
     rule = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    limits = Limits(GRACE, 5, 5, 50, 60_000)
+    limits = DueLimits(GRACE, 5, 5, 50, 60_000)
     answers = [generate(dial_of(rule), rule, NOON_MS + 100_000, limits, 3) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     first = rule.ticks.at_or_after(NOON)

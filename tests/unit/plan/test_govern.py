@@ -9,16 +9,16 @@ import pytest
 from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
 from tests.unit.plan.kit import DELAY, KEY, NOON, NOON_MS, dial_of, every, rule_of
 from tompion.model.hint import HintRows
-from tompion.model.run import Source
+from tompion.model.run import RunSource
 from tompion.model.schedule import Action
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan import edit
-from tompion.plan.adaptive import Plan, contested, hints_of, plan
-from tompion.plan.compiled_schedule import Rule, compile_rule
+from tompion.plan.adaptive import AdaptivePlan, contested, hints_of, plan
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
 
 
-def planned(dial: Dial, rule: Rule, now_s: float) -> int | None:
+def planned(dial: ScheduleState, rule: CompiledSchedule, now_s: float) -> int | None:
     """When the next run is, in seconds after noon."""
     found = plan(dial, rule, NOON_MS + int(now_s * 1000))
     return None if found is None else found.nominal_s - NOON
@@ -96,18 +96,18 @@ def test_two_sources_are_a_grid() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"interval": 20}, (20, Source.HINT)),  # an interval replaces the baseline, be it sooner …
-        ({"interval": 1_000}, (1_000, Source.HINT)),  # … or later
-        ({"once": 30}, (30, Source.HINT)),  # a one-shot competes with it
+        ({"interval": 20}, (20, RunSource.HINT)),  # an interval replaces the baseline, be it sooner …
+        ({"interval": 1_000}, (1_000, RunSource.HINT)),  # … or later
+        ({"once": 30}, (30, RunSource.HINT)),  # a one-shot competes with it
         ({"once": 1_000}, None),
-        ({"interval": 40, "once": 30}, (30, Source.HINT)),  # of both, the earlier
-        ({"interval": 30, "once": 40}, (30, Source.HINT)),
-        ({"interval": 1_000, "once": 900}, (900, Source.HINT)),  # and the baseline is replaced all the same
+        ({"interval": 40, "once": 30}, (30, RunSource.HINT)),  # of both, the earlier
+        ({"interval": 30, "once": 40}, (30, RunSource.HINT)),
+        ({"interval": 1_000, "once": 900}, (900, RunSource.HINT)),  # and the baseline is replaced all the same
     ],
 )
-def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[int, Source] | None) -> None:
+def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[int, RunSource] | None) -> None:
     rule = governed(spec)
-    baseline = (60 if rule.interval_ms else 300, Source.SCHEDULE)
+    baseline = (60 if rule.interval_ms else 300, RunSource.SCHEDULE)
     found = plan(ran(rule, hints=hints(**given)), rule, NOON_MS + 10_000)
     assert found is not None
     assert (found.nominal_s - NOON, found.source) == (expected or baseline)
@@ -116,7 +116,7 @@ def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[i
 def test_a_tie_is_the_baselines() -> None:
     rule = governed()
     found = plan(ran(rule, hints=hints(once=60)), rule, NOON_MS + 10_000)
-    assert found == Plan(NOON_MS + 60_000)
+    assert found == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_failures_do_not_stretch_a_hint() -> None:
@@ -227,20 +227,20 @@ def test_an_interval_does_not_slip() -> None:
     """Whoever fires is always a little late; counted to the millisecond, every run would be later than the last."""
     rule = governed()
     late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_000)
+    assert plan(late, rule, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_where_the_bounds_leave_no_room_the_shortest_counts() -> None:
     """The longest is counted in whole seconds; what it moved before the shortest was skipped, a whole interval long."""
     rule = governed(min_interval_ms=33_000, max_interval_ms=33_000)
     late = ran(rule)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
-    assert plan(late, rule, NOON_MS + 5_008) == Plan(NOON_MS + 33_006, bound="max")
+    assert plan(late, rule, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
 
 
 def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
     rule = governed(min_interval_ms=60_000)
     late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_025, bound="min")
+    assert plan(late, rule, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
     assert edit.governed(late, rule, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
 
@@ -294,7 +294,7 @@ def test_jitter_moves_a_grid() -> None:
     dial = ran(rule)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
-    assert plan(dial, rule, NOON_MS + 10_000) == Plan(fire_ms)
+    assert plan(dial, rule, NOON_MS + 10_000) == AdaptivePlan(fire_ms)
     for started_ms in (fire_ms, NOON_MS):  # the second one was skipped
         done = dial._replace(last_start_ms=started_ms, cursor_s=fire_ms // 1000)
-        assert plan(done, rule, fire_ms + 1) == Plan(plain.fire_ms(NOON + 600))
+        assert plan(done, rule, fire_ms + 1) == AdaptivePlan(plain.fire_ms(NOON + 600))

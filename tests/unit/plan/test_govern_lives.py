@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.unit.plan.governing import FIVE_MINUTES, governed
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
 from tompion.model.hint import HintRow, HintRows
-from tompion.model.run import RunRow, RunState, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import decide
 from tompion.plan.outcome import freed
 
@@ -44,7 +44,7 @@ turns = st.lists(
 )
 
 
-def live(rule: Rule, told: list[Turn]) -> tuple[list[RunRow], list[Dial]]:
+def live(rule: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], list[ScheduleState]]:
     """Decide and settle one run after another; return them, and the dials after each of them."""
     dial, runs, dials = dial_of(rule), [], []
     for turn in told:
@@ -76,7 +76,7 @@ def test_each_turn_is_one_run_with_a_time_of_its_own(told: list[Turn], spec: Spe
 @given(turns)
 def test_a_one_shot_hint_causes_one_run_at_most(told: list[Turn]) -> None:
     runs, _ = live(governed(every(60)), told)
-    assert sum(run.source is Source.HINT for run in runs) <= sum(turn.once_ms is not None for turn in told)
+    assert sum(run.source is RunSource.HINT for run in runs) <= sum(turn.once_ms is not None for turn in told)
 
 
 @given(turns, st.integers(10_000, 90_000))

@@ -10,10 +10,10 @@ from tests.unit.plan.governing import FIVE_MINUTES, governed, hint, hints, ran
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of, run_of, world_at
 from tompion.model.hint import HintRows
 from tompion.model.policy import OnResume, Overlap
-from tompion.model.run import Reason, RunState, Source
+from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.adaptive import Plan, pending
+from tompion.plan.adaptive import AdaptivePlan, pending
 from tompion.plan.decide import decide
 from tompion.plan.fast_path import start
 from tompion.plan.outcome import freed
@@ -43,7 +43,7 @@ def test_a_hinted_run_says_so_and_uses_a_one_shot_up() -> None:
     rule = governed()
     dial = edit.governed(ran(rule, hints=hints(interval=50, once=30)), rule, NOON_MS + 10_000)
     decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_000), 0)
-    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints == hints(interval=50)
 
 
@@ -54,7 +54,7 @@ def test_a_one_shot_in_the_middle_of_a_second_is_used_up_with_it() -> None:
     assert (dial.next_nominal_s, dial.next_fire_ms) == (NOON + 30, NOON_MS + 30_500)
     assert decide(dial, rule, world_at(NOON_MS + 30_499), 0)[0].runs == []
     decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_500), 0)
-    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints is None
 
 
@@ -162,7 +162,7 @@ def test_a_hinted_run_that_waits_is_held_by_a_pause() -> None:
     """It is as automatic as a tick."""
     rule = governed()
     dial = ran(rule, waiting=1, remaining=1, paused=True)
-    waiting = [(run_of(NOON + 60, source=Source.HINT), world_at(NOON_MS + 70_000))]
+    waiting = [(run_of(NOON + 60, source=RunSource.HINT), world_at(NOON_MS + 70_000))]
     assert release(dial, rule, waiting).changes == []
     resumed = release(dial._replace(paused=False), rule, waiting).dial
     assert (resumed.remaining, resumed.last_start_ms) == (0, NOON_MS + 70_000)
@@ -224,7 +224,7 @@ def test_the_cause_of_what_is_pending_is_known() -> None:
     rule = governed(min_interval_ms=40_000)
     dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
     found = pending(dial, rule, NOON_MS + 15_000)
-    assert found == Plan(NOON_MS + 40_000, Source.HINT, hint(NOON_MS + 30_000), "min")
+    assert found == AdaptivePlan(NOON_MS + 40_000, RunSource.HINT, hint(NOON_MS + 30_000), "min")
 
 
 def test_admission_is_as_for_any_other_tick() -> None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
 from tompion.model.hint import HintRow, HintRows
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
 from tompion.plan.adaptive import pending, plan
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 FAR = 4 * 3_600
 SPECS = (
@@ -39,12 +39,12 @@ class Past(NamedTuple):
     now: int
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> CompiledSchedule:
         longest = None if self.longest is None else max(self.longest, self.shortest)
         return rule_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
 
     @property
-    def dial(self) -> Dial:
+    def dial(self) -> ScheduleState:
         once = None if self.once is None else (NOON_MS + self.once[0], self.once[1])
         rows = [
             None if given is None else HintRow(given[0], NOON_MS + given[1], 0, "", None)

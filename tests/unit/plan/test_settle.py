@@ -9,14 +9,14 @@ import pytest
 
 from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
 from tompion.model.policy import Overlap, Policy
-from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunState, Source
-from tompion.model.schedule_state import Dial
+from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.edit import after_run
 from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, freed, pauses, settle
-from tompion.plan.release import Released, release
+from tompion.plan.release import ReleaseResult, release
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT
@@ -116,7 +116,7 @@ def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
 # ---------------------------------------------------------------- fixed delay
 
 
-def flying_delay(**changes: Any) -> Dial:
+def flying_delay(**changes: Any) -> ScheduleState:
     """A fixed delay whose run is in flight."""
     return dial_of(rule_of(DELAY), NOON, in_flight=1, next_nominal_s=None, next_fire_ms=None)._replace(**changes)
 
@@ -172,10 +172,12 @@ def ticks(count: int) -> list[RunRow]:
 
 
 def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
-    return [run_of(NOON, origin=number + 1, source=Source.TRIGGER, overlap=overlap) for number in range(count)]
+    return [run_of(NOON, origin=number + 1, source=RunSource.TRIGGER, overlap=overlap) for number in range(count)]
 
 
-def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[list[str], Released]:
+def released(
+    dial: ScheduleState, rule: CompiledSchedule, rows: list[RunRow], world: DecisionContext
+) -> tuple[list[str], ReleaseResult]:
     """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
     result = release(dial, rule, [(row, world) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
@@ -187,7 +189,7 @@ def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[
     assert after.waiting == dial.waiting - len(result.changes) >= 0
     assert after.starts == dial.starts + len(started)
     assert after.skipped == dial.skipped + len(dropped)
-    own = sum(row.source == Source.SCHEDULE for row in result.started)
+    own = sum(row.source == RunSource.SCHEDULE for row in result.started)
     assert after.remaining == (None if dial.remaining is None else dial.remaining - own)
     assert after.remaining is None or after.remaining >= 0
     assert after.last_start_ms == (world.now_ms if own else dial.last_start_ms)
@@ -255,7 +257,7 @@ def test_release(name: str, owner: int | None) -> None:
     found, result = released(dial, rule, rows, world_at(NOW, owner=owner, **situation))
     assert found == expected
     if name == "paused, but asked for":
-        assert [row.source for row in result.started] == [Source.TRIGGER]
+        assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
 
 def test_the_oldest_goes_first() -> None:

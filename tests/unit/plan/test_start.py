@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
 from tompion.model.policy import Overlap
 from tompion.model.run import START_COLUMNS, RunRow
-from tompion.model.schedule_state import STEP_COLUMNS, Dial
+from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.fast_path import start
 
 SPECS = (
@@ -91,7 +91,7 @@ def test_the_short_way_is_the_long_way(
     event("short" if check(dial_of(rule, **dial), rule, NOON_MS + late_ms, target_paused=target_paused) else "long")
 
 
-def check(dial: Dial, rule: Rule, now_ms: int, **world: Any) -> bool:
+def check(dial: ScheduleState, rule: CompiledSchedule, now_ms: int, **world: Any) -> bool:
     """Compare the two ways; return whether there was a short one."""
     found = start(tuple(dial), rule, world_at(now_ms, **world))
     if found is None:
@@ -100,7 +100,7 @@ def check(dial: Dial, rule: Rule, now_ms: int, **world: Any) -> bool:
     decision, after = decided(dial, rule, world_at(now_ms, **world))
     assert decision.runs == [row]
     assert (decision.spans, decision.supersede, decision.cancel, decision.terminate) == ([], set(), False, False)
-    step: dict[str, Any] = dict(zip(STEP_COLUMNS, step_row, strict=True))
+    step: dict[str, Any] = dict(zip(FAST_ADVANCE_COLUMNS, step_row, strict=True))
     assert dial._replace(**step) == after
     assert start_row == tuple(getattr(row, column) for column in START_COLUMNS)
     assert all(value == RunRow._field_defaults.get(name) for name, value in row._asdict().items() if name in UNSAID)

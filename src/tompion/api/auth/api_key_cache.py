@@ -10,11 +10,11 @@ import asyncio
 from collections import OrderedDict
 from functools import partial
 
-from tompion.api.auth.principal import ANY_NAMESPACE, Caller
+from tompion.api.auth.principal import ANY_NAMESPACE, Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
 from tompion.operations.resources.api_keys import find_key
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 
 LONGEST_KEY = 200
 
@@ -26,15 +26,15 @@ BELIEVED_S = 2.0
 REMEMBERED = 10_000
 
 
-class Keys:
+class ApiKeyCache:
     """Knows whose an API key is."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: OperationRunner) -> None:
         """Take where keys are kept."""
         self._desk = desk
-        self._known: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
-    async def caller_with(self, text: str) -> Caller:
+    async def caller_with(self, text: str) -> Principal:
         """Return whose key it is; raises :class:`~tompion.errors.Unauthenticated`."""
         if not 0 < len(text) <= LONGEST_KEY:
             raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
@@ -46,11 +46,11 @@ class Keys:
                 self._known.popitem(last=False)
         return known[1]
 
-    async def _looked_up(self, text: str) -> Caller:
+    async def _looked_up(self, text: str) -> Principal:
         look = partial(find_key, text=text)
         asked = self._desk.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
         found = await asyncio.wrap_future(asked)
         if found is None:
             self._known.pop(text, None)
             raise Unauthenticated("this API key is not known, has expired or was revoked")
-        return Caller(f"key {found.key_id} ({found.name})", {found.namespace: Role[found.role.upper()]})
+        return Principal(f"key {found.key_id} ({found.name})", {found.namespace: Role[found.role.upper()]})

@@ -11,40 +11,40 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
 
-from tompion.api.auth.api_key_cache import Keys
-from tompion.api.auth.principal import ANY_NAMESPACE, Caller
-from tompion.api.auth.session_cookie import Cookies
+from tompion.api.auth.api_key_cache import ApiKeyCache
+from tompion.api.auth.principal import ANY_NAMESPACE, Principal
+from tompion.api.auth.session_cookie import SessionCookies
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
 from tompion.model.security import PREFIX
 
 if TYPE_CHECKING:
-    from tompion.api.auth.jwt import Tokens
-    from tompion.api.auth.mtls import Certificates
+    from tompion.api.auth.jwt import JwtVerifier
+    from tompion.api.auth.mtls import CertificateVerifier
 
 
-class Gate(Protocol):
+class Authenticator(Protocol):
     """Finds out who asks."""
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Principal:
         """Return who asks; raises :class:`~tompion.errors.Unauthenticated` for whoever cannot be believed."""
 
-    async def believed(self, text: str) -> Caller:
+    async def believed(self, text: str) -> Principal:
         """Return whose key or token it is; raises :class:`~tompion.errors.Unauthenticated`."""
 
 
-class OpenGate:
+class OpenAuthenticator:
     """Lets everybody in, as whoever runs the service: for a service that only this machine can reach."""
 
     def __init__(self, actor: str = "local") -> None:
         """Take the name that stands in the audit."""
-        self._caller = Caller(actor, {ANY_NAMESPACE: Role.ADMIN})
+        self._caller = Principal(actor, {ANY_NAMESPACE: Role.ADMIN})
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Principal:
         """Return the one caller that there is."""
         return self._caller
 
-    async def believed(self, text: str) -> Caller:
+    async def believed(self, text: str) -> Principal:
         """Return the one caller that there is."""
         return self._caller
 
@@ -56,15 +56,15 @@ PEER = "tompion.peer"
 """Where the server puts the certificate of whoever is connected."""
 
 
-class CredentialGate:
+class CredentialAuthenticator:
     """Lets in whoever shows what one of its parts believes."""
 
     def __init__(
         self,
-        keys: Keys,
-        tokens: Tokens | None = None,
-        certificates: Certificates | None = None,
-        cookies: Cookies | None = None,
+        keys: ApiKeyCache,
+        tokens: JwtVerifier | None = None,
+        certificates: CertificateVerifier | None = None,
+        cookies: SessionCookies | None = None,
     ) -> None:
         """Take who knows keys, tokens, certificates, and the cookies of those who have signed in."""
         self._cookies = cookies
@@ -72,7 +72,7 @@ class CredentialGate:
         self._tokens = tokens
         self._certificates = certificates
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Principal:
         """Return who asks."""
         shown = request.headers.getlist("authorization")
         if len(shown) > 1:
@@ -87,7 +87,7 @@ class CredentialGate:
             return await self._keys.caller_with(_password(text))
         return await self.believed(text if scheme.lower() == "bearer" else "")
 
-    async def believed(self, text: str) -> Caller:
+    async def believed(self, text: str) -> Principal:
         """Return whose key or token it is."""
         if self._tokens is not None and text and not text.startswith(f"{PREFIX}_"):
             return await self._tokens.caller(text)

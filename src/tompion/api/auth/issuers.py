@@ -11,10 +11,10 @@ from tompion.api.auth.config_blocks import Block, roles_of
 from tompion.api.auth.jwks import (
     FITS,
     SECRET,
-    FetchedKeys,
-    FixedKeys,
-    Key,
-    Keys,
+    JsonWebKey,
+    KeySet,
+    RemoteKeySet,
+    StaticKeySet,
     fetch,
     problem_of,
     public_key,
@@ -45,7 +45,7 @@ class Issuer:
     iss: str
     audiences: frozenset[str]
     algorithms: frozenset[str]
-    keys: Keys
+    keys: KeySet
     claim: tuple[str, ...]
     mapping: Mapping[str, Mapping[str, Role]] | None
     namespaces: frozenset[str] | None
@@ -98,7 +98,7 @@ def _issuer(block: Block, environment: Mapping[str, str], elapsed: Callable[[], 
 
 def _keys(
     block: Block, algorithms: tuple[str, ...], environment: Mapping[str, str], elapsed: Callable[[], float]
-) -> Keys:
+) -> KeySet:
     sources = block.given(*SOURCES)
     if len(sources) != 1:
         problem = "none of them is there" if not sources else f"{' and '.join(sources)} are there"
@@ -113,7 +113,7 @@ def _keys(
     if source == "jwks_url":
         return _fetched(block, algorithms, elapsed)
     try:
-        return FixedKeys(_fixed(block, source, algorithms, environment))
+        return StaticKeySet(_fixed(block, source, algorithms, environment))
     except InvalidField:
         raise
     except ValueError as error:
@@ -122,7 +122,7 @@ def _keys(
 
 def _fixed(
     block: Block, source: str, algorithms: tuple[str, ...], environment: Mapping[str, str]
-) -> dict[str | None, Key]:
+) -> dict[str | None, JsonWebKey]:
     if source == "jwks":
         return read_jwks(block.file(source), algorithms)
     kid = block.text("kid") if block.given("kid") else None
@@ -134,7 +134,7 @@ def _fixed(
     return {kid: secret_key(environment[variable].encode(), algorithms)}
 
 
-def _fetched(block: Block, algorithms: tuple[str, ...], elapsed: Callable[[], float]) -> FetchedKeys:
+def _fetched(block: Block, algorithms: tuple[str, ...], elapsed: Callable[[], float]) -> RemoteKeySet:
     url = block.text("jwks_url")
     if problem := problem_of(url):
         block.refuse("jwks_url", problem)
@@ -142,7 +142,7 @@ def _fetched(block: Block, algorithms: tuple[str, ...], elapsed: Callable[[], fl
     keep_s = block.seconds("keep_s", 3600, 1, 30 * DAY_S)
     if keep_s < refresh_s:
         block.refuse("keep_s", f"{keep_s} is less than refresh_s, {refresh_s}")
-    return FetchedKeys(partial(fetch, url), algorithms, refresh_s=refresh_s, keep_s=keep_s, elapsed=elapsed)
+    return RemoteKeySet(partial(fetch, url), algorithms, refresh_s=refresh_s, keep_s=keep_s, elapsed=elapsed)
 
 
 def _mapping(block: Block) -> dict[str, dict[str, Role]] | None:

@@ -52,28 +52,28 @@ RETRY_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class JsonWebKey:
     """A key that verifies, and with which algorithms."""
 
     material: Any
     algorithms: frozenset[str]
 
 
-class Keys(Protocol):
+class KeySet(Protocol):
     """Where the keys of an issuer come from."""
 
-    async def find(self, kid: str | None) -> Key | None:
+    async def find(self, kid: str | None) -> JsonWebKey | None:
         """Return the key of a name; without a name, the only key that there is."""
 
 
-class FixedKeys:
+class StaticKeySet:
     """Keys that a file or the environment holds."""
 
-    def __init__(self, known: Mapping[str | None, Key]) -> None:
+    def __init__(self, known: Mapping[str | None, JsonWebKey]) -> None:
         """Take the keys by name."""
         self._known = known
 
-    async def find(self, kid: str | None) -> Key | None:
+    async def find(self, kid: str | None) -> JsonWebKey | None:
         """Return a key."""
         return named(self._known, kid)
 
@@ -81,7 +81,7 @@ class FixedKeys:
 Fetch = Callable[[], Awaitable[bytes]]
 
 
-class FetchedKeys:
+class RemoteKeySet:
     """Keys that are fetched, and fetched again: when they are no longer fresh, and when a token names an unknown one.
 
     Between two fetches there is always a pause, so that tokens with made-up names cause no traffic.  When nobody
@@ -97,12 +97,12 @@ class FetchedKeys:
         self._refresh_s = refresh_s
         self._keep_s = keep_s
         self._elapsed = elapsed
-        self._known: Mapping[str | None, Key] = {}
+        self._known: Mapping[str | None, JsonWebKey] = {}
         self._fetched_at: float | None = None
         self._tried_at: float | None = None
         self._fetching: asyncio.Task[None] | None = None
 
-    async def find(self, kid: str | None) -> Key | None:
+    async def find(self, kid: str | None) -> JsonWebKey | None:
         """Return a key; raises :class:`~tompion.errors.StoreUnavailable` if none can be had just now."""
         key = self._kept(kid)
         if self._is_due(key):
@@ -115,13 +115,13 @@ class FetchedKeys:
             raise StoreUnavailable("the keys of this token's issuer cannot be fetched just now")
         return key
 
-    def _kept(self, kid: str | None) -> Key | None:
+    def _kept(self, kid: str | None) -> JsonWebKey | None:
         return named(self._known, kid) if self._is_within(self._keep_s) else None
 
     def _is_within(self, seconds: float) -> bool:
         return self._fetched_at is not None and self._elapsed() < self._fetched_at + seconds
 
-    def _is_due(self, key: Key | None) -> bool:
+    def _is_due(self, key: JsonWebKey | None) -> bool:
         if self._fetching is not None and not self._fetching.done():
             return False
         if self._tried_at is not None and self._elapsed() < self._tried_at + RETRY_S:
@@ -136,14 +136,14 @@ class FetchedKeys:
         self._fetched_at = self._elapsed()
 
 
-def named(known: Mapping[str | None, Key], kid: str | None) -> Key | None:
+def named(known: Mapping[str | None, JsonWebKey], kid: str | None) -> JsonWebKey | None:
     """Return the key of a name; without a name, the only key that there is."""
     if kid is None:
         return next(iter(known.values())) if len(known) == 1 else None
     return known.get(kid)
 
 
-def secret_key(secret: bytes, algorithms: Iterable[str]) -> Key:
+def secret_key(secret: bytes, algorithms: Iterable[str]) -> JsonWebKey:
     """Return a shared secret as a key; raises ``ValueError`` unless it is as long as the algorithm's hash."""
     wanted = frozenset(algorithms)
     least = max((int(name[2:]) // 8 for name in wanted if FITS[name][0] == SECRET), default=0)
@@ -151,10 +151,10 @@ def secret_key(secret: bytes, algorithms: Iterable[str]) -> Key:
         raise ValueError("a secret is for HS256, HS384 and HS512 only")
     if len(secret) < least:
         raise ValueError(f"the secret has {len(secret)} bytes; {least} are the least for {', '.join(sorted(wanted))}")
-    return Key(secret, wanted)
+    return JsonWebKey(secret, wanted)
 
 
-def public_key(pem: bytes, algorithms: Iterable[str]) -> Key:
+def public_key(pem: bytes, algorithms: Iterable[str]) -> JsonWebKey:
     """Return the public key of a PEM file; raises ``ValueError`` if it is none, or fits no algorithm."""
     try:
         material = load_pem_public_key(pem)
@@ -165,10 +165,10 @@ def public_key(pem: bytes, algorithms: Iterable[str]) -> Key:
     if wrong := sorted(name for name in wanted if FITS[name] != kind):
         raise ValueError(f"{', '.join(wrong)} cannot be used with a key of the kind {' '.join(kind).strip()}")
     _refuse_short(material)
-    return Key(material, wanted)
+    return JsonWebKey(material, wanted)
 
 
-def read_jwks(text: bytes, algorithms: Iterable[str]) -> dict[str | None, Key]:
+def read_jwks(text: bytes, algorithms: Iterable[str]) -> dict[str | None, JsonWebKey]:
     """Return the keys of a JWK set that fit the algorithms, by name; raises ``ValueError`` if there is none.
 
     A key is used with those algorithms only that fit its kind, and with one only if it says so itself.  Secrets have
@@ -176,7 +176,7 @@ def read_jwks(text: bytes, algorithms: Iterable[str]) -> dict[str | None, Key]:
     """
     members = _members(text)
     wanted = [name for name in algorithms if FITS[name][0] != SECRET]
-    found: dict[str | None, Key] = {}
+    found: dict[str | None, JsonWebKey] = {}
     for member in members:
         key = _jwk(member, wanted)
         if key is None:
@@ -205,7 +205,7 @@ def _members(text: bytes) -> list[dict[str, Any]]:
     return members
 
 
-def _jwk(member: Mapping[str, Any], wanted: Iterable[str]) -> Key | None:
+def _jwk(member: Mapping[str, Any], wanted: Iterable[str]) -> JsonWebKey | None:
     if "d" in member:
         raise ValueError("there is a private key in it")
     kind = (member.get("kty"), member.get("crv", ""))
@@ -217,7 +217,7 @@ def _jwk(member: Mapping[str, Any], wanted: Iterable[str]) -> Key | None:
         _refuse_short(material)
     except (PyJWTError, ValueError, TypeError, KeyError):
         return None
-    return Key(material, fitting)
+    return JsonWebKey(material, fitting)
 
 
 def _kind_of(material: object) -> tuple[str, str]:

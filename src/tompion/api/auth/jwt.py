@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 from jwt import PyJWS, PyJWTError
 
 from tompion.api.auth.issuers import Issuer
-from tompion.api.auth.jwks import Key
-from tompion.api.auth.principal import Caller
+from tompion.api.auth.jwks import JsonWebKey
+from tompion.api.auth.principal import Principal
 from tompion.errors import Unauthenticated
 
 LONGEST_TOKEN = 8192
@@ -31,7 +31,7 @@ UNWANTED = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
 """What a header could say to bring a key along, or to be read in another way."""
 
 
-class Tokens:
+class JwtVerifier:
     """Says who shows a token."""
 
     def __init__(self, issuers: Mapping[str, Issuer], now: Callable[[], float]) -> None:
@@ -40,7 +40,7 @@ class Tokens:
         self._now = now
         self._signatures = PyJWS()
 
-    async def caller(self, text: str) -> Caller:
+    async def caller(self, text: str) -> Principal:
         """Return whose token it is; raises :class:`~tompion.errors.Unauthenticated`."""
         form = FORM.fullmatch(text) if len(text) <= LONGEST_TOKEN else None
         if form is None:
@@ -59,7 +59,7 @@ class Tokens:
             raise Unauthenticated("this token is for somebody else: its audience (aud) is not this service")
         return _caller(claims, issuer)
 
-    def _refuse_forged(self, text: str, key: Key, algorithm: str) -> None:
+    def _refuse_forged(self, text: str, key: JsonWebKey, algorithm: str) -> None:
         try:
             self._signatures.decode(text, key.material, algorithms=[algorithm])
         except (PyJWTError, ValueError, TypeError):
@@ -131,7 +131,7 @@ def _audiences(value: Any) -> frozenset[str]:
     return frozenset(values)
 
 
-def _caller(claims: Mapping[str, Any], issuer: Issuer) -> Caller:
+def _caller(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not subject or not subject.isprintable():
         raise Unauthenticated("this token does not say whose it is (sub), or not in a printable way")
@@ -139,4 +139,4 @@ def _caller(claims: Mapping[str, Any], issuer: Issuer) -> Caller:
     if not roles:
         raise Unauthenticated(f"this token gives no role that can be read here (claim {'.'.join(issuer.claim)})")
     actor = f"jwt {issuer.iss} {subject}"
-    return Caller(actor if len(actor) <= LONGEST_ACTOR else actor[: LONGEST_ACTOR - 1] + "…", roles)
+    return Principal(actor if len(actor) <= LONGEST_ACTOR else actor[: LONGEST_ACTOR - 1] + "…", roles)

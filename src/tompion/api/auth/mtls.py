@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from tompion.api.auth.config_blocks import Block
-from tompion.api.auth.principal import Caller
+from tompion.api.auth.principal import Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
 
@@ -25,7 +25,7 @@ URI, DNS, NAME = KINDS = ("uri", "dns", "cn")
 Identity: TypeAlias = tuple[str, str]
 
 
-class Certificates:
+class CertificateVerifier:
     """Says who shows a certificate."""
 
     def __init__(self, known: Mapping[Identity, Mapping[str, Role]], now: Callable[[], float]) -> None:
@@ -33,7 +33,7 @@ class Certificates:
         self._known = known
         self._now = now
 
-    def caller(self, shown: Mapping[str, Any]) -> Caller:
+    def caller(self, shown: Mapping[str, Any]) -> Principal:
         """Return whose certificate it is, as ``SSLSocket.getpeercert`` describes it.
 
         A connection may outlive the certificate that it began with; then that is worth nothing any more.
@@ -42,7 +42,7 @@ class Certificates:
             raise Unauthenticated("this certificate has expired")
         for identity in identities(shown):
             if identity in self._known:
-                return Caller(f"certificate {' '.join(identity)}", self._known[identity])
+                return Principal(f"certificate {' '.join(identity)}", self._known[identity])
         raise Unauthenticated("nobody is known here by this certificate")
 
 

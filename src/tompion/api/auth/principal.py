@@ -12,7 +12,7 @@ ANY_NAMESPACE = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Principal:
     """Somebody who asks, and the roles that they hold, by namespace."""
 
     actor: str
@@ -29,11 +29,11 @@ class Caller:
         return named[0] if len(named) == 1 and ANY_NAMESPACE not in self.roles else "default"
 
 
-NOBODY = Caller("nobody")
+ANONYMOUS = Principal("nobody")
 """Whoever asks for what needs no role."""
 
 
-def authorise(caller: Caller, namespace: str, role: Role) -> None:
+def authorise(caller: Principal, namespace: str, role: Role) -> None:
     """Raise unless a caller may do what needs a role; of a namespace that is not theirs they learn nothing."""
     held = caller.role_in(namespace)
     if namespace == ANY_NAMESPACE and held < role:

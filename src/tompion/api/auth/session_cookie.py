@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from tompion.errors import InvalidField
 from tompion.operations.resources.api_keys import session_secret
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
@@ -33,10 +33,10 @@ def cookie_of(scope: Any) -> str | None:
     return HTTPConnection(scope).cookies.get(NAME)
 
 
-class Cookies:
+class SessionCookies:
     """Seals what somebody signs in with, and opens it again."""
 
-    def __init__(self, desk: Desk, now: Callable[[], float], *, over_tls: bool = False) -> None:
+    def __init__(self, desk: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
         """Take where the secret is kept, the time, and whether browsers come over TLS whatever it looks like here."""
         self._desk = desk
         self._now = now

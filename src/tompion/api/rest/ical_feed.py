@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.model.insight import Almanac, ComingTick
+from tompion.model.insight import Almanac, UpcomingTick
 
 LONGEST_LINE = 75
 """In octets; longer ones are folded."""
@@ -33,7 +33,7 @@ def _said(coming: Almanac) -> str:
     return "; ".join(more)
 
 
-def _event(tick: ComingTick, namespace: str, now: datetime, *, is_last: bool) -> list[str]:
+def _event(tick: UpcomingTick, namespace: str, now: datetime, *, is_last: bool) -> list[str]:
     stamp = f"{tick.scheduled_for:%Y%m%dT%H%M%SZ}"
     more = [f"DESCRIPTION:{_text(MORE)}"] if is_last else []
     return [

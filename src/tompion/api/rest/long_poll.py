@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tompion.operations.runner import Desk
+from tompion.operations.runner import OperationRunner
 
 LOOK_S = 1.0
 """How long a question rests at most before it is asked again: not every store announces everything."""
 
 
 async def until_found(
-    desk: Desk, ask: Callable[[], Awaitable[Any]], wait_ms: int, gone: Callable[[], Awaitable[bool]]
+    desk: OperationRunner, ask: Callable[[], Awaitable[Any]], wait_ms: int, gone: Callable[[], Awaitable[bool]]
 ) -> Any:
     """Return the first answer that is not empty, or the last one within the time; stop when nobody listens."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()

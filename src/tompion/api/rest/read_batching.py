@@ -15,52 +15,52 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tompion.errors import TompionError
-from tompion.operations.context import Session
-from tompion.operations.runner import Desk
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, crud
 
 MOST_TOGETHER = 32
 PATIENCE_S = 0.05
 """How long a transaction may take before others no longer wait for it."""
-Plural = Callable[[Session, Sequence[Any]], list[Any]]
+Plural = Callable[[OperationContext, Sequence[Any]], list[Any]]
 """An operation that takes the arguments of several questions; instead of an answer, it may return an error."""
 
 
-class Topic(NamedTuple):
+class BatchKey(NamedTuple):
     """What one transaction can answer, however many ask: it sees one namespace."""
 
     operation: Callable[..., Any]
     namespace: str
 
 
-class Question(NamedTuple):
+class PendingRead(NamedTuple):
     """What somebody asks about, and where the answer is awaited."""
 
     argument: Any
     answer: asyncio.Future[Any]
 
 
-class Gathering:
+class ReadBatcher:
     """Who asks, and who is being answered."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: OperationRunner) -> None:
         """Take who answers."""
         self._desk = desk
-        self._waiting: dict[Topic, deque[Question]] = {}
+        self._waiting: dict[BatchKey, deque[PendingRead]] = {}
         """Topics that a transaction is about, and who waits for the next one."""
-        self._awaited: dict[Topic, object] = {}
+        self._awaited: dict[BatchKey, object] = {}
 
     def ask(self, operation: Callable[..., Any], namespace: str, argument: Any) -> asyncio.Future[Any]:
         """Ask for what a light operation returns."""
-        topic = Topic(operation, namespace)
-        question = Question(argument, asyncio.get_running_loop().create_future())
+        topic = BatchKey(operation, namespace)
+        question = PendingRead(argument, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(topic, deque()).append(question)
         if topic not in self._awaited:
             self._go_on(topic)
         return question.answer
 
-    def _go_on(self, topic: Topic) -> None:
+    def _go_on(self, topic: BatchKey) -> None:
         waiting = self._waiting[topic]
         if not waiting:
             del self._waiting[topic]
@@ -70,12 +70,12 @@ class Gathering:
         self._send(topic, together, awaited)
         asyncio.get_running_loop().call_later(PATIENCE_S, self._wait_no_longer, topic, awaited)
 
-    def _wait_no_longer(self, topic: Topic, awaited: object) -> None:
+    def _wait_no_longer(self, topic: BatchKey, awaited: object) -> None:
         if self._awaited.get(topic) is awaited:
             del self._awaited[topic]
             self._go_on(topic)
 
-    def _send(self, topic: Topic, questions: list[Question], awaited: object) -> None:
+    def _send(self, topic: BatchKey, questions: list[PendingRead], awaited: object) -> None:
         bound = partial(_answers, LIGHT[topic.operation], [question.argument for question in questions])
         try:
             sent = self._desk.send(bound, namespace=topic.namespace, actor="", writes=False)
@@ -84,7 +84,9 @@ class Gathering:
             sent.set_exception(error)
         asyncio.wrap_future(sent).add_done_callback(partial(self._end, topic, questions, awaited))
 
-    def _end(self, topic: Topic, questions: list[Question], awaited: object, done: asyncio.Future[list[Any]]) -> None:
+    def _end(
+        self, topic: BatchKey, questions: list[PendingRead], awaited: object, done: asyncio.Future[list[Any]]
+    ) -> None:
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         if error is None:
             for question, found in zip(questions, done.result(), strict=True):
@@ -100,7 +102,7 @@ class Gathering:
 def one_by_one(operation: Callable[..., Any]) -> Plural:
     """Return the plural of an operation that has none of its own."""
 
-    def each(session: Session, arguments: Sequence[Any]) -> list[Any]:
+    def each(session: OperationContext, arguments: Sequence[Any]) -> list[Any]:
         found: list[Any] = []
         for argument in arguments:
             try:
@@ -112,11 +114,11 @@ def one_by_one(operation: Callable[..., Any]) -> Plural:
     return each
 
 
-def _answers(plural: Plural, arguments: Sequence[Any], session: Session) -> list[Any]:
+def _answers(plural: Plural, arguments: Sequence[Any], session: OperationContext) -> list[Any]:
     return plural(session, arguments)
 
 
-def _settle(question: Question, found: Any) -> None:
+def _settle(question: PendingRead, found: Any) -> None:
     if question.answer.done():
         return  # nobody waits any more
     if isinstance(found, asyncio.CancelledError):

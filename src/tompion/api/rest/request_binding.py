@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
     required: bool
 
 
-class Taking(NamedTuple):
+class OperationSignature(NamedTuple):
     """What an operation takes: its parameters by name, and whether it takes fields that have no parameter."""
 
     parameters: Mapping[str, Parameter]
@@ -53,7 +53,7 @@ class Taking(NamedTuple):
 
 
 @cache
-def taking(operation: Callable[..., Any]) -> Taking:
+def taking(operation: Callable[..., Any]) -> OperationSignature:
     """Return what an operation takes besides its session."""
     hints = get_type_hints(operation)
     found: dict[str, Parameter] = {}
@@ -65,7 +65,7 @@ def taking(operation: Callable[..., Any]) -> Taking:
         required = parameter.default is inspect.Parameter.empty
         kind = hints.get(name, Any)
         found[name] = Parameter(name, kind, None if required else parameter.default, required)
-    return Taking(found, fields)
+    return OperationSignature(found, fields)
 
 
 async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
@@ -84,7 +84,9 @@ async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
     return given
 
 
-def _from_body(body: Any, route: Route, request: Request, known: Taking, given: Mapping[str, Any]) -> dict[str, Any]:
+def _from_body(
+    body: Any, route: Route, request: Request, known: OperationSignature, given: Mapping[str, Any]
+) -> dict[str, Any]:
     if route.whole is not None:
         return {route.whole: _named(body, request)}
     if not isinstance(body, dict):
@@ -97,11 +99,11 @@ def _from_body(body: Any, route: Route, request: Request, known: Taking, given: 
     return _patched(body, request) if route.method == "PATCH" else body
 
 
-def _in_path(request: Request, known: Taking) -> list[tuple[str, str]]:
+def _in_path(request: Request, known: OperationSignature) -> list[tuple[str, str]]:
     return [(name, unslashed(text)) for name, text in request.path_params.items() if name in known.parameters]
 
 
-def _from_headers(route: Route, request: Request, known: Taking) -> dict[str, Any]:
+def _from_headers(route: Route, request: Request, known: OperationSignature) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if "idempotency-key" in request.headers:
         given = {name: request.headers["idempotency-key"] for name in KEYED if name in known.parameters}
@@ -132,7 +134,7 @@ def _token_of(text: str) -> int:
     return int(plain)
 
 
-def _from_query(request: Request, known: Taking, given: Mapping[str, Any]) -> dict[str, Any]:
+def _from_query(request: Request, known: OperationSignature, given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not request.scope["query_string"]:
         return found
@@ -145,7 +147,7 @@ def _from_query(request: Request, known: Taking, given: Mapping[str, Any]) -> di
     return found
 
 
-def _listed(known: Taking, request: Request) -> str:
+def _listed(known: OperationSignature, request: Request) -> str:
     names = [name for name in known.parameters if name not in request.path_params and name not in known.from_headers]
     return ", ".join(names) or "none at all"
 

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tompion.api.auth.principal import NOBODY, Caller
+from tompion.api.auth.principal import ANONYMOUS, Principal
 from tompion.api.rest.request_binding import body_of
 from tompion.contract.json import encode
 from tompion.errors import InvalidField, InvalidInput, Unauthenticated
-from tompion.model.security import Visit
+from tompion.model.security import WebSession
 
 if TYPE_CHECKING:
     from tompion.api.rest.app import Service
 
 
-async def show_visit(service: Service, request: Request, _caller: Caller, _namespace: str) -> Response:
+async def show_visit(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
     """Say who asks."""
     try:
         caller = await service.gate.caller(request)
     except Unauthenticated:
-        caller = NOBODY
+        caller = ANONYMOUS
     by_cookie = service.cookies is not None and await service.cookies.opened(request) is not None
-    return JSONResponse(encode(_visit(service, caller, signed_in=by_cookie and caller is not NOBODY)))
+    return JSONResponse(encode(_visit(service, caller, signed_in=by_cookie and caller is not ANONYMOUS)))
 
 
-async def begin_visit(service: Service, request: Request, _caller: Caller, _namespace: str) -> Response:
+async def begin_visit(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
     """Let somebody in who shows a key or a token, and remember it in a cookie."""
     credential = await _credential(request)
     if service.cookies is None:
@@ -38,9 +38,9 @@ async def begin_visit(service: Service, request: Request, _caller: Caller, _name
     return response
 
 
-async def end_visit(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def end_visit(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Forget who somebody is."""
-    response = JSONResponse(encode(_visit(service, NOBODY, signed_in=False)))
+    response = JSONResponse(encode(_visit(service, ANONYMOUS, signed_in=False)))
     if service.cookies is not None:
         service.cookies.take(response)
     return response
@@ -59,9 +59,9 @@ async def _credential(request: Request) -> str:
     return found.strip()
 
 
-def _visit(service: Service, caller: Caller, *, signed_in: bool) -> Visit:
-    return Visit(
-        actor=None if caller is NOBODY else caller.actor,
+def _visit(service: Service, caller: Principal, *, signed_in: bool) -> WebSession:
+    return WebSession(
+        actor=None if caller is ANONYMOUS else caller.actor,
         roles={name: role.name.lower() for name, role in caller.roles.items()},
         home=caller.home,
         auth="open" if service.cookies is None else "required",

@@ -13,7 +13,7 @@ from typing import Any
 Ask = Callable[[], Awaitable[Any]]
 
 
-class Sharing:
+class SingleFlight:
     """Who waits for which answer."""
 
     def __init__(self) -> None:

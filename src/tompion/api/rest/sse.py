@@ -14,8 +14,8 @@ from tompion.contract.json import encode
 from tompion.errors import LimitExceeded, TompionError
 from tompion.model.insight import Update
 from tompion.model.schedule import Run
-from tompion.operations.insight.change_feed import LATELY_MS, Looked, Seen, look
-from tompion.operations.runner import Desk
+from tompion.operations.insight.change_feed import LATELY_MS, FeedPage, FeedPosition, look
+from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import pause
 
 T = TypeVar("T")
@@ -34,14 +34,14 @@ HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
 ALIVE = b": alive\n\n"
 
 
-class Listener(NamedTuple):
+class SseListener(NamedTuple):
     """Who listens, and to what."""
 
     namespace: str
     actor: str
 
 
-class Told(NamedTuple):
+class QueuedEvent(NamedTuple):
     """What was told to a namespace, or to everybody, and when by the clock of the loop."""
 
     at_s: float
@@ -49,18 +49,18 @@ class Told(NamedTuple):
     event: bytes
 
 
-class Live:
+class ChangeStream:
     """Looks on, and tells whoever listens.
 
     Whoever begins to listen is told what has changed lately: it may have read before that, and would miss it.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: OperationRunner) -> None:
         """Take what to look at."""
         self._desk = desk
-        self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
+        self._listeners: dict[asyncio.Queue[bytes | None], SseListener] = {}
         self._looking: asyncio.Task[None] | None = None
-        self._lately: deque[Told] = deque(maxlen=WAITING)
+        self._lately: deque[QueuedEvent] = deque(maxlen=WAITING)
         self.closed = False
 
     async def events(
@@ -75,7 +75,7 @@ class Live:
         if sum(each.actor == actor for each in self._listeners.values()) >= LISTENERS_OF_ONE:
             raise LimitExceeded(f"{LISTENERS_OF_ONE} listen already as {actor}; end some of them")
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        self._listeners[waiting] = Listener(namespace, actor)
+        self._listeners[waiting] = SseListener(namespace, actor)
         if self._looking is None:
             self._lately.clear()
             self._looking = asyncio.create_task(self._look_on())
@@ -125,7 +125,7 @@ class Live:
     async def _look_on(self) -> None:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         unsubscribe = self._desk.store.subscribe(lambda: wake(loop, changed))
-        seen: Seen | None = None
+        seen: FeedPosition | None = None
         try:
             while True:
                 changed.clear()
@@ -138,7 +138,7 @@ class Live:
         finally:
             unsubscribe()
 
-    async def _looked(self, seen: Seen | None) -> Looked | None:
+    async def _looked(self, seen: FeedPosition | None) -> FeedPage | None:
         """Look once; a store that cannot be used just now is looked at later."""
         try:
             sent = self._desk.send(partial(look, seen=seen), namespace="", actor="live", writes=False, walled=False)
@@ -146,11 +146,11 @@ class Live:
         except TompionError:
             return None
 
-    def _tell(self, looked: Looked) -> None:
+    def _tell(self, looked: FeedPage) -> None:
         now_s = asyncio.get_running_loop().time()
-        events = [Told(now_s, namespace, _event(update)) for namespace, update in looked.updates]
+        events = [QueuedEvent(now_s, namespace, _event(update)) for namespace, update in looked.updates]
         if looked.behind:
-            self._lately.append(Told(now_s, None, RESET))
+            self._lately.append(QueuedEvent(now_s, None, RESET))
         self._lately.extend(events)
         for waiting, listener in self._listeners.items():
             if looked.behind:

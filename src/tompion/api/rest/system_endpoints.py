@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from tompion.api.auth.principal import Caller, authorise
+from tompion.api.auth.principal import Principal, authorise
 from tompion.api.metrics import CONTENT_TYPE
 from tompion.api.rest.ical_feed import feed
 from tompion.api.rest.problems import problem
@@ -18,7 +18,7 @@ from tompion.api.rest.session_endpoints import begin_visit, end_visit, show_visi
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, shown
 from tompion.model.insight import Almanac
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import almanac
 from tompion.operations.views import at_ms
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 from concurrent.futures import Future
 from typing import Protocol
 
-Answering = Callable[["Service", Request, Caller, str], Awaitable[Response]]
+Answering = Callable[["Service", Request, Principal, str], Awaitable[Response]]
 
 
 DAY_S = 24 * 3_600
@@ -47,12 +47,12 @@ MOST_EVENTS = 5_000
 """How many events it has, shared by its schedules."""
 
 
-async def healthz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def healthz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Say that the service is there."""
     return JSONResponse({"status": "ok", "version": service.version})
 
 
-async def readyz(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Say whether the store answers, and whether the engine works that is beside it."""
     found = [*service.problems(), *await store_problems(service.desk.store)]
     if found:
@@ -60,7 +60,7 @@ async def readyz(service: Service, _request: Request, _caller: Caller, _namespac
     return JSONResponse({"status": "ready", "version": service.version})
 
 
-async def metrics(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def metrics(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Answer a scrape."""
     if service.metrics is None:
         raise NotFound("this service has no metrics")
@@ -68,17 +68,17 @@ async def metrics(service: Service, _request: Request, _caller: Caller, _namespa
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-async def openapi(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def openapi(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Return the description of all addresses."""
     return JSONResponse(service.description)
 
 
-async def config(service: Service, _request: Request, _caller: Caller, _namespace: str) -> Response:
+async def config(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Return every setting, and where its value came from."""
     return JSONResponse(service.configuration)
 
 
-async def events(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
+async def events(service: Service, request: Request, caller: Principal, namespace: str) -> Response:
     """Tell of changes as they happen, for as long as the caller may look."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
@@ -90,7 +90,7 @@ async def events(service: Service, request: Request, caller: Caller, namespace: 
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def calendar(service: Service, request: Request, caller: Caller, namespace: str) -> Response:
+async def calendar(service: Service, request: Request, caller: Principal, namespace: str) -> Response:
     """Return the coming ticks as a calendar."""
     for name in request.query_params:
         if name not in CALENDAR:
@@ -106,7 +106,7 @@ async def calendar(service: Service, request: Request, caller: Caller, namespace
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
-def _looked_ahead(session: Session, **given: Any) -> tuple[Almanac, int]:
+def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
     return almanac(session, limit=MOST_EVENTS, **given), session.now_ms
 
 

@@ -1,7 +1,7 @@
 """The calls: which there are, who may make them, and how each becomes an operation.
 
 A door knows nothing of connections: it is given the name of a call, its bytes, what was said beside it and whose
-certificate stands behind it, and answers with bytes, or raises :class:`~tompion.api.temporal.errors.Refused`.
+certificate stands behind it, and answers with bytes, or raises :class:`~tompion.api.temporal.errors.GrpcError`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from uuid import NAMESPACE_URL, uuid5
 from google.protobuf.message import DecodeError, Message
 from starlette.requests import Request
 
-from tompion.api.auth.authenticator import PEER, Gate, OpenGate
-from tompion.api.auth.principal import NOBODY, Caller, authorise
-from tompion.api.rate_limit import Neighbours
-from tompion.api.temporal.errors import Code, Refused, refusal_of, unknown_namespace
+from tompion.api.auth.authenticator import PEER, Authenticator, OpenAuthenticator
+from tompion.api.auth.principal import ANONYMOUS, Principal, authorise
+from tompion.api.rate_limit import NamespaceRateLimiter
+from tompion.api.temporal.errors import Code, GrpcError, refusal_of, unknown_namespace
 from tompion.contract.roles import Role
 from tompion.errors import Forbidden, InvalidField, NotFound, TompionError, Unauthenticated
-from tompion.operations.context import Session
-from tompion.operations.runner import Desk
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
 
 T = TypeVar("T")
 Metadata = Sequence[tuple[str, str | bytes]]
@@ -31,26 +31,26 @@ MISTAKE = "the service has made a mistake; its log says more"
 
 
 @dataclass(frozen=True)
-class House:
+class ServiceDeps:
     """What a door opens on: where operations are sent, who is let in, and which namespaces there are, with their ids.
 
     ``mistakes`` is told of what should never happen; ``neighbours`` says how often a namespace may be asked about.
     """
 
-    desk: Desk
+    desk: OperationRunner
     version: str
     namespaces: Mapping[str, str]
-    gate: Gate = field(default_factory=OpenGate)
+    gate: Authenticator = field(default_factory=OpenAuthenticator)
     read_only: bool = False
     mistakes: Callable[[BaseException], None] = lambda _: None
-    neighbours: Neighbours = field(default_factory=lambda: Neighbours(0))
+    neighbours: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
 
 
-class Asked(NamedTuple):
+class CallContext(NamedTuple):
     """A call that its caller may make."""
 
-    house: House
-    caller: Caller
+    house: ServiceDeps
+    caller: Principal
     namespace: str
 
     @property
@@ -58,13 +58,13 @@ class Asked(NamedTuple):
         """Return the id of its namespace."""
         return self.house.namespaces[self.namespace]
 
-    async def send(self, operation: Callable[[Session], T], *, writes: bool = False) -> T:
+    async def send(self, operation: Callable[[OperationContext], T], *, writes: bool = False) -> T:
         """Have an operation done."""
         sent = self.house.desk.send(operation, namespace=self.namespace, actor=self.caller.actor, writes=writes)
         return await asyncio.wrap_future(sent)
 
 
-Handler = Callable[[Asked, Any], Awaitable[Message]]
+Handler = Callable[[CallContext, Any], Awaitable[Message]]
 
 
 class Method(NamedTuple):
@@ -87,10 +87,10 @@ def read_namespaces(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-class Door:
+class Dispatcher:
     """Answers calls."""
 
-    def __init__(self, house: House, methods: Mapping[str, Method]) -> None:
+    def __init__(self, house: ServiceDeps, methods: Mapping[str, Method]) -> None:
         """Take what it opens on, and the calls by their full names."""
         self._house = house
         self._methods = methods
@@ -98,31 +98,31 @@ class Door:
     async def answer(
         self, name: str, body: bytes, metadata: Metadata = (), peer: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Answer a call.  Raises :class:`~tompion.api.temporal.errors.Refused`."""
+        """Answer a call.  Raises :class:`~tompion.api.temporal.errors.GrpcError`."""
         method = self._methods.get(name)
         if method is None:
-            raise Refused(Code.UNIMPLEMENTED, f"{name} is not served here: only the calls about schedules are")
+            raise GrpcError(Code.UNIMPLEMENTED, f"{name} is not served here: only the calls about schedules are")
         schedule_id = ""
         try:
-            caller = NOBODY if method.role is Role.PUBLIC else await self._caller(metadata, peer)
+            caller = ANONYMOUS if method.role is Role.PUBLIC else await self._caller(metadata, peer)
             request = _read(method.kind, body)
             schedule_id = str(getattr(request, "schedule_id", ""))
-            asked = Asked(self._house, caller, self._namespace(request, caller, method))
+            asked = CallContext(self._house, caller, self._namespace(request, caller, method))
             return (await method.handler(asked, request)).SerializeToString()
         except TompionError as error:
             raise refusal_of(error, schedule_id) from None
-        except (Refused, asyncio.CancelledError):
+        except (GrpcError, asyncio.CancelledError):
             raise
         except Exception as error:
             self._house.mistakes(error)
-            raise Refused(Code.INTERNAL, MISTAKE) from error
+            raise GrpcError(Code.INTERNAL, MISTAKE) from error
 
-    async def _caller(self, metadata: Metadata, peer: Mapping[str, Any] | None) -> Caller:
+    async def _caller(self, metadata: Metadata, peer: Mapping[str, Any] | None) -> Principal:
         shown = [value for key, value in metadata if key == "authorization"]
         headers = [(b"authorization", value if isinstance(value, bytes) else value.encode()) for value in shown]
         return await self._house.gate.caller(Request({"type": "http", "headers": headers, PEER: peer}))
 
-    def _namespace(self, request: Message, caller: Caller, method: Method) -> str:
+    def _namespace(self, request: Message, caller: Principal, method: Method) -> str:
         """Return the namespace of a request, if it is there and the caller may do that in it."""
         if "namespace" not in request.DESCRIPTOR.fields_by_name or method.role is Role.PUBLIC:
             if method.role is not Role.PUBLIC and not caller.roles:
@@ -150,10 +150,12 @@ def _read(kind: type[Message], body: bytes) -> Any:
         raise InvalidField("request", f"this is no {kind.DESCRIPTOR.name}") from None
 
 
-def bound(operation: Callable[..., T], *args: Any, **given: Any) -> Callable[[Session], T]:
+def bound(operation: Callable[..., T], *args: Any, **given: Any) -> Callable[[OperationContext], T]:
     """Return an operation with everything but its session bound."""
     return partial(_called, operation, args, given)
 
 
-def _called(operation: Callable[..., T], args: tuple[Any, ...], given: Mapping[str, Any], session: Session) -> T:
+def _called(
+    operation: Callable[..., T], args: tuple[Any, ...], given: Mapping[str, Any], session: OperationContext
+) -> T:
     return operation(session, *args, **given)

@@ -64,7 +64,7 @@ MOST_BYTES = 1_000
 """How long a message may be: it travels in a header, in details beside it, and clients allow headers 8 KiB in all."""
 
 
-class Refused(Exception):
+class GrpcError(Exception):
     """A call that is answered with a status instead of a message."""
 
     def __init__(self, code: Code, message: str, *details: Message) -> None:
@@ -83,7 +83,7 @@ class Refused(Exception):
         return status.SerializeToString()
 
 
-def refusal_of(error: TompionError, schedule_id: str = "") -> Refused:
+def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
     """Return the status that an error is answered with."""
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     message = f"{STALE}: {error}" if isinstance(error, StaleToken) else str(error)
@@ -94,10 +94,10 @@ def refusal_of(error: TompionError, schedule_id: str = "") -> Refused:
         details.append(NotFoundFailure())
     elif code is Code.PERMISSION_DENIED:
         details.append(PermissionDeniedFailure(reason=cut(message, MOST_BYTES)))
-    return Refused(code, message, *details)
+    return GrpcError(code, message, *details)
 
 
-def unknown_namespace(name: str) -> Refused:
+def unknown_namespace(name: str) -> GrpcError:
     """Return the status for a namespace that is not there, or not for this caller."""
     name = cut(name, MOST_BYTES // 2)
-    return Refused(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))
+    return GrpcError(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

@@ -25,8 +25,8 @@ from temporalio.service import ConnectConfig, RPCError, ServiceClient, TLSConfig
 from tompion.api.temporal.convert.values import instant
 from tompion.api.temporal.schedule_service import given_of
 from tompion.errors import AlreadyExists, InvalidInput, NotFound, StoreUnavailable, TompionError
-from tompion.model.import_result import Moved
-from tompion.model.schedule import ScheduleState
+from tompion.model.import_result import ImportResult
+from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.compat.temporal_writes import OWN, in_ranges_or_empty
 
@@ -41,7 +41,7 @@ NEAR = timedelta(days=2)
 WHY_CLOCKS = "times: clocks change there; its server loses and invents times then, here its documented rule holds"
 
 
-class Compared(NamedTuple):
+class ImportComparison(NamedTuple):
     """How many times both sides have, of how many, and what to say of the others."""
 
     same: int
@@ -50,7 +50,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TemporalCluster:
     """A cluster whose schedules are copied; if nothing is said of TLS, an API key means it."""
 
     address: str
@@ -59,7 +59,7 @@ class Source:
     tls: bool | TLSConfig | None = None
 
 
-def source_of(said: Mapping[str, Any]) -> Source:
+def source_of(said: Mapping[str, Any]) -> TemporalCluster:
     """Return a cluster as the command line says it; certificates are files in PEM, and mean TLS."""
     named = {name: said.get(f"tls_{name}") for name in ("ca", "cert", "key")}
     try:
@@ -70,22 +70,22 @@ def source_of(said: Mapping[str, Any]) -> Source:
         raise InvalidInput("--tls-cert and --tls-key: one needs the other")
     shown = TLSConfig(server_root_ca_cert=read["ca"], client_cert=read["cert"], client_private_key=read["key"])
     tls = shown if any(named.values()) else said.get("tls")
-    return Source(said["address"], said["namespace"], said.get("api_key"), tls)
+    return TemporalCluster(said["address"], said["namespace"], said.get("api_key"), tls)
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
+class ScheduleImporter:
     """Copies schedules to a store or a service: paused, or as shadows that record what they would start.
 
     ``home`` has the operations as asynchronous methods; with ``dry_run`` nothing is written there.
     """
 
     home: Any
-    source: Source
+    source: TemporalCluster
     shadow: bool
     dry_run: bool = False
 
-    async def move(self, now_s: int) -> AsyncIterator[Moved]:
+    async def move(self, now_s: int) -> AsyncIterator[ImportResult]:
         """Copy every schedule, and tell of each; the times that are compared are those from now on."""
         now = instant(now_s * 1000)
         try:
@@ -105,7 +105,7 @@ class Mover:
         except (RPCError, RuntimeError) as error:
             raise StoreUnavailable(f"Temporal at {self.source.address} does not answer: {error}") from None
 
-    async def _one(self, service: Any, schedule_id: str, namespace_id: str, now: datetime) -> Moved:
+    async def _one(self, service: Any, schedule_id: str, namespace_id: str, now: datetime) -> ImportResult:
         """Copy a schedule; whatever keeps one from being copied is said, and is not the end of the others."""
         asked = DescribeScheduleRequest(namespace=self.source.namespace, schedule_id=schedule_id)
         try:
@@ -114,26 +114,26 @@ class Mover:
             await self._check_absent(schedule_id)
             coming = await self._coming(schedule_id, given["spec"], now)
             if not coming and given["spec"] != SpecDocument():
-                return Moved(schedule_id, False, True, 0, 0, (f"not copied: {_silence(given['spec'], now)}",))
+                return ImportResult(schedule_id, False, True, 0, 0, (f"not copied: {_silence(given['spec'], now)}",))
             compared = await self._compared(service, schedule_id, given["spec"], coming, now)
             if not self.dry_run:
                 await self._create(schedule_id, given, document)
         except TompionError as error:
-            return Moved(schedule_id, False, False, 0, 0, (f"not copied: {error}",))
+            return ImportResult(schedule_id, False, False, 0, 0, (f"not copied: {error}",))
         except RPCError as error:
-            return Moved(schedule_id, False, False, 0, 0, (f"not copied: Temporal cannot describe it: {error}",))
+            return ImportResult(schedule_id, False, False, 0, 0, (f"not copied: Temporal cannot describe it: {error}",))
         differs = (*_differences(known, shadow=self.shadow), *compared.differs)
-        return Moved(schedule_id, not self.dry_run, True, compared.same, compared.most, differs)
+        return ImportResult(schedule_id, not self.dry_run, True, compared.same, compared.most, differs)
 
     async def _compared(
         self, service: Any, schedule_id: str, spec: SpecDocument, coming: list[datetime], now: datetime
-    ) -> Compared:
+    ) -> ImportComparison:
         """Compare the times of a year, before anything is written."""
         here = [moment for moment in coming if moment <= now + AHEAD]
         try:
             there = await self._times_there(service, schedule_id, now)
         except RPCError as error:
-            return Compared(0, 0, (f"times: not compared, Temporal cannot tell its own: {error}",))
+            return ImportComparison(0, 0, (f"times: not compared, Temporal cannot tell its own: {error}",))
         last = min(times[-1] if len(times) >= COMPARED else now + AHEAD for times in (here, there))
         here, there = ([moment for moment in times if moment <= last] for times in (here, there))
         same = (Counter(here) & Counter(there)).total()
@@ -146,7 +146,7 @@ class Mover:
         ]
         if said and await self._clocks_change(schedule_id, spec, min(ours + theirs)):
             said.append(WHY_CLOCKS)
-        return Compared(same, max(len(here), len(there)), tuple(said))
+        return ImportComparison(same, max(len(here), len(there)), tuple(said))
 
     async def _clocks_change(self, schedule_id: str, spec: SpecDocument, moment: datetime) -> bool:
         """Return whether the clocks of a schedule change about a moment."""
@@ -169,7 +169,7 @@ class Mover:
             found = await self.home.get(schedule_id)
         except NotFound:
             return
-        if found.state is not ScheduleState.CLOSED:
+        if found.state is not ScheduleStatus.CLOSED:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, given: dict[str, Any], document: dict[str, Any]) -> None:

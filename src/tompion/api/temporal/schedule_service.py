@@ -44,17 +44,17 @@ from tompion.api.temporal.convert.describe import (
 )
 from tompion.api.temporal.convert.spec import spec_message, spec_of
 from tompion.api.temporal.convert.values import attributes_of, epoch_ms, instant, memo_of, milliseconds, overlap_of
-from tompion.api.temporal.dispatcher import Asked, Method, bound
+from tompion.api.temporal.dispatcher import CallContext, Method, bound
 from tompion.api.temporal.visibility_query import Test, read_query
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 from tompion.model.schedule import Schedule
 from tompion.operations.compat import temporal_writes
-from tompion.operations.compat.temporal_reads import Dossier, count_passing, dossier, dossiers, matching_times
+from tompion.operations.compat.temporal_reads import TemporalView, count_passing, dossier, dossiers, matching_times
 from tompion.operations.compat.temporal_reads import count_schedules as dossier_count
-from tompion.operations.compat.temporal_writes import SCHEDULES_OWN, Seen, Wishes
-from tompion.operations.context import Session
+from tompion.operations.compat.temporal_writes import SCHEDULES_OWN, ExpectedState, ScheduleActions
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import answer_once
 from tompion.operations.resources.search_attributes import search_attribute_types
 from tompion.operations.schedules.crud import delete
@@ -71,12 +71,12 @@ LOOKED_AT = 10_000
 """How many schedules one page of a list may look at before it lets the caller ask for the next."""
 
 
-async def create_schedule(asked: Asked, request: CreateScheduleRequest) -> CreateScheduleResponse:
+async def create_schedule(asked: CallContext, request: CreateScheduleRequest) -> CreateScheduleResponse:
     """Create a schedule."""
     if not request.request_id:
         raise InvalidField("request_id", "it is not set on the request")
 
-    def work(session: Session) -> Schedule:
+    def work(session: OperationContext) -> Schedule:
         seed = f"{asked.namespace_id}-{request.schedule_id}"
         registered = search_attribute_types(session)
         given, document = given_of(request.schedule, request.memo, request.search_attributes, seed, registered)
@@ -103,7 +103,7 @@ def given_of(
     return given, document_of(schedule.action, keep_id=schedule.policies.keep_original_workflow_id)
 
 
-async def describe_schedule(asked: Asked, request: DescribeScheduleRequest) -> DescribeScheduleResponse:
+async def describe_schedule(asked: CallContext, request: DescribeScheduleRequest) -> DescribeScheduleResponse:
     """Show a schedule."""
     known, registered = await asked.send(bound(_described, request.schedule_id))
     return DescribeScheduleResponse(
@@ -115,16 +115,16 @@ async def describe_schedule(asked: Asked, request: DescribeScheduleRequest) -> D
     )
 
 
-def _described(session: Session, schedule_id: str) -> tuple[Dossier, dict[str, str]]:
+def _described(session: OperationContext, schedule_id: str) -> tuple[TemporalView, dict[str, str]]:
     return dossier(session, schedule_id), search_attribute_types(session)
 
 
-async def update_schedule(asked: Asked, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
+async def update_schedule(asked: CallContext, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
     """Replace a schedule; whatever is sent as it was shown stays as it is, with all that Temporal cannot show of it."""
     seen = read_token(request.conflict_token)
     seed = f"{asked.namespace_id}-{request.schedule_id}"
 
-    def work(session: Session) -> Schedule:
+    def work(session: OperationContext) -> Schedule:
         registered = search_attribute_types(session)
         known = dossier(session, request.schedule_id)
         given, document = _changes(known, schedule_message(known, registered), request.schedule, seed)
@@ -141,10 +141,10 @@ async def update_schedule(asked: Asked, request: UpdateScheduleRequest) -> Updat
     return UpdateScheduleResponse()
 
 
-async def patch_schedule(asked: Asked, request: PatchScheduleRequest) -> PatchScheduleResponse:
+async def patch_schedule(asked: CallContext, request: PatchScheduleRequest) -> PatchScheduleResponse:
     """Pause, unpause, trigger or backfill a schedule."""
     wishes = wishes_of(request.patch)
-    if wishes == Wishes() and not request.patch.backfill_request:
+    if wishes == ScheduleActions() and not request.patch.backfill_request:
         raise InvalidField("patch", "it is not set on the request")
     named = request.request_id or None
     work = bound(temporal_writes.patch_bundle, request.schedule_id, wishes=wishes, request_id=named)
@@ -152,14 +152,14 @@ async def patch_schedule(asked: Asked, request: PatchScheduleRequest) -> PatchSc
     return PatchScheduleResponse()
 
 
-async def delete_schedule(asked: Asked, request: DeleteScheduleRequest) -> DeleteScheduleResponse:
+async def delete_schedule(asked: CallContext, request: DeleteScheduleRequest) -> DeleteScheduleResponse:
     """Delete a schedule; what it has started goes on."""
     await asked.send(bound(delete, request.schedule_id), writes=True)
     return DeleteScheduleResponse()
 
 
 async def list_matching_times(
-    asked: Asked, request: ListScheduleMatchingTimesRequest
+    asked: CallContext, request: ListScheduleMatchingTimesRequest
 ) -> ListScheduleMatchingTimesResponse:
     """Say when a schedule would start, after one instant up to another, whatever its state."""
     times = [epoch_ms(name, getattr(request, name)) for name in ("start_time", "end_time")]
@@ -170,7 +170,7 @@ async def list_matching_times(
     return answer
 
 
-async def list_schedules(asked: Asked, request: ListSchedulesRequest) -> ListSchedulesResponse:
+async def list_schedules(asked: CallContext, request: ListSchedulesRequest) -> ListSchedulesResponse:
     """List schedules by their ids, those that a query lets pass."""
     test = await _test(asked, request.query)
     wanted = request.maximum_page_size if 0 < request.maximum_page_size <= MAX_PAGE else MAX_PAGE
@@ -187,7 +187,7 @@ async def list_schedules(asked: Asked, request: ListSchedulesRequest) -> ListSch
     return answer
 
 
-async def count_schedules(asked: Asked, request: CountSchedulesRequest) -> CountSchedulesResponse:
+async def count_schedules(asked: CallContext, request: CountSchedulesRequest) -> CountSchedulesResponse:
     """Count the schedules that a query lets pass."""
     test = await _test(asked, request.query)
     if test is None:
@@ -200,7 +200,7 @@ async def count_schedules(asked: Asked, request: CountSchedulesRequest) -> Count
             return CountSchedulesResponse(count=count)
 
 
-async def _test(asked: Asked, query: str) -> Test | None:
+async def _test(asked: CallContext, query: str) -> Test | None:
     """The test that a query is, if it is any; it is read before anything is looked up."""
     read_query(query)
     if not query.strip():
@@ -211,14 +211,14 @@ async def _test(asked: Asked, query: str) -> Test | None:
 # --- what is asked for ----------------------------------------------------------------------------------------------
 
 
-def wishes_of(patch: SchedulePatch) -> Wishes:
+def wishes_of(patch: SchedulePatch) -> ScheduleActions:
     """Return what a patch asks for."""
     for note in (patch.pause, patch.unpause):
         if len(note.encode()) > MAX_NOTE_BYTES:
             raise InvalidField("patch", f"a note of more than {MAX_NOTE_BYTES} bytes")
     trigger = patch.trigger_immediately if patch.HasField("trigger_immediately") else None
     timed = trigger is not None and trigger.HasField("scheduled_time")
-    return Wishes(
+    return ScheduleActions(
         pause=patch.pause or None,
         resume=patch.unpause or None,
         trigger=None if trigger is None else overlap_of("patch.trigger", trigger.overlap_policy, SCHEDULES_OWN),
@@ -246,7 +246,7 @@ def _backfill(request: Any) -> tuple[datetime, datetime, str] | None:
 
 
 def _changes(
-    known: Dossier, shown: ScheduleMessage, wanted: ScheduleMessage, seed: str
+    known: TemporalView, shown: ScheduleMessage, wanted: ScheduleMessage, seed: str
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the fields that an update changes, and the document, if it changes what is started."""
     given = _state(wanted.state)
@@ -261,7 +261,7 @@ def _changes(
     return given, None if same else document_of(wanted.action, keep_id=keep_id)
 
 
-def _keeping_seed(spec: Any, known: Dossier) -> Any:
+def _keeping_seed(spec: Any, known: TemporalView) -> Any:
     """A spec whose jitter stays that of before: an imported schedule has the seed of where it comes from."""
     seed = known.spec.jitter_seed
     return spec if seed is None or not spec.jitter_ms else replace(spec, jitter_seed=seed)
@@ -296,7 +296,9 @@ def _state(state: ScheduleState) -> dict[str, Any]:
     }
 
 
-def _once(operation: str, request: Any, work: Callable[[Session], Schedule]) -> Callable[[Session], Schedule]:
+def _once(
+    operation: str, request: Any, work: Callable[[OperationContext], Schedule]
+) -> Callable[[OperationContext], Schedule]:
     """Return a change that is made once for each request id; what else the request says does not matter then."""
     if not request.request_id:
         return work
@@ -313,14 +315,14 @@ def token_bytes(schedule: Schedule) -> bytes:
     return schedule.token.to_bytes(8, "little") + remaining.to_bytes(8, "little")
 
 
-def read_token(data: bytes) -> Seen | None:
+def read_token(data: bytes) -> ExpectedState | None:
     """Return what the conflict token says that was sent, if there is one; an older one says nothing of actions."""
     if not data:
         return None
     if len(data) not in (8, 16):
         raise InvalidField("conflict_token", "this is no token of a schedule")
     token, left = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
-    return Seen(token, None if left == UNLIMITED else left, says_remaining=len(data) == 16)
+    return ExpectedState(token, None if left == UNLIMITED else left, says_remaining=len(data) == 16)
 
 
 def _page(token: bytes) -> str | None:

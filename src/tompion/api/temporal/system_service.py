@@ -18,8 +18,8 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
 from tompion.api.temporal import schedule_service
-from tompion.api.temporal.dispatcher import Asked, Method, bound
-from tompion.api.temporal.errors import Code, Refused
+from tompion.api.temporal.dispatcher import CallContext, Method, bound
+from tompion.api.temporal.errors import Code, GrpcError
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, StoreError
 from tompion.model.search_attribute import AttributeType
@@ -43,7 +43,7 @@ TYPES = {
 SYSTEM_ATTRIBUTES = {"ScheduleId": AttributeType.KEYWORD, "TemporalSchedulePaused": AttributeType.BOOL}
 
 
-async def get_system_info(asked: Asked, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
+async def get_system_info(asked: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
     """Say what can be done here."""
     answer = GetSystemInfoResponse(server_version=asked.house.version)
     answer.capabilities.supports_schedules = True
@@ -52,7 +52,7 @@ async def get_system_info(asked: Asked, _request: GetSystemInfoRequest) -> GetSy
     return answer
 
 
-async def describe_namespace(asked: Asked, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+async def describe_namespace(asked: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
     """Show a namespace."""
     answer = DescribeNamespaceResponse()
     answer.namespace_info.name = asked.namespace
@@ -64,7 +64,9 @@ async def describe_namespace(asked: Asked, _request: DescribeNamespaceRequest) -
     return answer
 
 
-async def list_search_attributes(asked: Asked, _request: ListSearchAttributesRequest) -> ListSearchAttributesResponse:
+async def list_search_attributes(
+    asked: CallContext, _request: ListSearchAttributesRequest
+) -> ListSearchAttributesResponse:
     """List the search attributes that were registered."""
     registered = await asked.send(search_attribute_types)
     answer = ListSearchAttributesResponse()
@@ -73,7 +75,9 @@ async def list_search_attributes(asked: Asked, _request: ListSearchAttributesReq
     return answer
 
 
-async def register_search_attributes(asked: Asked, request: AddSearchAttributesRequest) -> AddSearchAttributesResponse:
+async def register_search_attributes(
+    asked: CallContext, request: AddSearchAttributesRequest
+) -> AddSearchAttributesResponse:
     """Register search attributes."""
     names = {number: kind for kind, number in TYPES.items()}
     types = {}
@@ -87,10 +91,10 @@ async def register_search_attributes(asked: Asked, request: AddSearchAttributesR
     return AddSearchAttributesResponse()
 
 
-async def check_health(asked: Asked, request: HealthCheckRequest) -> HealthCheckResponse:
+async def check_health(asked: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
     """Say whether a service is there, and whether the store behind it answers."""
     if request.service not in SERVICES:
-        raise Refused(Code.NOT_FOUND, f"there is no service {request.service} here")
+        raise GrpcError(Code.NOT_FOUND, f"there is no service {request.service} here")
     try:
         await asked.send(lambda session: session.now_ms)
     except StoreError:

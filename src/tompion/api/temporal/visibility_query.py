@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from tompion.errors import InvalidField
-from tompion.model.schedule import Schedule, ScheduleState
+from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.search_attribute import AttributeType
 
 SCHEDULE_ID, PAUSED = "ScheduleId", "TemporalSchedulePaused"
@@ -191,7 +191,7 @@ def _value(schedule: Schedule, name: str) -> Any:
     if name == SCHEDULE_ID:
         return (AttributeType.KEYWORD, schedule.schedule_id)
     if name == PAUSED:
-        return (AttributeType.BOOL, schedule.state is ScheduleState.PAUSED)
+        return (AttributeType.BOOL, schedule.state is ScheduleStatus.PAUSED)
     attributes: Mapping[str, Any] = schedule.definition.search_attributes or {}
     return (attributes[name]["type"], attributes[name]["value"]) if name in attributes else None
 

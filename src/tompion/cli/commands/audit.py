@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tompion.cli.commands.verify import audit_line
-from tompion.cli.connection import Ask, Before, Limit, given, taking, watched
+from tompion.cli.connection import Before, Connection, Limit, given, taking, watched
 from tompion.cli.output import console, views
 from tompion.errors import InvalidInput
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @taking(ask=watched)
 def audit_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     everything: Annotated[bool, typer.Option("--all", help="Changes of schedules, too.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Prove that it is as it was written.")] = False,
     limit: Limit = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import After, Ask, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, facts, table
 from tompion.cli.schedule_options import read_document, read_text
@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The calendar's name."
 
 @calendars_app.command("list")
 @taking(ask=watched)
-def list_calendars_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
+def list_calendars_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the named calendars.
 
     Example: tompion calendars list
@@ -51,7 +51,7 @@ def list_calendars_command(ask: Ask, limit: Limit = None, after: After = None) -
 @calendars_app.command("get")
 @taking(ask=watched)
 def get_calendar_command(
-    ask: Ask,
+    ask: Connection,
     name: Name,
     version: Annotated[int | None, typer.Option("--version", metavar="N", help="That version (the newest).")] = None,
 ) -> None:
@@ -65,7 +65,7 @@ def get_calendar_command(
 @calendars_app.command("put")
 @taking(change=requesting, ask=asked)
 def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     change: dict[str, Any],
     name: Name,
     file: Annotated[

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tompion.cli.options import Config, Json, Pairs
+from tompion.cli.options import ConfigFile, Json, Pairs
 from tompion.cli.output import console
 
 
-def config_command(config: Config = None, pairs: Pairs = None, as_json: Json = False) -> None:
+def config_command(config: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
     """Show every setting, its value, and where that came from: default, file, environment, flag.
 
     Exits 2 if something in it cannot be obeyed, a schedule of the file included.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tompion.cli.connection import Ask, taking, watched
+from tompion.cli.connection import Connection, taking, watched
 from tompion.cli.output import console
 from tompion.cli.output.tables import STYLES, length, now
-from tompion.cli.snapshot import PAGE, Survey, survey
+from tompion.cli.snapshot import PAGE, Snapshot, survey
 from tompion.errors import Forbidden, NotFound, SchemaTooNew, TompionError
-from tompion.model.schedule import Run, Schedule, ScheduleState
+from tompion.model.schedule import Run, Schedule, ScheduleStatus
 
 if TYPE_CHECKING:
     from tompion.cli.connection import Home
@@ -43,7 +43,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DoctorLimits:
     """From where on something is bad, as the engines see it."""
 
     zombie_after_ms: int
@@ -57,7 +57,7 @@ class Limits:
 
 
 @taking(ask=watched)
-def doctor_command(ask: Ask) -> None:
+def doctor_command(ask: Connection) -> None:
     """Look at the store, clocks, versions, instances, queues and runs.  Exits 1 if anything is bad.
 
     Example: tompion doctor --store postgresql://user@host/name
@@ -67,7 +67,7 @@ def doctor_command(ask: Ask) -> None:
         raise typer.Exit(1)
 
 
-def examined(ask: Ask) -> Iterator[Check]:
+def examined(ask: Connection) -> Iterator[Check]:
     """Yield one check after another; without a store there is nothing else to look at."""
     yield _versions()
     reached = _service(ask) if ask.is_service else _store(ask)
@@ -107,7 +107,7 @@ def _versions() -> Check:
     return Check("versions", OK, ", ".join([*parts, f"time zone data {TZDATA_VERSION}"]))
 
 
-def _service(ask: Ask) -> Check:
+def _service(ask: Connection) -> Check:
     try:
         with ask.home() as home:
             home.list_instances()
@@ -116,7 +116,7 @@ def _service(ask: Ask) -> Check:
     return Check("service", OK, f"{ask.address} answers")
 
 
-def _store(ask: Ask) -> Check:
+def _store(ask: Connection) -> Check:
     from tompion.bootstrap.service import masked
     from tompion.bootstrap.store import open_migrator
 
@@ -134,29 +134,29 @@ def _store(ask: Ask) -> Check:
     return Check("store", OK, f"{shown} answers, and its schema is this release's")
 
 
-def _settings(home: Home) -> tuple[Limits, Check]:
+def _settings(home: Home) -> tuple[DoctorLimits, Check]:
     """Return the limits that the engines have, as far as somebody tells them."""
     from tompion.client.sync_client import Client
     from tompion.config.loader import LIMITS, told
     from tompion.config.settings import Settings
 
-    names = [each.name for each in fields(Limits)]
-    usual = Limits(**{name: getattr(Settings(), name) for name in names})
+    names = [each.name for each in fields(DoctorLimits)]
+    usual = DoctorLimits(**{name: getattr(Settings(), name) for name in names})
     try:
         if isinstance(home, Client):
             said = {each["name"]: each["value"] for each in home.read("/config")["values"]}
-            limits = Limits(**{name: said[f"{LIMITS}.{name}"] for name in names})
+            limits = DoctorLimits(**{name: said[f"{LIMITS}.{name}"] for name in names})
             return limits, Check("settings", OK, "the service's own count here")
         settings = told({}).settings
     except (Forbidden, NotFound):
         return usual, Check("settings", OK, "the usual ones count here: only a key for all namespaces may read others")
     except TompionError as error:
         return usual, Check("settings", BAD, str(error), "'tompion config' shows what is meant")
-    limits = Limits(**{name: getattr(settings, name) for name in names})
+    limits = DoctorLimits(**{name: getattr(settings, name) for name in names})
     return limits, Check("settings", OK, "those of this machine count here" if limits != usual else "the usual ones")
 
 
-def _clock(home: Home, limits: Limits) -> Check:
+def _clock(home: Home, limits: DoctorLimits) -> Check:
     """Compare the clock here with the store's, which shows in the next whole second that it sees coming."""
     before = now()
     tick = home.preview(cron="* * * * * *", count=1).ticks[0].at
@@ -179,15 +179,15 @@ def _set_back(home: Home) -> Iterator[Check]:
             yield Check("clock", BAD, f"{whose}{each.text}", hint)
 
 
-def _zones(found: Survey) -> Check:
-    degraded = [each.schedule_id for each in found.schedules if each.degraded and each.state != ScheduleState.DAMAGED]
+def _zones(found: Snapshot) -> Check:
+    degraded = [each.schedule_id for each in found.schedules if each.degraded and each.state != ScheduleStatus.DAMAGED]
     if not degraded:
         return Check("time zones", OK, "every schedule's zone is known")
     told = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
     return Check("time zones", WARN, told, "'tompion schedules get' says why; give another --timezone")
 
 
-def _instances(found: Survey) -> Iterator[Check]:
+def _instances(found: Snapshot) -> Iterator[Check]:
     alive = [each for each in found.instances if each.alive]
     engines = [each for each in alive if each.kind == "engine"]
     workers = [each for each in alive if each.kind != "engine"]
@@ -211,7 +211,7 @@ def _instances(found: Survey) -> Iterator[Check]:
         yield Check("instances", WARN, told, f"this is {version('tompion')}; finish the upgrade")
 
 
-def _runs(found: Survey, limits: Limits, present: datetime) -> Check:
+def _runs(found: Snapshot, limits: DoctorLimits, present: datetime) -> Check:
     known = {each.schedule_id: each for each in found.schedules}
     stuck = [run.run_id for run in found.running if _is_stuck(run, known.get(run.schedule_id), limits, present)]
     if stuck:
@@ -224,7 +224,7 @@ def _runs(found: Survey, limits: Limits, present: datetime) -> Check:
     return Check("runs", OK, f"{len(found.running)} in flight, none of them stuck")
 
 
-def _is_stuck(run: Run, schedule: Schedule | None, limits: Limits, present: datetime) -> bool:
+def _is_stuck(run: Run, schedule: Schedule | None, limits: DoctorLimits, present: datetime) -> bool:
     """Whether nobody has started a run for long, or it should have ended long ago."""
     if run.started_at is None:
         return present - run.fire_at > limits.stuck
@@ -232,7 +232,7 @@ def _is_stuck(run: Run, schedule: Schedule | None, limits: Limits, present: date
     return most_ms is not None and present - run.started_at > timedelta(milliseconds=most_ms) + limits.stuck
 
 
-def _queues(found: Survey) -> Iterator[Check]:
+def _queues(found: Snapshot) -> Iterator[Check]:
     lonely = [each.queue for each in found.queues if each.waiting and not each.served_by and not each.paused]
     paused = [each.queue for each in found.queues if each.paused]
     if lonely:
@@ -244,7 +244,7 @@ def _queues(found: Survey) -> Iterator[Check]:
         yield Check("queues", OK, f"{_counted(found.queues, 'queue')}, every one that has runs is served")
 
 
-def _buffers(found: Survey, limits: Limits) -> Check:
+def _buffers(found: Snapshot, limits: DoctorLimits) -> Check:
     most = max((each.waiting for each in found.schedules), default=0)
     if most < GROWING:
         return Check("buffers", OK, f"no schedule has more than {most} runs waiting")
@@ -253,7 +253,7 @@ def _buffers(found: Survey, limits: Limits) -> Check:
     return Check("buffers", BAD if most >= limits.max_buffer else WARN, f"many runs wait: {_some(long)}", hint)
 
 
-def _paused(found: Survey, present: datetime) -> Check:
+def _paused(found: Snapshot, present: datetime) -> Check:
     forgotten = [
         each.schedule_id
         for each in found.schedules
@@ -262,16 +262,16 @@ def _paused(found: Survey, present: datetime) -> Check:
     if forgotten:
         told = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
         return Check("paused", WARN, told, "'tompion schedules resume' or 'delete'")
-    paused = [each for each in found.schedules if each.state == ScheduleState.PAUSED]
+    paused = [each for each in found.schedules if each.state == ScheduleStatus.PAUSED]
     return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
 
 
-def _total(found: Survey) -> int:
+def _total(found: Snapshot) -> int:
     return found.tally.active + found.tally.paused
 
 
-def _damage(found: Survey) -> Check:
-    damaged = [each.schedule_id for each in found.schedules if each.state == ScheduleState.DAMAGED]
+def _damage(found: Snapshot) -> Check:
+    damaged = [each.schedule_id for each in found.schedules if each.state == ScheduleStatus.DAMAGED]
     if damaged:
         hint = "'tompion verify' says what is wrong; 'tompion schedules delete --purge' removes one"
         return Check("schedules", BAD, f"cannot be read: {_some(damaged)}", hint)

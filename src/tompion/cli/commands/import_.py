@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import Ask, Ca, Cert, CertKey, Json, Key, Store, Url, asked
-from tompion.cli.options import Config
+from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, asked
+from tompion.cli.options import ConfigFile
 from tompion.cli.output import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tompion.model.import_result import Moved
+    from tompion.model.import_result import ImportResult
     from tompion.sdk.app import Tompion
 
 import_app = typer.Typer(help="Schedules of other systems, copied.", no_args_is_help=True, rich_markup_mode="rich")
@@ -52,7 +52,7 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
     cert: Cert = None,
     cert_key: CertKey = None,
     store: Store = None,
-    config: Config = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
     """Copy the schedules of a Temporal cluster to a store or a service, and compare when they would run next.
@@ -68,14 +68,14 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
         "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
     ask = asked(url, key, ca, cert, cert_key, store, into, as_json)
-    said: Callable[[Moved], None] = (lambda _: None) if as_json else (lambda each: console.line(_line(each)))
+    said: Callable[[ImportResult], None] = (lambda _: None) if as_json else (lambda each: console.line(_line(each)))
     found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run, said))
     ask.tell(found, lambda moved: _sum_up(moved, dry_run))
     if not all(each.possible for each in found):
         raise typer.Exit(NOT_ALL)
 
 
-def _home(ask: Ask, store: str | None, config: str | None) -> Tompion:
+def _home(ask: Connection, store: str | None, config: str | None) -> Tompion:
     """Return where schedules are copied to: a service, or the store of the configuration."""
     from tompion.config.loader import told
     from tompion.sdk.app import Tompion
@@ -88,8 +88,8 @@ def _home(ask: Ask, store: str | None, config: str | None) -> Tompion:
 
 
 async def _gathered(
-    home: Tompion, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[Moved], None]
-) -> list[Moved]:
+    home: Tompion, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[ImportResult], None]
+) -> list[ImportResult]:
     """Copy, and say of each schedule what became of it as soon as that is known."""
     from tompion.bootstrap.temporal import import_temporal
 
@@ -100,7 +100,7 @@ async def _gathered(
     return found
 
 
-def _sum_up(found: list[Moved], dry_run: bool) -> None:
+def _sum_up(found: list[ImportResult], dry_run: bool) -> None:
     if dry_run:
         refused = sum(not each.possible for each in found)
         console.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
@@ -109,7 +109,7 @@ def _sum_up(found: list[Moved], dry_run: bool) -> None:
         console.note(f"{copied} of {len(found)} copied; 'tompion schedules resume' lets one start")
 
 
-def _line(moved: Moved) -> str:
+def _line(moved: ImportResult) -> str:
     same, compared = moved.same_times, moved.compared_times
     times = [f"{same} of {compared} times ahead are the same"] if compared else []
     return "  ".join([moved.schedule_id, *times, *moved.differs])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, After, Ask, Limit, asked, given, taking, watched
+from tompion.cli.connection import DEFAULT_NAMESPACE, After, Connection, Limit, asked, given, taking, watched
 from tompion.cli.options import instant
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
@@ -21,7 +21,7 @@ keys_app = typer.Typer(help="API keys of a service.", no_args_is_help=True, rich
 @keys_app.command("create")
 @taking(ask=asked)
 def create_command(
-    ask: Ask,
+    ask: Connection,
     name: Annotated[str, typer.Argument(help="What it is for.")],
     role: Annotated[str, typer.Option("--role", help="reader, operator, editor or admin.")] = "reader",
     expires: Annotated[str | None, typer.Option("--expires", metavar="TIME", help="Such as 2027-01-01T00:00Z.")] = None,
@@ -42,7 +42,7 @@ def create_command(
 
 @keys_app.command("list")
 @taking(ask=watched)
-def list_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
+def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 
     Example: tompion keys list --json
@@ -53,7 +53,7 @@ def list_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
 @keys_app.command("revoke")
 @taking(ask=asked)
 def revoke_command(
-    ask: Ask, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The id that the list shows.")]
+    ask: Connection, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The id that the list shows.")]
 ) -> None:
     """Let a key be worth nothing from now on.
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import Ask, Before, Limit, OneSchedule, given, taking, watched
-from tompion.cli.options import Config, Json
+from tompion.cli.connection import Before, Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.options import ConfigFile, Json
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, table
 
 if TYPE_CHECKING:
-    from tompion.model.notification import Notice
+    from tompion.model.notification import Notification
     from tompion.model.page import Page
 
 notify_app = typer.Typer(help="Notifications.", no_args_is_help=True, rich_markup_mode="rich")
@@ -23,7 +23,7 @@ NOT_DELIVERED = 1
 @notify_app.command("test")
 def try_command(
     name: Annotated[str, typer.Argument(help="What the notification is called in the file.")],
-    config: Config = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
     """Send a test notice, signed as all others, and say what the receiver answered.
@@ -49,7 +49,7 @@ def try_command(
 @notify_app.command("list")
 @taking(ask=watched)
 def list_command(
-    ask: Ask,
+    ask: Connection,
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
     ] = None,
@@ -65,7 +65,7 @@ def list_command(
     ask.show(lambda home: home.list_notices(**options), notice_list)
 
 
-def notice_list(page: Page[Notice]) -> None:
+def notice_list(page: Page[Notification]) -> None:
     """Print notices."""
     if not page.items:
         console.note("there are no notices; 'tompion notify test NAME' tries a notification")

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import TheSource, TheState
-from tompion.cli.connection import Ask, Before, Limit, asked, complete_schedules, given, requesting, taking, watched
+from tompion.cli.connection import (
+    Before,
+    Connection,
+    Limit,
+    asked,
+    complete_schedules,
+    given,
+    requesting,
+    taking,
+    watched,
+)
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import read_json
 from tompion.cli.snapshot import latest_runs
@@ -26,7 +36,7 @@ PAGE = 50
 @runs_app.command("list")
 @taking(ask=watched)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     schedule_id: Annotated[
         str | None,
         typer.Argument(metavar="[SCHEDULE]", help="Only of this one.", autocompletion=complete_schedules),
@@ -52,7 +62,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 
 @runs_app.command("get")
 @taking(ask=watched)
-def get_command(ask: Ask, run_id: RunId) -> None:
+def get_command(ask: Connection, run_id: RunId) -> None:
     """Show one run.
 
     Example: tompion runs get 1-1800000030-1 --watch 1
@@ -62,7 +72,7 @@ def get_command(ask: Ask, run_id: RunId) -> None:
 
 @runs_app.command("cancel")
 @taking(change=requesting, ask=asked)
-def cancel_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
+def cancel_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """Ask a run to end; its function or target decides how.
 
     Example: tompion runs cancel 1-1800000030-1
@@ -72,7 +82,7 @@ def cancel_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
 
 @runs_app.command("terminate")
 @taking(change=requesting, ask=asked)
-def terminate_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
+def terminate_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """End a run at once, whatever it says.
 
     Example: tompion runs terminate 1-1800000030-1
@@ -82,7 +92,7 @@ def terminate_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
 
 @runs_app.command("retry")
 @taking(change=requesting, ask=asked)
-def retry_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
+def retry_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """Run the same once more, as a run of its own.
 
     Example: tompion runs retry 1-1800000030-1
@@ -98,7 +108,7 @@ def retry_command(ask: Ask, change: dict[str, Any], run_id: RunId) -> None:
 @runs_app.command("report")
 @taking(ask=asked)
 def report_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="The token that came with the run.")],
     event: Annotated[str, typer.Argument(metavar="EVENT", help="started, heartbeat, progress, succeeded, failed, ….")],
     result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="What came out.")] = None,

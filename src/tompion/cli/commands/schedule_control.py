@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.bulk import Chosen, ScheduleIds, Work, choosing, touch
+from tompion.cli.bulk import BulkSelection, BulkWork, ScheduleIds, choosing, touch
 from tompion.cli.commands.schedules import Fields
-from tompion.cli.connection import Ask, Before, Limit, ScheduleId, asked, changing, given, requesting, taking, watched
+from tompion.cli.connection import (
+    Before,
+    Connection,
+    Limit,
+    ScheduleId,
+    asked,
+    changing,
+    given,
+    requesting,
+    taking,
+    watched,
+)
 from tompion.cli.output import console, progress, views
 from tompion.cli.output.tables import moment, now
 from tompion.cli.schedule_options import read_json
@@ -29,17 +40,17 @@ TheOverlap = Annotated[
 ]
 
 
-PAUSE = Work("pause", "paused", "were paused already", lambda home: home.pause_matching)
-RESUME = Work("resume", "resumed", "were not paused", lambda home: home.resume_matching)
-TRIGGER = Work("trigger", "triggered", "", lambda home: home.trigger_matching)
+PAUSE = BulkWork("pause", "paused", "were paused already", lambda home: home.pause_matching)
+RESUME = BulkWork("resume", "resumed", "were not paused", lambda home: home.resume_matching)
+TRIGGER = BulkWork("trigger", "triggered", "", lambda home: home.trigger_matching)
 
 
 @operating_app.command("pause")
 @taking(chosen=choosing, change=changing, ask=asked)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     change: Fields,
-    chosen: Chosen,
+    chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
     note: Note = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Resume by itself then.")] = None,
@@ -64,9 +75,9 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
 @operating_app.command("resume")
 @taking(chosen=choosing, change=changing, ask=asked)
 def resume_command(  # noqa: PLR0913 - what can be said on the command line
-    ask: Ask,
+    ask: Connection,
     change: Fields,
-    chosen: Chosen,
+    chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
     on_resume: Annotated[
         str | None, typer.Option("--on-resume", metavar="RULE", help="The pause's ticks: policy, skip or fire_once.")
@@ -91,9 +102,9 @@ def resume_command(  # noqa: PLR0913 - what can be said on the command line
 @operating_app.command("trigger")
 @taking(chosen=choosing, change=requesting, ask=asked)
 def trigger_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     change: Fields,
-    chosen: Chosen,
+    chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
     overlap: TheOverlap = None,
     payload: Annotated[str | None, typer.Option("--payload", metavar="JSON", help="Instead of its own.")] = None,
@@ -119,7 +130,7 @@ def trigger_command(  # noqa: PLR0913 - each is an option of the command
 @operating_app.command("skip")
 @taking(change=changing, ask=asked)
 def skip_command(
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
@@ -140,7 +151,7 @@ def skip_command(
 @operating_app.command("unskip")
 @taking(change=changing, ask=asked)
 def unskip_command(
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
@@ -161,7 +172,7 @@ def unskip_command(
 @operating_app.command("backfill")
 @taking(change=requesting, ask=asked)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     start: Annotated[str | None, typer.Argument(metavar="[START]", help="From this time on.")] = None,
@@ -191,7 +202,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
 
 @operating_app.command("backfills")
 @taking(ask=watched)
-def backfills_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
+def backfills_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the backfills of a schedule and how far they are.
 
     Example: tompion schedules backfills report --watch 1
@@ -201,7 +212,7 @@ def backfills_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) ->
 
 @operating_app.command("get-backfill")
 @taking(ask=watched)
-def get_backfill_command(ask: Ask, backfill_id: BackfillId) -> None:
+def get_backfill_command(ask: Connection, backfill_id: BackfillId) -> None:
     """Show one backfill, and how far it is.
 
     Example: tompion schedules get-backfill 12 --watch 1
@@ -211,7 +222,7 @@ def get_backfill_command(ask: Ask, backfill_id: BackfillId) -> None:
 
 @operating_app.command("cancel-backfill")
 @taking(change=requesting, ask=asked)
-def cancel_backfill_command(ask: Ask, change: Fields, backfill_id: BackfillId) -> None:
+def cancel_backfill_command(ask: Connection, change: Fields, backfill_id: BackfillId) -> None:
     """Stop a backfill where it is; what it has started goes on.
 
     Example: tompion schedules cancel-backfill 12
@@ -222,7 +233,7 @@ def cancel_backfill_command(ask: Ask, change: Fields, backfill_id: BackfillId) -
 @operating_app.command("hint")
 @taking(change=changing, ask=asked)
 def hint_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     interval_ms: Annotated[int | None, typer.Option("--interval-ms", metavar="MS", help="Run so often.")] = None,
@@ -241,7 +252,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
 
 @operating_app.command("hints")
 @taking(ask=watched)
-def hints_command(ask: Ask, schedule_id: ScheduleId) -> None:
+def hints_command(ask: Connection, schedule_id: ScheduleId) -> None:
     """Show the live hints of an adaptive schedule, and what it does next.
 
     Example: tompion schedules hints poll
@@ -251,7 +262,7 @@ def hints_command(ask: Ask, schedule_id: ScheduleId) -> None:
 
 @operating_app.command("clear-hints")
 @taking(change=changing, ask=asked)
-def clear_hints_command(ask: Ask, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
+def clear_hints_command(ask: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
     """Take back all hints: the schedule goes back to its baseline.
 
     Example: tompion schedules clear-hints poll
@@ -261,7 +272,7 @@ def clear_hints_command(ask: Ask, change: Fields, schedule_id: ScheduleId, reaso
 
 @operating_app.command("reset-failures")
 @taking(change=changing, ask=asked)
-def reset_failures_command(ask: Ask, change: Fields, schedule_id: ScheduleId) -> None:
+def reset_failures_command(ask: Connection, change: Fields, schedule_id: ScheduleId) -> None:
     """Forget the failures in a row, and the back-off that they caused.
 
     Example: tompion schedules reset-failures poll
@@ -275,7 +286,7 @@ def reset_failures_command(ask: Ask, change: Fields, schedule_id: ScheduleId) ->
 @operating_app.command("runs")
 @taking(ask=watched)
 def runs_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     schedule_id: ScheduleId,
     state: TheState = None,
     source: TheSource = None,
@@ -292,7 +303,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
 
 @operating_app.command("spans")
 @taking(ask=watched)
-def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
+def spans_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
 
     Example: tompion schedules spans report
@@ -303,7 +314,7 @@ def spans_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> Non
 @operating_app.command("verify")
 @taking(ask=watched)
 def verify_schedule_command(
-    ask: Ask,
+    ask: Connection,
     schedule_id: ScheduleId,
     start: Annotated[str | None, typer.Option("--start", metavar="TIME", help="Only ticks from here on.")] = None,
     end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Only ticks up to here.")] = None,

@@ -9,8 +9,8 @@ import typer
 from tompion.cli.commands.stats import effect_lines
 from tompion.cli.connection import (
     After,
-    Ask,
     Before,
+    Connection,
     Limit,
     ScheduleId,
     asked,
@@ -36,7 +36,7 @@ User = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this 
 @schedules_app.command("list")
 @taking(ask=watched)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     state: State = None,
     label: Label = None,
     text: Text = None,
@@ -56,7 +56,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 @schedules_app.command("count")
 @taking(ask=watched)
 def count_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     state: State = None,
     label: Label = None,
     text: Text = None,
@@ -73,7 +73,7 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
 
 @schedules_app.command("sharers")
 @taking(ask=watched)
-def sharers_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
+def sharers_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
     """Show the active schedules with the same spec as one: what fires together.
 
     Example: tompion schedules sharers report --limit 100
@@ -83,7 +83,7 @@ def sharers_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, afte
 
 @schedules_app.command("get")
 @taking(ask=watched)
-def get_command(ask: Ask, schedule_id: ScheduleId) -> None:
+def get_command(ask: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
 
     Example: tompion schedules get report --json
@@ -93,7 +93,7 @@ def get_command(ask: Ask, schedule_id: ScheduleId) -> None:
 
 @schedules_app.command("describe")
 @taking(ask=watched)
-def describe_command(ask: Ask, schedule_id: ScheduleId) -> None:
+def describe_command(ask: Connection, schedule_id: ScheduleId) -> None:
     """Show everything about one schedule: its runs, its next ticks, what a resume would run.
 
     Example: tompion schedules describe report --watch 2
@@ -104,7 +104,7 @@ def describe_command(ask: Ask, schedule_id: ScheduleId) -> None:
 @schedules_app.command("create")
 @taking(timed=timing, acted=acting, base=whole, change=requesting, ask=asked)
 def create_command(  # noqa: PLR0913 - bundles of options
-    ask: Ask,
+    ask: Connection,
     base: Base,
     timed: Fields,
     acted: Fields,
@@ -124,7 +124,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
 @schedules_app.command("put")
 @taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
 def put_command(  # noqa: PLR0913 - bundles of options
-    ask: Ask, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Make a schedule, or replace its definition; pause and counters stay.
 
@@ -137,7 +137,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
 @schedules_app.command("update")
 @taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
 def update_command(  # noqa: PLR0913 - bundles of options
-    ask: Ask, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Replace the definition of a schedule that exists.
 
@@ -150,7 +150,7 @@ def update_command(  # noqa: PLR0913 - bundles of options
 @schedules_app.command("patch")
 @taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
 def patch_command(  # noqa: PLR0913 - bundles of options
-    ask: Ask, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Change some fields; null clears one.
 
@@ -163,7 +163,7 @@ def patch_command(  # noqa: PLR0913 - bundles of options
 @schedules_app.command("effect")
 @taking(timed=timing, acted=acting, base=whole, ask=asked)
 def effect_command(  # noqa: PLR0913 - bundles of options
-    ask: Ask,
+    ask: Connection,
     base: Base,
     timed: Fields,
     acted: Fields,
@@ -181,7 +181,7 @@ def effect_command(  # noqa: PLR0913 - bundles of options
 @schedules_app.command("delete")
 @taking(change=changing, ask=asked)
 def delete_command(
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     purge: Annotated[bool, typer.Option("--purge", help="Its history too.")] = False,
@@ -198,7 +198,7 @@ def delete_command(
 
 @schedules_app.command("history")
 @taking(ask=watched)
-def history_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, before: Before = None) -> None:
+def history_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None) -> None:
     """Show who changed a schedule, and how; the newest first.
 
     Example: tompion schedules history report
@@ -209,7 +209,7 @@ def history_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None, befo
 
 @schedules_app.command("versions")
 @taking(ask=watched)
-def versions_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> None:
+def versions_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the versions of a schedule's definition, the newest first.
 
     Example: tompion schedules versions report
@@ -220,7 +220,7 @@ def versions_command(ask: Ask, schedule_id: ScheduleId, limit: Limit = None) -> 
 @schedules_app.command("restore")
 @taking(change=changing, ask=asked)
 def restore_command(
-    ask: Ask,
+    ask: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     version: Annotated[int, typer.Argument(metavar="VERSION", help="Its number.")],
@@ -235,7 +235,7 @@ def restore_command(
 @schedules_app.command("preview")
 @taking(timed=timing, base=whole, ask=asked)
 def preview_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     base: Base,
     timed: Fields,
     schedule_id: Annotated[

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tompion.cli.commands.worker import STOPPING, first_line, leave
-from tompion.cli.options import AppDir, Config, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
+from tompion.cli.options import AppDir, ConfigFile, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tompion.cli.logging.queue import LaterLines
-    from tompion.config.loader import Configuration
+    from tompion.cli.logging.queue import QueuedLog
+    from tompion.config.loader import Config
     from tompion.sdk.app import Tompion
 
 PREFIX = "/api/v1"
@@ -39,7 +39,7 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     ] = None,
     app_dir: AppDir = None,
     auth: Auth = None,
-    config: Config = None,
+    config: ConfigFile = None,
     log_format: LogFormat = None,
     log_level: LogLevel = None,
     pairs: Pairs = None,
@@ -68,20 +68,20 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     leave(code, lines)
 
 
-def _home(told: Configuration, lines: LaterLines) -> Tompion:
+def _home(told: Config, lines: QueuedLog) -> Tompion:
     from tompion.bootstrap.engine import build_tompion
 
     return build_tompion(told, listener=lines, engine=told.get("engine"))
 
 
-async def _serve(tompion: Tompion, listening: socket.socket, told: Configuration, lines: LaterLines) -> int:
+async def _serve(tompion: Tompion, listening: socket.socket, told: Config, lines: QueuedLog) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
     from tompion.bootstrap.engine import pinging
     from tompion.bootstrap.security import server_config
     from tompion.bootstrap.service import build_service
     from tompion.bootstrap.store import settle_in
     from tompion.bootstrap.telemetry import serve_metrics
-    from tompion.cli.uvicorn_server import Server
+    from tompion.cli.uvicorn_server import UvicornServer
     from tompion.runtime.signals import stopping
 
     host, port = listening.getsockname()[:2]
@@ -109,7 +109,7 @@ async def _serve(tompion: Tompion, listening: socket.socket, told: Configuration
                 lines.say(line)
             if with_engine:
                 lines.say(first_line(told.get("store"), tuple(told.get("queues"))))
-            await Server(config).serve_until(state.asked, listening)
+            await UvicornServer(config).serve_until(state.asked, listening)
             if with_engine:
                 lines.say(STOPPING)
     return state.code or 0
@@ -128,7 +128,7 @@ def _first_lines(here: str, others: Mapping[str, str | None]) -> list[str]:
     return [f"Tompion is on {here} (Ctrl-C to stop)", *(f"  {name:<{width}}  {place}" for name, place in places)]
 
 
-def _temporal(tompion: Tompion, told: Configuration, lines: LaterLines) -> AbstractAsyncContextManager[str | None]:
+def _temporal(tompion: Tompion, told: Config, lines: QueuedLog) -> AbstractAsyncContextManager[str | None]:
     """Return the door for Temporal's SDKs, which may be nowhere."""
     from tompion.bootstrap.temporal import serve_temporal
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import Ask, Limit, OneSchedule, given, taking, watched
+from tompion.cli.connection import Connection, Limit, OneSchedule, given, taking, watched
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, now, relative, table
 from tompion.spec.duration import parse_duration
 
 if TYPE_CHECKING:
-    from tompion.model.insight import Coming, Stats, Stretch, Tally
+    from tompion.model.insight import RunCounts, Stats, StatsBucket, Upcoming
 if TYPE_CHECKING:
-    from tompion.model.insight import Attention, Effect, Forecast
+    from tompion.model.insight import EditDiff, Forecast, Problems
 
 
 ROWS = 12
@@ -40,7 +40,7 @@ Since = Annotated[
 
 
 @taking(ask=watched)
-def coming_command(ask: Ask, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
     """Show the ticks that will fire, of all schedules, the first one first.
 
     Example: tompion coming --for 2h
@@ -51,7 +51,7 @@ def coming_command(ask: Ask, schedule: OneSchedule = None, within: Within = None
 
 @taking(ask=watched)
 def stats_command(
-    ask: Ask,
+    ask: Connection,
     since: Since = None,
     stretches: Annotated[
         int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
@@ -65,7 +65,7 @@ def stats_command(
     ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
 
 
-def tally_text(found: Tally) -> str:
+def tally_text(found: RunCounts) -> str:
     """Return how many schedules there are, in one line."""
     counts = {"active": found.active, "paused": found.paused, "degraded": found.degraded}
     told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no schedules"
@@ -77,7 +77,7 @@ def seconds(text: str | None) -> int | None:
     return None if text is None else parse_duration(text, field="--for")
 
 
-def tick_list(found: Coming) -> None:
+def tick_list(found: Upcoming) -> None:
     """Print which ticks are to come."""
     if not found.ticks:
         console.note(f"nothing is to come until {absolute(found.complete_until)}")
@@ -120,7 +120,7 @@ def figures(found: Stats, rows: int = ROWS) -> None:
         console.note(f"not everything before {absolute(found.complete_since)} was looked at")
 
 
-def _row(group: Sequence[Stretch]) -> tuple[str, ...]:
+def _row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
     late = [each.late_most_ms for each in group if each.late_most_ms is not None]
     counts = [sum(getattr(each, name) for each in group) for name in COUNTED]
     return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _late(late))
@@ -143,7 +143,7 @@ Stretches = Annotated[
 
 
 @taking(ask=watched)
-def attention_command(ask: Ask, limit: Limit = None) -> None:
+def attention_command(ask: Connection, limit: Limit = None) -> None:
     """Show what somebody should look at, the most urgent first.
 
     Example: tompion attention --watch 10
@@ -152,7 +152,7 @@ def attention_command(ask: Ask, limit: Limit = None) -> None:
 
 
 @taking(ask=watched)
-def forecast_command(ask: Ask, within: Within = None, stretches: Stretches = None) -> None:
+def forecast_command(ask: Connection, within: Within = None, stretches: Stretches = None) -> None:
     """Show how many fires are to come, of all schedules, and where they come in herds.
 
     Example: tompion forecast --for 24h --stretches 24
@@ -161,7 +161,7 @@ def forecast_command(ask: Ask, within: Within = None, stretches: Stretches = Non
     ask.show(lambda home: home.forecast(**options), lambda found: loads(found, stretches or ROWS))
 
 
-def concerns(found: Attention) -> None:
+def concerns(found: Problems) -> None:
     """Print what somebody should look at."""
     if not found.concerns:
         console.note("nothing needs attention")
@@ -194,7 +194,7 @@ def loads(found: Forecast, rows: int) -> None:
         console.note("there are more schedules than were counted")
 
 
-def effect_lines(found: Effect) -> None:
+def effect_lines(found: EditDiff) -> None:
     """Print which ticks to come would stay, go and come."""
     for tick in found.ticks:
         console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")

@@ -12,11 +12,11 @@ import typer
 from rich.text import Text
 
 from tompion.cli.commands.stats import tally_text
-from tompion.cli.connection import Ask, asked, taking
+from tompion.cli.connection import Connection, asked, taking
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table_lines
 from tompion.cli.output.views import took, why
-from tompion.cli.snapshot import Glance, glance
+from tompion.cli.snapshot import SnapshotRow, glance
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -27,7 +27,7 @@ LEAST_ROWS, MOST_ROWS = 2, 15
 
 @taking(ask=asked)
 def top_command(
-    ask: Ask,
+    ask: Connection,
     once: Annotated[bool, typer.Option("--once", help="Print one frame and leave, as in a pipe.")] = False,
     every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="How often to look.")] = 2.0,
 ) -> None:
@@ -50,7 +50,7 @@ def top_command(
                     return
 
 
-def frame(found: Glance, width: int, rows: int) -> Group:
+def frame(found: SnapshotRow, width: int, rows: int) -> Group:
     """Return one frame: each part has so many rows at most."""
     from rich.console import Group
 
@@ -65,13 +65,13 @@ def frame(found: Glance, width: int, rows: int) -> Group:
     return Group(*lines)
 
 
-def _summary(found: Glance) -> Text:
+def _summary(found: SnapshotRow) -> Text:
     counted = found.schedules
     flying = f"{counted.in_flight:,} runs in flight, {counted.waiting:,} waiting"
     return Text(f"{absolute(now())}  {tally_text(counted)}; {flying}")
 
 
-def _next(found: Glance, width: int, rows: int) -> list[Text]:
+def _next(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("in"), Column("at"), Column("schedule", 16))
     cells = [
@@ -81,7 +81,7 @@ def _next(found: Glance, width: int, rows: int) -> list[Text]:
     return _part(columns, cells, width, "nothing is to come; 'tompion schedules create' makes a schedule")
 
 
-def _running(found: Glance, width: int, rows: int) -> list[Text]:
+def _running(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("since"), Column("state"), Column("schedule", 16), Column("run", 12), Column("source"))
     cells = [
@@ -91,7 +91,7 @@ def _running(found: Glance, width: int, rows: int) -> list[Text]:
     return _part(columns, cells, width, "nothing runs")
 
 
-def _recent(found: Glance, width: int, rows: int) -> list[Text]:
+def _recent(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("ended"), Column("state"), Column("took"), Column("schedule", 16), Column("why", 8, prose=True))
     cells = [
@@ -101,7 +101,7 @@ def _recent(found: Glance, width: int, rows: int) -> list[Text]:
     return _part(columns, cells, width, "nothing has run yet")
 
 
-def _around(found: Glance, width: int, rows: int) -> list[Text]:
+def _around(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     alive = [each for each in found.instances if each.stopped_at is None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, Ask, OneSchedule, asked, given, taking
+from tompion.cli.connection import DEFAULT_NAMESPACE, Connection, OneSchedule, asked, given, taking
 from tompion.cli.options import instant
 from tompion.cli.output import console
 from tompion.cli.output.progress import bar
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tompion.cli.connection import Home
-    from tompion.model.audit import AuditProof
-    from tompion.model.verification import Problem, Verification
+    from tompion.model.audit import AuditVerification
+    from tompion.model.verification import Verification, Violation
 
 MANY = 100
 """A check stops listing the problems of one schedule here."""
@@ -63,7 +63,7 @@ Retention = Annotated[
 
 @taking(ask=asked)
 def verify_command(
-    ask: Ask,
+    ask: Connection,
     schedule: OneSchedule = None,
     start: Start = None,
     end: End = None,
@@ -100,7 +100,7 @@ def verify_command(
 
 
 @contextmanager
-def proving(ask: Ask, retention: str | None) -> Iterator[Proving]:
+def proving(ask: Connection, retention: str | None) -> Iterator[VerifyProgress]:
     """Give what checks: the store itself, or a service that is asked about one schedule after the other."""
     if not ask.is_service:
         from tompion.bootstrap.store import open_proof
@@ -112,10 +112,10 @@ def proving(ask: Ask, retention: str | None) -> Iterator[Proving]:
     if retention is not None:
         raise InvalidInput("--retention: a service knows how long its runs are kept; leave it out with --url")
     with ask.home() as home:
-        yield ProofElsewhere(home)
+        yield RemoteVerifier(home)
 
 
-class Proving(Protocol):
+class VerifyProgress(Protocol):
     """What checks the schedules of a namespace, and its audit."""
 
     def count(self) -> int | None:
@@ -127,11 +127,11 @@ class Proving(Protocol):
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Check one schedule."""
 
-    def audit(self) -> AuditProof:
+    def audit(self) -> AuditVerification:
         """Check the audit up to its end."""
 
 
-class ProofElsewhere:
+class RemoteVerifier:
     """The same check as on a store, asked of a service: one request for each schedule."""
 
     def __init__(self, home: Home) -> None:
@@ -156,7 +156,7 @@ class ProofElsewhere:
         """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
         return self._home.verify(schedule_id, **given(start=start, end=end))
 
-    def audit(self) -> AuditProof:
+    def audit(self) -> AuditVerification:
         """Check the audit up to its end, or to the first row that is not as it was written."""
         found = first = self._home.verify_audit()
         checked = found.checked
@@ -183,7 +183,7 @@ class Total:
         """Begin with nothing."""
         self.schedules = self.ticks = self.wrong = self.unchecked = 0
         self.problems: list[Verification] = []
-        self.audit: AuditProof | None = None
+        self.audit: AuditVerification | None = None
 
     def add(self, found: Verification) -> None:
         """Count one schedule."""
@@ -217,7 +217,7 @@ def summary(total: Total) -> str:
     return text
 
 
-def audit_line(found: AuditProof) -> str:
+def audit_line(found: AuditVerification) -> str:
     """Return whether the audit is as it was written, or where it is not."""
     if not found.ok:
         return f"audit: {found.problem}"
@@ -253,7 +253,7 @@ def _report(checks: Iterable[Verification], out: Console | None, move: Callable[
     return total
 
 
-def _first(problem: Problem) -> str:
+def _first(problem: Violation) -> str:
     return problem.text if problem.at is None else f"{problem.at:%Y-%m-%d %H:%M:%SZ}: {problem.text}"
 
 

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, Ask, Ca, Cert, CertKey, Key, Namespace, Papers, Url, asked
-from tompion.cli.options import AppDir, Config, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
+from tompion.cli.connection import (
+    DEFAULT_NAMESPACE,
+    Ca,
+    Cert,
+    CertKey,
+    Connection,
+    Key,
+    Namespace,
+    TlsFiles,
+    Url,
+    asked,
+)
+from tompion.cli.options import AppDir, ConfigFile, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tompion.cli.logging.queue import LaterLines
-    from tompion.config.loader import Configuration
+    from tompion.cli.logging.queue import QueuedLog
+    from tompion.config.loader import Config
     from tompion.sdk.app import Tompion
 
 STOPPING = "stopping: runs may end within the grace, others are handed back"
@@ -30,7 +41,7 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     store: StoreFlag = None,
     queue: Queues = None,
     app_dir: AppDir = None,
-    config: Config = None,
+    config: ConfigFile = None,
     quiet: Quiet = False,
     metrics_port: Annotated[
         int | None,
@@ -59,7 +70,7 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
 
     flags = {"metrics_port": metrics_port, "log_format": log_format, "log_level": log_level}
     told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags}, pairs)
-    where = _service(url, key, Papers(ca, cert, cert_key), store, namespace)
+    where = _service(url, key, TlsFiles(ca, cert, cert_key), store, namespace)
     settle_in()
     lines = lines_of(told, quiet=quiet)
     if where is not None:
@@ -67,7 +78,7 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     leave(event_loop.run(_work(build_tompion(told, listener=lines), told, lines)), lines)
 
 
-async def _work(tompion: Tompion, told: Configuration, lines: LaterLines) -> int:
+async def _work(tompion: Tompion, told: Config, lines: QueuedLog) -> int:
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.runtime.signals import stopping
 
@@ -84,16 +95,18 @@ async def _work(tompion: Tompion, told: Configuration, lines: LaterLines) -> int
     return state.code or 0
 
 
-def _service(url: str | None, key: str | None, papers: Papers, store: str | None, namespace: str | None) -> Ask | None:
+def _service(
+    url: str | None, key: str | None, papers: TlsFiles, store: str | None, namespace: str | None
+) -> Connection | None:
     """Return the service that is worked for, if one is named; the environment names none: it is for who manages."""
     if url is not None:
         return asked(url, key, papers.ca, papers.cert, papers.cert_key, store, namespace)
-    if key is not None or papers != Papers() or namespace is not None:
+    if key is not None or papers != TlsFiles() or namespace is not None:
         raise InvalidInput("--key, --ca, --cert, --cert-key and --namespace: only with --url, for a service")
     return None
 
 
-async def _work_for(ask: Ask, told: Configuration, lines: LaterLines) -> int:
+async def _work_for(ask: Connection, told: Config, lines: QueuedLog) -> int:
     """Execute the runs of a service until somebody says that it is enough."""
     from tompion.runtime.signals import stopping
     from tompion.sdk.app import REMOTE_QUEUE, Tompion
@@ -128,7 +141,7 @@ def _named(queues: tuple[str, ...]) -> str:
     return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}"
 
 
-def leave(code: int, lines: LaterLines) -> None:
+def leave(code: int, lines: QueuedLog) -> None:
     """End with that exit code, even if a function does not."""
     from tompion.runtime.signals import functions_go_on, leave_now
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import Ask, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import Connection, Limit, asked, given, requesting, taking, watched
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table
 
 if TYPE_CHECKING:
-    from tompion.model.worker import Instance, Queue
+    from tompion.model.worker import InstanceInfo, Queue
 
 
 queues_app = typer.Typer(help="Queues.", no_args_is_help=True, rich_markup_mode="rich")
@@ -27,7 +27,7 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's nam
 
 @queues_app.command("list")
 @taking(ask=watched)
-def list_queues_command(ask: Ask) -> None:
+def list_queues_command(ask: Connection) -> None:
     """Show queues: who serves them, and what waits.
 
     Example: tompion queues list --watch 2
@@ -37,7 +37,7 @@ def list_queues_command(ask: Ask) -> None:
 
 @queues_app.command("pause")
 @taking(change=requesting, ask=asked)
-def pause_queue_command(ask: Ask, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
+def pause_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
     """Let the runs of a queue wait; ticks are still recorded.
 
     Example: tompion queues pause reports --note "the warehouse moves"
@@ -50,7 +50,7 @@ def pause_queue_command(ask: Ask, change: dict[str, Any], queue: QueueName, note
 
 @queues_app.command("resume")
 @taking(change=requesting, ask=asked)
-def resume_queue_command(ask: Ask, change: dict[str, Any], queue: QueueName) -> None:
+def resume_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName) -> None:
     """Start what waited for a queue.
 
     Example: tompion queues resume reports
@@ -63,7 +63,7 @@ def resume_queue_command(ask: Ask, change: dict[str, Any], queue: QueueName) -> 
 
 @instances_app.command("list")
 @taking(ask=watched)
-def list_instances_command(ask: Ask, limit: Limit = None) -> None:
+def list_instances_command(ask: Connection, limit: Limit = None) -> None:
     """Show the engines and workers of a store, and when each was heard of.
 
     Example: tompion instances list
@@ -93,7 +93,7 @@ def queue_rows(found: Sequence[Queue]) -> None:
     )
 
 
-def instance_rows(found: Sequence[Instance]) -> None:
+def instance_rows(found: Sequence[InstanceInfo]) -> None:
     """Print engines and workers."""
     if not found:
         console.note("nobody runs schedules here; 'tompion worker' or 'tompion serve' does")

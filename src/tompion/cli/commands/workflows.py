@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import After, Ask, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
@@ -27,7 +27,7 @@ Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Tha
 
 @workflows_app.command("list")
 @taking(ask=watched)
-def list_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
+def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
     """Show workflows and who executes them.
 
     Example: tompion workflows list
@@ -64,7 +64,7 @@ def list_command(ask: Ask, limit: Limit = None, after: After = None) -> None:
 
 @workflows_app.command("get")
 @taking(ask=watched)
-def get_command(ask: Ask, workflow_id: WorkflowId, version: Version = None) -> None:
+def get_command(ask: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
     """Show one workflow and its document.
 
     Example: tompion workflows get billing --version 2
@@ -75,7 +75,7 @@ def get_command(ask: Ask, workflow_id: WorkflowId, version: Version = None) -> N
 @workflows_app.command("put")
 @taking(change=requesting, ask=asked)
 def put_command(
-    ask: Ask,
+    ask: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
     file: Annotated[
@@ -95,7 +95,7 @@ def put_command(
 
 @workflows_app.command("pause")
 @taking(change=requesting, ask=asked)
-def pause_command(ask: Ask, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
+def pause_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
     """Let the runs of a workflow wait; ticks are still recorded.
 
     Example: tompion workflows pause billing --note "the bank is closed"
@@ -108,7 +108,7 @@ def pause_command(ask: Ask, change: dict[str, Any], workflow_id: WorkflowId, not
 
 @workflows_app.command("resume")
 @taking(change=requesting, ask=asked)
-def resume_command(ask: Ask, change: dict[str, Any], workflow_id: WorkflowId) -> None:
+def resume_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
     """Start what waited for a workflow.
 
     Example: tompion workflows resume billing
@@ -122,7 +122,7 @@ def resume_command(ask: Ask, change: dict[str, Any], workflow_id: WorkflowId) ->
 @workflows_app.command("start")
 @taking(ask=asked)
 def start_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Ask,
+    ask: Connection,
     workflow_id: WorkflowId,
     version: Version = None,
     user: Annotated[str | None, typer.Option("--user", metavar="ID", help="On whose behalf.")] = None,

@@ -30,7 +30,7 @@ FIELDS = ("namespace", "run_id", "key", "source", "state", "reason", "attempt", 
 ENGINE = "tompion.engine"
 
 
-class JsonLines:
+class JsonLog:
     """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
 
     def __init__(self, clock: Clock, level: str = DEBUG) -> None:
@@ -87,7 +87,7 @@ class JsonLines:
 class _Handler(logging.Handler):
     """Passes on what is logged, but for the engine's warnings: those were told already."""
 
-    def __init__(self, lines: JsonLines) -> None:
+    def __init__(self, lines: JsonLog) -> None:
         super().__init__(logging.WARNING)
         self._lines = lines
 
@@ -96,7 +96,7 @@ class _Handler(logging.Handler):
             self._lines.logged(record)
 
 
-def _log_to(lines: JsonLines) -> None:
+def _log_to(lines: JsonLog) -> None:
     """Let everything that is logged in this process be JSON, too."""
     root = logging.getLogger()
     for handler in [each for each in root.handlers if isinstance(each, _Handler)]:

@@ -24,7 +24,7 @@ LAST_WORDS_S = 1.0
 """How long the end of a process waits for its last lines to be read."""
 
 
-class Lines(Protocol):
+class LogLines(Protocol):
     """Who prints."""
 
     def __call__(self, event: Event) -> None:
@@ -40,10 +40,10 @@ class Lines(Protocol):
         """Print that a request was answered."""
 
 
-class LaterLines:
+class QueuedLog:
     """Hands on what is to be printed, in its order; nobody who prints waits for whoever reads."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LogLines) -> None:
         """Take who prints."""
         self._lines = lines
         self._waiting: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()

@@ -43,7 +43,7 @@ _MAX_KNOWN = 50_000
 """The most launches whose ends are awaited; beyond that the oldest are forgotten, and end without a duration."""
 
 
-class EventLines:
+class TextLog:
     """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
 
     def __init__(self, clock: Clock, *, quiet: bool = False, level: str = INFO) -> None:
@@ -124,7 +124,7 @@ class EventLines:
             else:
                 self._console.file.write(f"{line}\n")
                 self._console.file.flush()
-        except (console.ReaderGone, BrokenPipeError):
+        except (console.BrokenOutput, BrokenPipeError):
             with suppress(OSError):
                 console.forget_reader()
         except (OSError, ValueError):  # a full disk: the ledger knows it all, the line is lost

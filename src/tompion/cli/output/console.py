@@ -22,13 +22,13 @@ _WIDTH_IN_A_PIPE = 10_000
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
-class ReaderGone(Exception):
+class BrokenOutput(Exception):
     """Whoever read our output has seen enough; not an error."""
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        raise ReaderGone
+        raise BrokenOutput
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -47,7 +47,7 @@ def print_json(value: object) -> None:
     try:
         print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
     except BrokenPipeError:
-        raise ReaderGone from None
+        raise BrokenOutput from None
 
 
 def forget_reader() -> None:

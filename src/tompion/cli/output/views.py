@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, moment, now, relative, table
-from tompion.model.insight import Sharer
+from tompion.model.insight import SameSpecSchedule
 from tompion.model.page import Page
 from tompion.model.schedule import (
     Backfill,
     Change,
-    Counted,
     Definition,
     Description,
+    DroppedTicks,
     Run,
     Schedule,
-    SpanRecord,
+    ScheduleCount,
     Version,
 )
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 FEW = 5
 
 
-def counted(found: Counted) -> None:
+def counted(found: ScheduleCount) -> None:
     """Print how many schedules match."""
     at_least = "at least " if found.capped else ""
     console.line(f"{at_least}{found.matching:,} of {found.total:,}")
 
 
-def sharers(page: Page[Sharer]) -> None:
+def sharers(page: Page[SameSpecSchedule]) -> None:
     """Print schedules that share a spec."""
     table((Column("schedule", 12), Column("token")), [(each.schedule_id, str(each.token)) for each in page.items])
     more(page.next_page, "--after")
@@ -233,7 +233,7 @@ def backfill_list(found: Sequence[Backfill]) -> None:
     )
 
 
-def span_list(found: Sequence[SpanRecord]) -> None:
+def span_list(found: Sequence[DroppedTicks]) -> None:
     """Print which ticks were dropped together."""
     if not found:
         console.note("no ticks were dropped")

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tompion.executors.base import Executor, Launch, Link, nobody_asks
+from tompion.executors.base import Executor, RunContext, RunSignals, nobody_asks
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunRow
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 
-class Attempt(Link):
+class Attempt(RunSignals):
     """One attempt at a run, from its lease to its outcome.
 
     ``lost`` is one that is somebody else's now, ``over`` one whose outcome is known already, whatever it says itself.
@@ -24,7 +24,7 @@ class Attempt(Link):
         "started_ms", "task", "waits",
     )  # fmt: skip
 
-    def __init__(self, row: RunRow, rule: Rule, started_ms: int) -> None:
+    def __init__(self, row: RunRow, rule: CompiledSchedule, started_ms: int) -> None:
         """Take the run as it was leased, and when that was."""
         self.cancelled = None
         self.lost = False
@@ -35,7 +35,7 @@ class Attempt(Link):
         self.started_ms = started_ms
         self.task: asyncio.Task[None] | None = None
         self.executor: Executor | None = None
-        self.launch: Launch | None = None
+        self.launch: RunContext | None = None
         self.dag: Any = None
         self.kind = ""
         self.called_ns: int | None = None

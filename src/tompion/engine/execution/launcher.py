@@ -11,18 +11,26 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import Attempt
-from tompion.engine.execution.workflow_lookup import Shelf
-from tompion.engine.limits import Room
+from tompion.engine.execution.workflow_lookup import WorkflowLookup
+from tompion.engine.limits import ExecutorSlots
 from tompion.errors import LaunchError
-from tompion.executors.base import NO_OPTIONS, Accepted, Ended, Executor, Launch, TransactionalExecutor, nobody_asks
+from tompion.executors.base import (
+    NO_OPTIONS,
+    Accepted,
+    Completed,
+    Executor,
+    RunContext,
+    TransactionalExecutor,
+    nobody_asks,
+)
 from tompion.model.codec import storable
 from tompion.model.policy import REMOTE_EXECUTION_MS
 from tompion.model.rows import HeldRun
 from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, lost_text
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.outcome import Course, Outcome
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.outcome import ExecutionTiming, Outcome
 
 Pause = Callable[[float], Awaitable[None]]
 ABANDON_S = 5.0
@@ -31,15 +39,17 @@ TASK = "tompion-run"
 """What every task that executes a run is called: to number them would cost more than to make them."""
 
 
-class Launching:
+class Launcher:
     """The runs that one instance executes, and the outcomes that are still to be written."""
 
-    def __init__(self, instance: Instance, executors: dict[str, Executor], shelf: Shelf, pause: Pause) -> None:
+    def __init__(
+        self, instance: EngineContext, executors: dict[str, Executor], shelf: WorkflowLookup, pause: Pause
+    ) -> None:
         """Take the executors by kind, and where to look things up."""
         self._instance = instance
         self._executors = executors
         self._rooms = {
-            kind: Room(each.max_active, each.max_per_target)
+            kind: ExecutorSlots(each.max_active, each.max_per_target)
             for kind, each in executors.items()
             if each.max_active or each.max_per_target
         }
@@ -56,7 +66,7 @@ class Launching:
 
     # --- beginnings -----------------------------------------------------------------------------------------------
 
-    def start(self, launches: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
+    def start(self, launches: Iterable[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Begin to execute runs that the ledger says are ours since a moment."""
         create_task = _task_maker(asyncio.get_running_loop())
         pickups = self._instance.settings.max_pickups
@@ -73,16 +83,16 @@ class Launching:
             self.busy.set()
             self.ready.set()  # whoever waits for outcomes may have to wait less long now
 
-    def forsake(self, runs: Iterable[tuple[RunRow, Rule]], now_ms: int) -> None:
+    def forsake(self, runs: Iterable[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Say of runs that are ours since a moment that they are over: nobody wants them any more."""
         for row, rule in runs:
             reason = Reason.CANCEL_REQUESTED if row.cancel_requested else Reason.DELETED
-            ended = Ended(RunState.CANCELLED, error="cancelled before anybody could go on with it")
+            ended = Completed(RunState.CANCELLED, error="cancelled before anybody could go on with it")
             self._end(Attempt(row, rule, row.started_ms or now_ms), ended, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
         reason = None
-        ended: Ended | Accepted
+        ended: Completed | Accepted
         try:
             attempt.begin()
             limit_ms = attempt.rule.policy.max_execution_ms
@@ -99,11 +109,11 @@ class Launching:
             if attempt.lost:
                 return
             if attempt.cancelled is None:
-                ended = Ended(RunState.FAILED, error="CancelledError: it cancelled itself, or somebody else did")
+                ended = Completed(RunState.FAILED, error="CancelledError: it cancelled itself, or somebody else did")
             else:
-                ended, reason = Ended(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
+                ended, reason = Completed(attempt.cancelled, error="cancelled on request"), Reason.CANCEL_REQUESTED
         except LaunchError as error:
-            ended, reason = Ended(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
+            ended, reason = Completed(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
             ended = _too_slow(attempt.rule.policy.max_execution_ms)
@@ -112,7 +122,7 @@ class Launching:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - an executor that breaks its contract must not take the engine along
-            ended = Ended(RunState.FAILED, error=_described(error))
+            ended = Completed(RunState.FAILED, error=_described(error))
         finally:
             self.active.pop(attempt.held, None)
             if not self.active:
@@ -120,7 +130,7 @@ class Launching:
         if not attempt.over and not attempt.lost:  # what is somebody else's is not for us to end
             self._end(attempt, ended, reason)
 
-    async def _run(self, attempt: Attempt) -> Ended | Accepted:
+    async def _run(self, attempt: Attempt) -> Completed | Accepted:
         """Launch, again and again if it cannot even begin; the last such error counts."""
         settings = self._instance.settings
         pause_ms = settings.launch_retry_ms
@@ -134,7 +144,7 @@ class Launching:
                 pause_ms *= 2
         raise AssertionError("there is at least one try")
 
-    async def _placed(self, attempt: Attempt) -> Ended | Accepted:
+    async def _placed(self, attempt: Attempt) -> Completed | Accepted:
         """Find out whom to call with what, and call as soon as there is room."""
         row, rule = attempt.row, attempt.rule
         kind, options = "function", NO_OPTIONS
@@ -143,7 +153,7 @@ class Launching:
         attempt.executor = executor = self._executor(kind)
         attempt.kind = kind
         if self._instance.can_call and isinstance(executor, TransactionalExecutor):
-            return Ended(
+            return Completed(
                 RunState.ENQUEUED
             )  # it became one since the run was taken: whoever takes it now has a transaction
         attempt.launch = launch = self._launch(row, rule, options, attempt.waits, attempt)
@@ -157,7 +167,7 @@ class Launching:
             self._trace(attempt, launch)
             return await executor.run(attempt.dag, launch)
 
-    def _trace(self, attempt: Attempt, launch: Launch) -> None:
+    def _trace(self, attempt: Attempt, launch: RunContext) -> None:
         """Take down when the executor is called, if anybody wants to know."""
         tracing = self._instance.tracing
         if tracing is not None:
@@ -165,8 +175,13 @@ class Launching:
             tracing.enter(launch)
 
     def _launch(
-        self, row: RunRow, rule: Rule, options: Any, waits: Callable[[bool], None], link: Attempt | None = None
-    ) -> Launch:
+        self,
+        row: RunRow,
+        rule: CompiledSchedule,
+        options: Any,
+        waits: Callable[[bool], None],
+        link: Attempt | None = None,
+    ) -> RunContext:
         return launch_of(self._instance, row, rule, options, waits, link)
 
     def _executor(self, kind: str) -> Executor:
@@ -180,11 +195,11 @@ class Launching:
 
     # --- ends -----------------------------------------------------------------------------------------------------
 
-    def _end(self, attempt: Attempt, ended: Ended | Accepted, reason: Reason | None) -> None:
+    def _end(self, attempt: Attempt, ended: Completed | Accepted, reason: Reason | None) -> None:
         row, lease_ms = attempt.row, 0
         if isinstance(ended, Accepted):
             lease_ms = attempt.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
-            ended = Ended(RunState.STARTED, execution_id=ended.execution_id)
+            ended = Completed(RunState.STARTED, execution_id=ended.execution_id)
         elif attempt.cancelled is not None and ended.state in FAILURES:  # it was asked to end: it is not tried again
             reason = reason or Reason.CANCEL_REQUESTED
         outcome = Outcome(
@@ -206,11 +221,11 @@ class Launching:
         self.outcomes.append(outcome)
         self.ready.set()
 
-    def _course(self, attempt: Attempt) -> Course | None:
+    def _course(self, attempt: Attempt) -> ExecutionTiming | None:
         tracing = self._instance.tracing
         if tracing is None or attempt.called_ns is None:
             return None
-        return Course(attempt.kind, attempt.called_ns, tracing.now_ns())
+        return ExecutionTiming(attempt.kind, attempt.called_ns, tracing.now_ns())
 
     def end(self, rows: Iterable[RunRow]) -> None:
         """End runs that others have decided to end: those that are executed here, and those that nobody looks after."""
@@ -240,7 +255,7 @@ class Launching:
         self,
         executor: Executor,
         dag: Any,
-        launch: Launch,
+        launch: RunContext,
         execution_id: str | None,
         *,
         forced: bool,
@@ -291,7 +306,7 @@ class Launching:
         """Say of attempts whose task somebody else has cancelled before its first step that they are over."""
         for attempt in [each for each in self.active.values() if not each.begun and each.task and each.task.done()]:
             del self.active[attempt.held]
-            self._end(attempt, Ended(RunState.FAILED, error="CancelledError: somebody cancelled it"), None)
+            self._end(attempt, Completed(RunState.FAILED, error="CancelledError: somebody cancelled it"), None)
 
     def _rest(self) -> None:
         self.busy.clear()
@@ -371,16 +386,18 @@ def _task_maker(loop: asyncio.AbstractEventLoop) -> Callable[..., asyncio.Task[N
 
 
 def launch_of(  # noqa: PLR0913 - what a launch is made of
-    instance: Instance,
+    instance: EngineContext,
     row: RunRow,
-    rule: Rule,
+    rule: CompiledSchedule,
     options: Any,
     waits: Callable[[bool], None] = nobody_asks,
     link: Attempt | None = None,
-) -> Launch:
+) -> RunContext:
     """Return an attempt as its executor sees it."""
     payload = row.payload if row.payload is not None else rule.payload
-    launch = Launch(row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link)
+    launch = RunContext(
+        row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link
+    )
     if instance.tracing is not None:
         launch.traceparent = instance.tracing.traceparent(launch)
     return launch
@@ -391,8 +408,8 @@ def workflow_parts(document: Any) -> tuple[str, Any, Any]:
     return document.get("executor", "function"), document.get("options") or NO_OPTIONS, document.get("dag")
 
 
-def _too_slow(limit_ms: int | None) -> Ended:
-    return Ended(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
+def _too_slow(limit_ms: int | None) -> Completed:
+    return Completed(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
 
 
 def _described(error: BaseException) -> str:
@@ -402,6 +419,6 @@ def _described(error: BaseException) -> str:
         return type(error).__name__
 
 
-def lost_too_often(row: RunRow) -> tuple[Ended, Reason]:
+def lost_too_often(row: RunRow) -> tuple[Completed, Reason]:
     """Return the end of a run that nobody should pick up once more."""
-    return Ended(RunState.FAILED, error=lost_text(row.pickups)), Reason.WORKER_LOST
+    return Completed(RunState.FAILED, error=lost_text(row.pickups)), Reason.WORKER_LOST

@@ -9,18 +9,18 @@ from tompion.engine.schedule_cache import document_of
 from tompion.errors import LaunchError, TompionError
 from tompion.executors.base import Previous
 from tompion.model.run import RunRow, RunState
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.store.base import FAR_S, Store, Transaction
 
 
-class Shelf:
+class WorkflowLookup:
     """Looks things up in a store."""
 
     def __init__(self, store: Store) -> None:
         """Take the store."""
         self._store = store
 
-    async def document(self, rule: Rule) -> Any:
+    async def document(self, rule: CompiledSchedule) -> Any:
         """Return the document of the workflow that a rule starts."""
         action = rule.action
         assert action.workflow_id is not None

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.lease import answer_of
 from tompion.engine.notifications.outbox import shown
 from tompion.model.codec import storable
-from tompion.model.notification import Delivery, NoticeRow, NoticeRule, NoticeState, Topic
+from tompion.model.notification import Delivery, NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.plan.stored_definition import compact
 from tompion.runtime import clock
 from tompion.store.base import Store, Transaction
@@ -35,11 +35,11 @@ LEASE_TIMEOUTS = 3
 """A lease lasts so many times as long as one try may take."""
 
 
-class Courier(Protocol):
+class NotificationSender(Protocol):
     """Who takes notices to their receivers."""
 
     @property
-    def rules(self) -> Sequence[NoticeRule]:
+    def rules(self) -> Sequence[NotificationRule]:
         """Return the notifications that it knows."""
 
     async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
@@ -49,18 +49,23 @@ class Courier(Protocol):
         """Let go of everything."""
 
 
-class Try(NamedTuple):
+class DeliveryAttempt(NamedTuple):
     """A notice that is being delivered, and how that ended; without an answer, the engine has stopped meanwhile."""
 
-    row: NoticeRow
+    row: NotificationRow
     delivery: Delivery | None = None
 
 
-class Delivering:
+class NotificationDispatcher:
     """The loop that delivers the notices of one notification: a receiver that is gone delays no other."""
 
     def __init__(
-        self, store: Store, instance: Instance, courier: Courier, rule: NoticeRule, stopping: asyncio.Event
+        self,
+        store: Store,
+        instance: EngineContext,
+        courier: NotificationSender,
+        rule: NotificationRule,
+        stopping: asyncio.Event,
     ) -> None:
         """Take who delivers, whose notices, and what says that the engine stops."""
         self._store = store
@@ -98,12 +103,12 @@ class Delivering:
         next_ms = transaction.next_notice([self._rule.name])
         return next_ms is not None and next_ms <= transaction.now_ms()
 
-    def _taken(self, transaction: Transaction) -> list[NoticeRow]:
+    def _taken(self, transaction: Transaction) -> list[NotificationRow]:
         """Lease what is to be tried now, within the rates; put off or summarise the rest."""
         now_ms = transaction.now_ms()
         due = transaction.due_notices([self._rule.name], now_ms, LOOKED_AT)
         taken = [row for row in due if row.attempts][: AT_ONCE // 2]
-        fresh: dict[str, list[NoticeRow]] = {}
+        fresh: dict[str, list[NotificationRow]] = {}
         for row in due:
             if not row.attempts:
                 fresh.setdefault(row.namespace, []).append(row)
@@ -114,8 +119,8 @@ class Delivering:
         return [row._replace(attempts=row.attempts + 1) for row in taken]
 
     def _within_rate(
-        self, transaction: Transaction, namespace: str, rows: list[NoticeRow], limit: int, now_ms: int
-    ) -> list[NoticeRow]:
+        self, transaction: Transaction, namespace: str, rows: list[NotificationRow], limit: int, now_ms: int
+    ) -> list[NotificationRow]:
         """Return which notices go out now: as they are, if there is room for all of them, or the last as a summary."""
         if limit <= 0:
             return []
@@ -131,12 +136,14 @@ class Delivering:
         transaction.add_to_notice_rate(rule.name, namespace, len(taken))
         return taken
 
-    def _summary(self, transaction: Transaction, rows: list[NoticeRow], now_ms: int) -> NoticeRow:
+    def _summary(self, transaction: Transaction, rows: list[NotificationRow], now_ms: int) -> NotificationRow:
         """Put many notices into one."""
         first = rows[0]
         row = first._replace(
-            notice_id=self._instance.notices.notice_id(f"{first.notification}:{Topic.SUMMARY}:{first.notice_id}"),
-            topic=Topic.SUMMARY,
+            notice_id=self._instance.notices.notice_id(
+                f"{first.notification}:{NotificationKind.SUMMARY}:{first.notice_id}"
+            ),
+            topic=NotificationKind.SUMMARY,
             schedule_id="",
             about=compact(_summarised(rows)),
             created_ms=now_ms,
@@ -148,7 +155,7 @@ class Delivering:
 
     # --- sending --------------------------------------------------------------------------------------------------
 
-    async def _sent(self, rows: list[NoticeRow]) -> list[Try]:
+    async def _sent(self, rows: list[NotificationRow]) -> list[DeliveryAttempt]:
         """Send notices side by side; one that is still under way when the engine stops is left to others."""
         tasks = [asyncio.ensure_future(self._send(row)) for row in rows]
         stopped = asyncio.ensure_future(self._stopping.wait())
@@ -161,66 +168,66 @@ class Delivering:
             for task in (*tasks, stopped):
                 task.cancel()
         return [
-            Try(row, task.result() if task.done() and not task.cancelled() else None)
+            DeliveryAttempt(row, task.result() if task.done() and not task.cancelled() else None)
             for row, task in zip(rows, tasks, strict=True)
         ]
 
-    async def _send(self, row: NoticeRow) -> Delivery:
+    async def _send(self, row: NotificationRow) -> Delivery:
         try:
             return await self._courier.send(row.notification, row.notice_id, body_of(row))
         except Exception as error:  # noqa: BLE001 - a courier that breaks its contract must not stop the others
             return Delivery(False, f"{type(error).__name__}: {error}")
 
-    def _settle(self, transaction: Transaction, tries: Sequence[Try]) -> dict[str, str]:
+    def _settle(self, transaction: Transaction, tries: Sequence[DeliveryAttempt]) -> dict[str, str]:
         """Write down how tries ended; return what became of each notice, unless somebody else has tried it since."""
         now_ms = transaction.now_ms()
         ends = [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
         settled = transaction.settle_notices(ends)
         return {end[0]: end[2] for end in ends if end[0] in settled}
 
-    def _end(self, tried: Try, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
+    def _end(self, tried: DeliveryAttempt, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
         row, delivery = tried
         if delivery is None:
-            return NoticeState.PENDING, now_ms, None, row.last_error
+            return NotificationState.PENDING, now_ms, None, row.last_error
         if delivery.arrived:
-            return NoticeState.DELIVERED, None, now_ms, None
+            return NotificationState.DELIVERED, None, now_ms, None
         settings = self._instance.settings
         pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MOST_DOUBLINGS), LONGEST_PAUSE_MS)
         if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
-            return NoticeState.GIVEN_UP, None, now_ms, storable(delivery.said)
-        return NoticeState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
+            return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.said)
+        return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
 
-    def _tell(self, tries: Sequence[Try], states: Mapping[str, str]) -> None:
+    def _tell(self, tries: Sequence[DeliveryAttempt], states: Mapping[str, str]) -> None:
         """Count what became of notices, and say what did not arrive."""
         probe = self._instance.probe
         for row, delivery in tries:
             state = states.get(row.notice_id)
             if delivery is None or state is None:
                 continue
-            probe.count(_COUNTED[NoticeState(state)])
+            probe.count(_COUNTED[NotificationState(state)])
             if not delivery.arrived:
-                end = "was given up" if state == NoticeState.GIVEN_UP else "did not arrive"
+                end = "was given up" if state == NotificationState.GIVEN_UP else "did not arrive"
                 probe.warn(f"a notice for {row.notification} ({row.topic}) {end}: {delivery.said}")
 
 
 _COUNTED = {
-    NoticeState.DELIVERED: "notices_delivered",
-    NoticeState.GIVEN_UP: "notices_given_up",
-    NoticeState.PENDING: "notices_retried",
+    NotificationState.DELIVERED: "notices_delivered",
+    NotificationState.GIVEN_UP: "notices_given_up",
+    NotificationState.PENDING: "notices_retried",
 }
 
 
-def body_of(row: NoticeRow) -> bytes:
+def body_of(row: NotificationRow) -> bytes:
     """Return what is sent: the same at every try."""
     data: Mapping[str, Any] = json.loads(row.about)
-    message = {"type": Topic(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}
+    message = {"type": NotificationKind(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _summarised(rows: Sequence[NoticeRow]) -> dict[str, Any]:
+def _summarised(rows: Sequence[NotificationRow]) -> dict[str, Any]:
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
-        {"schedule_id": schedule_id, "type": Topic(topic).kind, "count": count}
+        {"schedule_id": schedule_id, "type": NotificationKind(topic).kind, "count": count}
         for (schedule_id, topic), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     ]
     return {

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from tompion.model.codec import cut
-from tompion.model.notification import NoticeRow, NoticeRule, NoticeState, Topic
+from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.model.run import AUTOMATIC, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
-from tompion.model.schedule_state import Span
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import DroppedRange
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact
 
 if TYPE_CHECKING:
-    from tompion.engine.context import Instance
+    from tompion.engine.context import EngineContext
     from tompion.store.base import Transaction
 
 MOST_ERROR_BYTES = 500
@@ -28,17 +28,17 @@ MOST_ERROR_BYTES = 500
 FIRST_ATTEMPT = 1
 
 
-class Happened(NamedTuple):
+class NotificationEvent(NamedTuple):
     """Something that somebody may want to be told."""
 
-    topic: Topic
+    topic: NotificationKind
     schedule_key: int
     subject: str
     data: Mapping[str, Any]
     late_ms: int = 0
 
 
-class Ending(NamedTuple):
+class FinalOutcome(NamedTuple):
     """A run that has just ended for good: how many failures there were before it, and what it paused its schedule."""
 
     change: RunChange
@@ -46,22 +46,26 @@ class Ending(NamedTuple):
     note: str | None = None
 
 
-class Noticing:
+class NotificationOutbox:
     """What one instance writes down to be told."""
 
-    def __init__(self, instance: Instance, rules: Sequence[NoticeRule] = (), public_url: str | None = None) -> None:
+    def __init__(
+        self, instance: EngineContext, rules: Sequence[NotificationRule] = (), public_url: str | None = None
+    ) -> None:
         """Take what is asked for, and where the service is that can say more."""
         self._instance = instance
         self._rules = rules
         self._api = None if public_url is None else f"{public_url.rstrip('/')}/api/v1"
         self._topics = frozenset(topic for rule in rules for topic in rule.topics)
-        self._late_ms = min((rule.late_after_ms for rule in rules if Topic.LATE in rule.topics), default=None)
+        self._late_ms = min(
+            (rule.late_after_ms for rule in rules if NotificationKind.LATE in rule.topics), default=None
+        )
 
-    def wants(self, *topics: Topic) -> bool:
+    def wants(self, *topics: NotificationKind) -> bool:
         """Return whether anybody asks for one of these."""
         return not self._topics.isdisjoint(topics)
 
-    def late(self, transaction: Transaction, launches: Sequence[tuple[RunRow, Rule]], now_ms: int) -> None:
+    def late(self, transaction: Transaction, launches: Sequence[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Write down which of the ticks that start now are late."""
         if self._late_ms is None or not launches:
             return
@@ -74,28 +78,46 @@ class Noticing:
         if self._late_ms is None:
             return
         happened = [
-            Happened(Topic.LATE, row.schedule_key, str(row.id), _lateness(row, started_ms), started_ms - row.fire_ms)
+            NotificationEvent(
+                NotificationKind.LATE,
+                row.schedule_key,
+                str(row.id),
+                _lateness(row, started_ms),
+                started_ms - row.fire_ms,
+            )
             for row, started_ms in runs
             if started_ms - row.fire_ms > self._late_ms
         ]
         self._write(transaction, happened, now_ms)
 
-    def missed(self, transaction: Transaction, spans: Sequence[Span], rules: Mapping[int, Rule], now_ms: int) -> None:
+    def missed(
+        self,
+        transaction: Transaction,
+        spans: Sequence[DroppedRange],
+        rules: Mapping[int, CompiledSchedule],
+        now_ms: int,
+    ) -> None:
         """Write down which ticks were dropped because nobody was there in time."""
-        if not spans or not self.wants(Topic.MISSED):
+        if not spans or not self.wants(NotificationKind.MISSED):
             return
         happened = [
-            Happened(Topic.MISSED, span.schedule_key, f"{span.schedule_key}-{span.until_s}", _span(span))
+            NotificationEvent(
+                NotificationKind.MISSED, span.schedule_key, f"{span.schedule_key}-{span.until_s}", _span(span)
+            )
             for span in spans
             if span.reason in MISSED and _notifies(rules.get(span.schedule_key))
         ]
         self._write(transaction, happened, now_ms)
 
     def ended(
-        self, transaction: Transaction, endings: Sequence[Ending], rules: Mapping[int, Rule], now_ms: int
+        self,
+        transaction: Transaction,
+        endings: Sequence[FinalOutcome],
+        rules: Mapping[int, CompiledSchedule],
+        now_ms: int,
     ) -> None:
         """Write down which runs have failed for good, whom that has paused, and who has recovered."""
-        if not endings or not self.wants(Topic.FAILED, Topic.PAUSED, Topic.RECOVERED):
+        if not endings or not self.wants(NotificationKind.FAILED, NotificationKind.PAUSED, NotificationKind.RECOVERED):
             return
         found = [
             (topic, ending)
@@ -106,12 +128,12 @@ class Noticing:
         ]
         fire_ms = transaction.fire_times(ending.change.id for _, ending in found)
         happened = [
-            Happened(topic, ending.change.schedule_key, str(ending.change.id), _ending(topic, ending, fire_ms))
+            NotificationEvent(topic, ending.change.schedule_key, str(ending.change.id), _ending(topic, ending, fire_ms))
             for topic, ending in found
         ]
         self._write(transaction, happened, now_ms)
 
-    def _write(self, transaction: Transaction, happened: Sequence[Happened], now_ms: int) -> None:
+    def _write(self, transaction: Transaction, happened: Sequence[NotificationEvent], now_ms: int) -> None:
         if not happened:
             return
         schedules = transaction.schedules_by_key(each.schedule_key for each in happened)
@@ -127,16 +149,16 @@ class Noticing:
                 self._row(rule, each, schedule.namespace, schedule.schedule_id, about, now_ms)
                 for rule in self._rules
                 if rule.wants(each.topic, schedule.namespace, schedule.schedule_id, labels)
-                and (each.topic is not Topic.LATE or each.late_ms > rule.late_after_ms)
+                and (each.topic is not NotificationKind.LATE or each.late_ms > rule.late_after_ms)
             ]
         transaction.insert_notices(rows)
 
     def _row(  # noqa: PLR0913 - what a notice is made of
-        self, rule: NoticeRule, each: Happened, namespace: str, schedule_id: str, about: str, now_ms: int
-    ) -> NoticeRow:
+        self, rule: NotificationRule, each: NotificationEvent, namespace: str, schedule_id: str, about: str, now_ms: int
+    ) -> NotificationRow:
         notice_id = self.notice_id(f"{rule.name}:{each.topic}:{each.subject}")
         whose = (rule.name, each.topic, namespace, schedule_id)
-        return NoticeRow(notice_id, *whose, about, NoticeState.PENDING, 0, now_ms, now_ms, None, None, None)
+        return NotificationRow(notice_id, *whose, about, NotificationState.PENDING, 0, now_ms, now_ms, None, None, None)
 
     def notice_id(self, subject: str) -> str:
         """Return the id of a notice: the same for the same subject in this store, and for no other in any."""
@@ -150,21 +172,21 @@ class Noticing:
         return {"link": f"{self._api}/{page}"}
 
 
-def _topics(ending: Ending) -> Iterable[Topic]:
+def _topics(ending: FinalOutcome) -> Iterable[NotificationKind]:
     if ending.change.state in FAILURES:
-        yield Topic.FAILED
+        yield NotificationKind.FAILED
     if ending.note is not None:
-        yield Topic.PAUSED
+        yield NotificationKind.PAUSED
     if ending.change.state == RunState.SUCCESS and ending.failures:
-        yield Topic.RECOVERED
+        yield NotificationKind.RECOVERED
 
 
-def is_first(row: RunRow, rule: Rule) -> bool:
+def is_first(row: RunRow, rule: CompiledSchedule) -> bool:
     """Whether it matters when a run starts: ticks do, and only their first attempt."""
     return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC and rule.policy.notify
 
 
-def _notifies(rule: Rule | None) -> bool:
+def _notifies(rule: CompiledSchedule | None) -> bool:
     return rule is None or rule.policy.notify
 
 
@@ -179,13 +201,13 @@ def _run(run: RunId, fire_ms: int | None, state: str, attempt: int, reason: str 
     }
 
 
-def _ending(topic: Topic, ending: Ending, fire_ms: Mapping[RunId, int]) -> dict[str, Any]:
+def _ending(topic: NotificationKind, ending: FinalOutcome, fire_ms: Mapping[RunId, int]) -> dict[str, Any]:
     change = ending.change
     data = _run(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
-    if topic is Topic.RECOVERED:
+    if topic is NotificationKind.RECOVERED:
         return {**data, "failures": ending.failures}
     data["error"] = cut(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
-    return {**data, "note": ending.note} if topic is Topic.PAUSED else data
+    return {**data, "note": ending.note} if topic is NotificationKind.PAUSED else data
 
 
 def _lateness(row: RunRow, started_ms: int) -> dict[str, Any]:
@@ -193,7 +215,7 @@ def _lateness(row: RunRow, started_ms: int) -> dict[str, Any]:
     return {**data, "started_at": shown(started_ms), "late_ms": started_ms - row.fire_ms}
 
 
-def _span(span: Span) -> dict[str, Any]:
+def _span(span: DroppedRange) -> dict[str, Any]:
     return {
         "after": shown(span.after_s * 1000),
         "until": shown(span.until_s * 1000),

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tompion.engine.context import Instance
-from tompion.engine.health import Pulse
-from tompion.engine.notifications.dispatcher import Courier, Delivering
-from tompion.engine.notifications.ping import Pinger, Pinging
+from tompion.engine.context import EngineContext
+from tompion.engine.health import EngineHealth
+from tompion.engine.notifications.dispatcher import NotificationDispatcher, NotificationSender
+from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.supervisor import Work
-from tompion.model.notification import NoticeRule
+from tompion.model.notification import NotificationRule
 from tompion.store.base import Store
 
 
@@ -19,22 +19,24 @@ from tompion.store.base import Store
 class Outside:
     """Who takes notices there, who pings, and where the service is that can say more."""
 
-    courier: Courier | None = None
+    courier: NotificationSender | None = None
     pinger: Pinger | None = None
     public_url: str | None = None
 
     @property
-    def rules(self) -> Sequence[NoticeRule]:
+    def rules(self) -> Sequence[NotificationRule]:
         """Return what somebody is to be told."""
         return () if self.courier is None else self.courier.rules
 
-    def loops(self, store: Store, instance: Instance, pulse: Pulse, stopping: asyncio.Event) -> list[Work]:
+    def loops(self, store: Store, instance: EngineContext, pulse: EngineHealth, stopping: asyncio.Event) -> list[Work]:
         """Return the loops that tell, until the engine stops."""
         found: list[Work] = []
         if self.courier is not None:
-            found += [Delivering(store, instance, self.courier, rule, stopping).deliver for rule in self.rules]
+            found += [
+                NotificationDispatcher(store, instance, self.courier, rule, stopping).deliver for rule in self.rules
+            ]
         if self.pinger is not None:
-            found.append(Pinging(store, pulse.problems, self.pinger, instance.probe, stopping).ping)
+            found.append(HealthcheckPing(store, pulse.problems, self.pinger, instance.probe, stopping).ping)
         return found
 
     async def aclose(self) -> None:

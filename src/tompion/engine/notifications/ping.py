@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tompion.engine.telemetry.events import Probe
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.runtime import clock
 from tompion.store.base import Store
 
@@ -32,7 +32,7 @@ class Pinger(Protocol):
         """Let go of everything."""
 
 
-class Pinging:
+class HealthcheckPing:
     """The loop that tells somebody outside."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Pinging:
         store: Store,
         problems: Callable[[], Sequence[str]],
         pinger: Pinger,
-        probe: Probe,
+        probe: EngineEvents,
         stopping: asyncio.Event,
     ) -> None:
         """Take what says whether all is well here, besides the store, and whom to tell."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import Head, sealed
+from tompion.model.audit import AuditHead, sealed
 from tompion.model.rows import AuditRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
@@ -52,7 +52,7 @@ def expire(transaction: Transaction, before_ms: int) -> bool:
     return gone
 
 
-def _appended(head: Head, rows: list[AuditRow]) -> tuple[Head, list[AuditRow]]:
+def _appended(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:
     """A chain with rows at its end."""
     done = []
     for row in rows:

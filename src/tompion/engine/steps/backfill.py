@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from itertools import islice
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.schedule_cache import UNREADABLE
 from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
 from tompion.engine.steps.result import Notes
 from tompion.model.backfill import RUNNING, BackfillRow
-from tompion.model.schedule_state import Dial
-from tompion.plan.backfill import ALL, Step, step
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.backfill import ALL, BackfillChunk, step
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.decide import Decision, record_of
 from tompion.store.base import Transaction
 
 
-class Backfilling:
+class BackfillStep:
     """The step for backfills."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -60,7 +60,14 @@ class Backfilling:
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
         return Fired(len(decisions), launches, recorded.to_end, now_ms, notes=notes)
 
-    def _step(self, transaction: Transaction, backfill: BackfillRow, dial: Dial, rule: Rule, world: World) -> Step:
+    def _step(
+        self,
+        transaction: Transaction,
+        backfill: BackfillRow,
+        dial: ScheduleState,
+        rule: CompiledSchedule,
+        world: DecisionContext,
+    ) -> BackfillChunk:
         """Decide the next ticks of one backfill; nothing is written yet."""
         if backfill.state != RUNNING:
             raise ValueError(f"its state is {backfill.state!r}")
@@ -74,7 +81,7 @@ class Backfilling:
             f"backfill {backfill.backfill_id} of schedule {backfill.schedule_key} cannot go on: {problem}"
         )
 
-    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: Rule) -> dict[int, set[str]]:
+    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: CompiledSchedule) -> dict[int, set[str]]:
         """What became of the next ticks so far, if that matters."""
         if backfill.only == ALL:
             return {}

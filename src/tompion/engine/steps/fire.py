@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tompion.engine.context import Instance, Worlds
+from tompion.engine.context import DecisionContexts, EngineContext
 from tompion.engine.steps import audit
 from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Carried, Launches, Notes
 from tompion.model.run import RunId, RunRow, RunState, StartRow
-from tompion.model.schedule_state import Dial, DialRow, StepRow
+from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple
 from tompion.plan.adaptive import contested
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision, decide, record_of
 from tompion.plan.edit import resumed
 from tompion.plan.fast_path import start
@@ -34,7 +34,7 @@ class Fired(NamedTuple):
     now_ms: int
     catchups: int = 0
     runs: int = 0
-    forsaken: Sequence[tuple[RunRow, Rule]] = ()
+    forsaken: Sequence[tuple[RunRow, CompiledSchedule]] = ()
     """Runs that were picked up and that nobody wants any more: cancelled, or of a schedule that was deleted."""
     carried: Sequence[Carried] = ()
     notes: Notes | None = None
@@ -47,22 +47,22 @@ class Fired(NamedTuple):
 NOTHING = Fired(0, [], [], 0)
 
 
-class Begun(NamedTuple):
+class FastStarts(NamedTuple):
     """The ticks of a batch that simply start: what to launch, and how it is written."""
 
-    launches: list[tuple[RunRow, Rule]]
+    launches: list[tuple[RunRow, CompiledSchedule]]
     starts: list[StartRow]
-    steps: list[StepRow]
+    steps: list[FastAdvanceRow]
 
-    def without(self, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:
+    def without(self, duplicates: set[RunId]) -> list[tuple[RunRow, CompiledSchedule]]:
         """Return the launches of runs that were not in the ledger already."""
         return [each for each in self.launches if each[0].id not in duplicates] if duplicates else self.launches
 
 
-class Firing:
+class FireStep:
     """The fire step of one instance."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -78,7 +78,7 @@ class Firing:
         edge = now_ms - self._instance.settings.misfire_grace_ms
         return self._fire(transaction, now_ms, transaction.claim_due(-1, edge - 1, limit), budget)
 
-    def _fire(self, transaction: Transaction, now_ms: int, claimed: list[DialRow], budget: int) -> Fired:
+    def _fire(self, transaction: Transaction, now_ms: int, claimed: list[StateTuple], budget: int) -> Fired:
         if not claimed:
             return NOTHING
         instance = self._instance
@@ -88,7 +88,7 @@ class Firing:
         notes = Notes()
         dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms, notes)
         decisions: list[Decision] = []
-        written: list[Dial] = []
+        written: list[ScheduleState] = []
         catchups = 0
         for dial in dials:
             rule = rules.get(dial.schedule_key)
@@ -126,15 +126,15 @@ class Firing:
     def _prepared(  # noqa: PLR0913 - what is prepared in which world
         self,
         transaction: Transaction,
-        dials: list[Dial],
-        rules: dict[int, Rule],
-        worlds: Worlds,
+        dials: list[ScheduleState],
+        rules: dict[int, CompiledSchedule],
+        worlds: DecisionContexts,
         now_ms: int,
         notes: Notes,
-    ) -> tuple[list[Dial], list[tuple[RunRow, Rule]]]:
+    ) -> tuple[list[ScheduleState], list[tuple[RunRow, CompiledSchedule]]]:
         """Resume what was paused until now, and start what waits for a slot that is free."""
         ready = [self._resumed(transaction, dial, rules.get(dial.schedule_key), now_ms) for dial in dials]
-        launches: list[tuple[RunRow, Rule]] = []
+        launches: list[tuple[RunRow, CompiledSchedule]] = []
         waiting = {dial.schedule_key: dial for dial in ready if dial.waiting}
         if waiting:
             released = release_waiting(transaction, waiting, rules, worlds, self._instance, notes)
@@ -142,7 +142,9 @@ class Firing:
             ready = [waiting.get(dial.schedule_key, dial) for dial in ready]
         return ready, launches
 
-    def _resumed(self, transaction: Transaction, dial: Dial, rule: Rule | None, now_ms: int) -> Dial:
+    def _resumed(
+        self, transaction: Transaction, dial: ScheduleState, rule: CompiledSchedule | None, now_ms: int
+    ) -> ScheduleState:
         until = dial.pause_until_ms
         if rule is None or not dial.paused or until is None or until > now_ms:
             return dial
@@ -150,21 +152,23 @@ class Firing:
         audit.resumed(transaction, dial.schedule_key, now_ms)
         return resumed(dial, rule, now_ms, rule.policy.on_resume)
 
-    def _broken(self, dial: Dial, now_ms: int) -> Dial:
+    def _broken(self, dial: ScheduleState, now_ms: int) -> ScheduleState:
         problem = self._instance.rules.problem(dial.schedule_key)
         self._instance.probe.warn(f"schedule {dial.schedule_key} cannot fire: {problem}")
         return dial._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
 
 
-def _begun(claimed: list[DialRow], rules: dict[int, Rule], worlds: Worlds) -> tuple[Begun, list[Dial]]:
+def _begun(
+    claimed: list[StateTuple], rules: dict[int, CompiledSchedule], worlds: DecisionContexts
+) -> tuple[FastStarts, list[ScheduleState]]:
     """Take the ticks that simply start; return the dials about which there is more to decide."""
-    begun, rest = Begun([], [], []), []
+    begun, rest = FastStarts([], [], []), []
     launches, starts, steps = begun
     for dial in claimed:
         rule = rules.get(dial[0])
         found = None if rule is None else start(dial, rule, worlds.of(rule))
         if rule is None or found is None:
-            rest.append(Dial._make(dial))
+            rest.append(ScheduleState._make(dial))
         else:
             row, start_row, step_row = found
             launches.append((row, rule))
@@ -173,7 +177,9 @@ def _begun(claimed: list[DialRow], rules: dict[int, Rule], worlds: Worlds) -> tu
     return begun, rest
 
 
-def launches_of(decisions: Iterable[Decision], owner: int, duplicates: set[RunId]) -> list[tuple[RunRow, Rule]]:
+def launches_of(
+    decisions: Iterable[Decision], owner: int, duplicates: set[RunId]
+) -> list[tuple[RunRow, CompiledSchedule]]:
     """Return the runs that an instance is to launch now that they are written."""
     return [
         (run, decision.rule)

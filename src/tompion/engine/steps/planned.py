@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
 from tompion.engine.steps.release import as_decided
 from tompion.engine.steps.result import Notes
@@ -13,10 +13,10 @@ from tompion.plan.outcome import change_of
 from tompion.store.base import Transaction
 
 
-class Releasing:
+class PlannedStep:
     """The step for planned runs."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 

@@ -5,12 +5,12 @@ Everything linearises here.  Nothing is launched before the commit, and whatever
 
 from __future__ import annotations
 
-from tompion.engine.context import Instance, Worlds
+from tompion.engine.context import DecisionContexts, EngineContext
 from tompion.engine.steps.result import Notes
 from tompion.model.policy import Overlap
 from tompion.model.run import RunChange, RunRow, RunState
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.release import release
 from tompion.store.base import Transaction
 
@@ -19,12 +19,12 @@ WHOLE_QUEUE = 1_000_000
 
 def release_waiting(  # noqa: PLR0913 - whose, by which rules, in which world
     transaction: Transaction,
-    dials: dict[int, Dial],
-    rules: dict[int, Rule],
-    worlds: Worlds,
-    instance: Instance,
+    dials: dict[int, ScheduleState],
+    rules: dict[int, CompiledSchedule],
+    worlds: DecisionContexts,
+    instance: EngineContext,
     notes: Notes,
-) -> list[tuple[RunRow, Rule]]:
+) -> list[tuple[RunRow, CompiledSchedule]]:
     """Start waiting runs of locked schedules while slots are free; ``dials`` is brought up to date."""
     most = max((rules[key].policy.max_concurrent for key in dials if key in rules), default=1)
     page = most + 16
@@ -39,20 +39,20 @@ def release_waiting(  # noqa: PLR0913 - whose, by which rules, in which world
 
 def _release(  # noqa: PLR0913 - as its caller
     transaction: Transaction,
-    dials: dict[int, Dial],
-    rules: dict[int, Rule],
-    worlds: Worlds,
-    instance: Instance,
+    dials: dict[int, ScheduleState],
+    rules: dict[int, CompiledSchedule],
+    worlds: DecisionContexts,
+    instance: EngineContext,
     notes: Notes,
     page: int,
-) -> tuple[list[tuple[RunRow, Rule]], list[int]]:
+) -> tuple[list[tuple[RunRow, CompiledSchedule]], list[int]]:
     """Release from a page of each queue; return what starts here, and whose page was full."""
-    by_schedule: dict[int, list[tuple[RunRow, Rule]]] = {}
+    by_schedule: dict[int, list[tuple[RunRow, CompiledSchedule]]] = {}
     waiting = [row for row in transaction.waiting_of(dials, page) if row.schedule_key in rules]
     for row, rule in as_decided(transaction, waiting, rules, instance):
         by_schedule.setdefault(row.schedule_key, []).append((row, rule))
     changes: list[RunChange] = []
-    launches: list[tuple[RunRow, Rule]] = []
+    launches: list[tuple[RunRow, CompiledSchedule]] = []
     for key, decided in by_schedule.items():
         released = release(dials[key], rules[key], ((row, worlds.of(rule)) for row, rule in decided))
         dials[key] = released.dial
@@ -66,13 +66,13 @@ def _release(  # noqa: PLR0913 - as its caller
     return launches, [key for key, decided in by_schedule.items() if len(decided) == page]
 
 
-def _has_slot(dial: Dial, rule: Rule) -> bool:
+def _has_slot(dial: ScheduleState, rule: CompiledSchedule) -> bool:
     return dial.in_flight < rule.policy.max_concurrent or rule.policy.overlap_policy is Overlap.ALLOW
 
 
 def as_decided(
-    transaction: Transaction, rows: list[RunRow], rules: dict[int, Rule], instance: Instance
-) -> list[tuple[RunRow, Rule]]:
+    transaction: Transaction, rows: list[RunRow], rules: dict[int, CompiledSchedule], instance: EngineContext
+) -> list[tuple[RunRow, CompiledSchedule]]:
     """Return runs with the rules of the versions that decided them: the policy is the newest, what runs is not."""
     current = [(row, rules[row.schedule_key]) for row in rows]
     older = sorted({(row.schedule_key, row.version) for row, rule in current if row.version != rule.version})

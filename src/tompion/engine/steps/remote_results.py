@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.notifications.outbox import is_first
 from tompion.engine.steps.result import Carried, Launches, Settled
-from tompion.engine.steps.settle import Settling
+from tompion.engine.steps.settle import SettleStep
 from tompion.model.policy import WORKER, Policy
 from tompion.model.run import FAILURES, Reason, RunRow, RunState
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
 
 
-class Answered(NamedTuple):
+class RemoteResults(NamedTuple):
     """What a step has written: outcomes, what they set free, and runs that their targets are to end."""
 
     outcomes: list[Outcome]
@@ -35,20 +35,20 @@ class Answered(NamedTuple):
         """Return when that was."""
         return self.settled.now_ms
 
-    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Answered:
+    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> RemoteResults:
         """Return the same after some launches were carried out already: what is left, and what was done."""
         return self._replace(settled=self.settled.carrying(launches, carried))
 
 
-class Reporting:
+class RemoteResultsStep:
     """The step for runs that are executed elsewhere."""
 
-    def __init__(self, instance: Instance, settling: Settling) -> None:
+    def __init__(self, instance: EngineContext, settling: SettleStep) -> None:
         """Take the instance, and the step for outcomes."""
         self._instance = instance
         self._settling = settling
 
-    def due(self, transaction: Transaction, limit: int) -> Answered:
+    def due(self, transaction: Transaction, limit: int) -> RemoteResults:
         """Write down what was reported, and give up waiting where nothing was for too long."""
         now_ms = transaction.now_ms()
         rows = transaction.answered_runs(now_ms, limit)
@@ -72,10 +72,10 @@ class Reporting:
             *(_forced(row) for row in rows if row.report is not None and _is_forced(row)),
         ]
         self._tell_late(transaction, [row for row in rows if row.report is not None], rules, now_ms)
-        return Answered(outcomes, self._settling.settle(transaction, outcomes), to_end, found)
+        return RemoteResults(outcomes, self._settling.settle(transaction, outcomes), to_end, found)
 
     def _tell_late(
-        self, transaction: Transaction, rows: list[RunRow], rules: dict[tuple[int, int], Rule], now_ms: int
+        self, transaction: Transaction, rows: list[RunRow], rules: dict[tuple[int, int], CompiledSchedule], now_ms: int
     ) -> None:
         """Have it told which runs a worker took late that has no store: nobody could say so when it did."""
         taken = [
@@ -128,7 +128,7 @@ def _reason(row: RunRow, said: dict[str, str]) -> Reason | None:
     return Reason.CANCEL_REQUESTED if row.cancel_requested and said["state"] in FAILURES else None
 
 
-def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
+def _timed_out(row: RunRow, rule: CompiledSchedule | None) -> Outcome:
     error = f"no word from its target within max_execution_ms ({_limit_ms(row, rule)})"
     return Outcome(
         row.schedule_key,
@@ -144,10 +144,10 @@ def _timed_out(row: RunRow, rule: Rule | None) -> Outcome:
     )
 
 
-def _is_over(row: RunRow, rule: Rule | None, now_ms: int) -> bool:
+def _is_over(row: RunRow, rule: CompiledSchedule | None, now_ms: int) -> bool:
     limit_ms = _limit_ms(row, rule)
     return limit_ms is not None and now_ms >= (row.started_ms or row.decided_ms) + limit_ms
 
 
-def _limit_ms(row: RunRow, rule: Rule | None) -> int | None:
+def _limit_ms(row: RunRow, rule: CompiledSchedule | None) -> int | None:
     return (Policy() if rule is None else rule.policy).limit_elsewhere_ms(row.execution_id)

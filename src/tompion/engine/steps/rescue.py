@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired
 from tompion.engine.steps.result import Notes
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunRow
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.store.base import Transaction
 
 
-class Rescuing:
+class RescueStep:
     """The step for runs without an owner."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -72,7 +72,7 @@ class Rescuing:
         return Fired(len(rows), wanted, [], now_ms, forsaken=forsaken)
 
 
-def _is_forsaken(row: RunRow, dial: Dial | None) -> bool:
+def _is_forsaken(row: RunRow, dial: ScheduleState | None) -> bool:
     return row.cancel_requested or dial is None or dial.closed
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
-from tompion.model.decision_writes import Recorded
+from tompion.model.decision_writes import WriteResult
 from tompion.model.run import OPEN, RunChange, RunId, RunRow, RunState
-from tompion.model.schedule_state import Span
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import DroppedRange
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
@@ -21,20 +21,22 @@ class Notes:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self.skipped: list[tuple[RunRow, Rule]] = []
-        self.spans: list[tuple[Span, Rule]] = []
-        self.ended: list[tuple[RunRow, Rule]] = []
+        self.skipped: list[tuple[RunRow, CompiledSchedule]] = []
+        self.spans: list[tuple[DroppedRange, CompiledSchedule]] = []
+        self.ended: list[tuple[RunRow, CompiledSchedule]] = []
         self.idle = 0
         self.exposed = 0
 
-    def dropped(self, changes: Iterable[RunChange], rows: Iterable[tuple[RunRow, Rule]]) -> None:
+    def dropped(self, changes: Iterable[RunChange], rows: Iterable[tuple[RunRow, CompiledSchedule]]) -> None:
         """Take down runs that have left a queue without starting."""
         reasons = {change.id: change.reason for change in changes if change.state == RunState.SKIPPED}
         if reasons:
             gone = [(row, rule) for row, rule in rows if row.id in reasons]
             self.skipped += [(run._replace(state=RunState.SKIPPED, reason=reasons[run.id]), rule) for run, rule in gone]
 
-    def decided(self, decisions: Iterable[Decision], recorded: Recorded, rules: Mapping[int, Rule]) -> None:
+    def decided(
+        self, decisions: Iterable[Decision], recorded: WriteResult, rules: Mapping[int, CompiledSchedule]
+    ) -> None:
         """Take down decisions that were written, and who gave way to them."""
         for decision in decisions:
             rule = decision.rule
@@ -47,7 +49,7 @@ class Notes:
         self.ended += [(run, rules[run.schedule_key]) for run in (*recorded.given_up, *forced)]
 
 
-Launches: TypeAlias = list[tuple[RunRow, Rule]]
+Launches: TypeAlias = list[tuple[RunRow, CompiledSchedule]]
 
 
 class Settled(NamedTuple):
@@ -56,7 +58,7 @@ class Settled(NamedTuple):
     accepted: set[RunId]
     launches: Launches
     retried: set[RunId]
-    paused: list[tuple[Rule, str]]
+    paused: list[tuple[CompiledSchedule, str]]
     stale: int
     now_ms: int
     carried: Sequence[Carried] = ()

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tompion.engine.context import Instance
-from tompion.engine.notifications.outbox import Ending
+from tompion.engine.context import EngineContext
+from tompion.engine.notifications.outbox import FinalOutcome
 from tompion.engine.steps import audit
 from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Launches, Notes, Settled
-from tompion.model.notification import Topic
+from tompion.model.notification import NotificationKind
 from tompion.model.policy import Policy
 from tompion.model.run import FINAL, RunChange, RunId, RunState
-from tompion.model.schedule_state import Dial, DialRow
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import ScheduleState, StateTuple
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import paused
 from tompion.plan.outcome import Outcome, freed, pauses, settle
 from tompion.store.base import Transaction
 
-IN_FLIGHT, WAITING, SUCCESSES, FAILURES = map(Dial._fields.index, ("in_flight", "waiting", "successes", "failures"))
+IN_FLIGHT, WAITING, SUCCESSES, FAILURES = map(
+    ScheduleState._fields.index, ("in_flight", "waiting", "successes", "failures")
+)
 
 
-class Settling:
+class SettleStep:
     """The step for outcomes."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -38,12 +40,14 @@ class Settling:
         plain, rest = _plain(newest, rows, rules)
         finished = self._finish(transaction, plain, rows, now_ms)
         self._tell_recovered(transaction, plain, finished, rows, rules, now_ms)
-        settled = self._settle(transaction, rest, {key: Dial._make(row) for key, row in rows.items()}, rules, now_ms)
+        settled = self._settle(
+            transaction, rest, {key: ScheduleState._make(row) for key, row in rows.items()}, rules, now_ms
+        )
         accepted = finished | settled.accepted
         return settled._replace(accepted=accepted, stale=len(outcomes) - len(accepted))
 
     def _finish(
-        self, transaction: Transaction, outcomes: list[Outcome], rows: dict[int, DialRow], now_ms: int
+        self, transaction: Transaction, outcomes: list[Outcome], rows: dict[int, StateTuple], now_ms: int
     ) -> set[RunId]:
         """Write outcomes that simply succeed: no more than a few numbers change, and nobody waits for the slot."""
         finished = transaction.finish_runs([(*each[:4], each.started_ms, now_ms) for each in outcomes])
@@ -56,17 +60,17 @@ class Settling:
         transaction: Transaction,
         outcomes: list[Outcome],
         finished: set[RunId],
-        rows: dict[int, DialRow],
-        rules: dict[int, Rule],
+        rows: dict[int, StateTuple],
+        rules: dict[int, CompiledSchedule],
         now_ms: int,
     ) -> None:
         """Have it told which schedules have had failures, and simply succeed now."""
         notices = self._instance.notices
-        if not finished or not notices.wants(Topic.RECOVERED):
+        if not finished or not notices.wants(NotificationKind.RECOVERED):
             return
         failed = {key: row[FAILURES] for key, row in rows.items() if row[FAILURES]}
         first = {
-            each.schedule_key: Ending(settle(each, Policy(), now_ms, closed=False), failed[each.schedule_key])
+            each.schedule_key: FinalOutcome(settle(each, Policy(), now_ms, closed=False), failed[each.schedule_key])
             for each in reversed(outcomes)
             if each.schedule_key in failed and RunId(*each[:3]) in finished
         }
@@ -76,22 +80,22 @@ class Settling:
         self,
         transaction: Transaction,
         outcomes: list[Outcome],
-        dials: dict[int, Dial],
-        rules: dict[int, Rule],
+        dials: dict[int, ScheduleState],
+        rules: dict[int, CompiledSchedule],
         now_ms: int,
     ) -> Settled:
         changes = [self._change(outcome, dials, rules, now_ms) for outcome in outcomes]
         accepted = transaction.settle_runs(changes)
         touched: set[int] = set()
-        notes: list[tuple[Rule, str]] = []
-        endings: list[Ending] = []
+        notes: list[tuple[CompiledSchedule, str]] = []
+        endings: list[FinalOutcome] = []
         for change in changes:
             key = change.schedule_key
             if change.id in accepted and change.state in FINAL and key in dials:
                 failures, noted = dials[key].failures, len(notes)
                 dials[key] = freed(dials[key], rules.get(key), change.state, change.origin, now_ms)
                 dials[key] = self._after(transaction, dials[key], rules.get(key), change, notes)
-                endings.append(Ending(change, failures, notes[-1][1] if len(notes) > noted else None))
+                endings.append(FinalOutcome(change, failures, notes[-1][1] if len(notes) > noted else None))
                 touched.add(key)
         self._instance.notices.ended(transaction, endings, rules, now_ms)
         released = Notes()
@@ -110,7 +114,9 @@ class Settling:
             transaction.wake_backfills(keys, now_ms)
             transaction.notify()
 
-    def _change(self, outcome: Outcome, dials: dict[int, Dial], rules: dict[int, Rule], now_ms: int) -> RunChange:
+    def _change(
+        self, outcome: Outcome, dials: dict[int, ScheduleState], rules: dict[int, CompiledSchedule], now_ms: int
+    ) -> RunChange:
         dial, rule = dials.get(outcome.schedule_key), rules.get(outcome.schedule_key)
         policy = Policy() if rule is None else rule.policy
         return settle(outcome, policy, now_ms, closed=dial is None or dial.closed)
@@ -118,8 +124,8 @@ class Settling:
     def _released(  # noqa: PLR0913 - whose, by which rules, when
         self,
         transaction: Transaction,
-        dials: dict[int, Dial],
-        rules: dict[int, Rule],
+        dials: dict[int, ScheduleState],
+        rules: dict[int, CompiledSchedule],
         touched: set[int],
         now_ms: int,
         notes: Notes,
@@ -135,11 +141,11 @@ class Settling:
     def _after(
         self,
         transaction: Transaction,
-        dial: Dial,
-        rule: Rule | None,
+        dial: ScheduleState,
+        rule: CompiledSchedule | None,
         change: RunChange,
-        notes: list[tuple[Rule, str]],
-    ) -> Dial:
+        notes: list[tuple[CompiledSchedule, str]],
+    ) -> ScheduleState:
         """Pause the schedule if it asked for that after a failure."""
         if rule is None or dial.closed or not pauses(dial, rule.policy, change.state):
             return dial
@@ -151,7 +157,7 @@ class Settling:
 
 
 def _plain(
-    outcomes: Iterable[Outcome], rows: dict[int, DialRow], rules: dict[int, Rule]
+    outcomes: Iterable[Outcome], rows: dict[int, StateTuple], rules: dict[int, CompiledSchedule]
 ) -> tuple[list[Outcome], list[Outcome]]:
     """Part the outcomes: those that simply succeed, and those about which there is more to decide."""
     plain: list[Outcome] = []
@@ -167,7 +173,7 @@ def _plain(
     return plain, rest
 
 
-def _tallied(row: DialRow, finished: int) -> tuple[int, int]:
+def _tallied(row: StateTuple, finished: int) -> tuple[int, int]:
     return row[IN_FLIGHT] - finished, row[SUCCESSES] + finished
 
 

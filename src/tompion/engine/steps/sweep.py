@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps import audit
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
 
@@ -13,10 +13,10 @@ SWEEP_BATCH = 1_000
 DEFAULT_MAX_EXECUTION_MS = 60_000
 
 
-class Sweeping:
+class SweepStep:
     """The step for what is left over."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -88,6 +88,6 @@ class Sweeping:
         return set(found) & set(transaction.purgeable(now_ms // 1000, before_ms, SWEEP_BATCH))
 
 
-def _allowed_ms(row: RunRow, rules: dict[int, Rule]) -> int:
+def _allowed_ms(row: RunRow, rules: dict[int, CompiledSchedule]) -> int:
     rule = rules.get(row.schedule_key)
     return (rule.policy.max_execution_ms if rule else None) or DEFAULT_MAX_EXECUTION_MS

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.execution.launcher import launch_of, lost_too_often, workflow_parts
 from tompion.engine.schedule_cache import UNREADABLE, document_of
 from tompion.engine.steps.result import Carried, Launches, StepT
-from tompion.engine.steps.settle import Settling
+from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
-from tompion.executors.base import Accepted, Executor, Launch, TransactionalExecutor
+from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
 from tompion.model.codec import storable
 from tompion.model.policy import REMOTE_EXECUTION_MS
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.model.sql_call import Call, Called
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.sql_call import SqlCall, SqlResult
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
 
@@ -45,18 +45,18 @@ class Order(NamedTuple):
     """A run that is to be carried out: what to call, or why that is not possible."""
 
     row: RunRow
-    rule: Rule
+    rule: CompiledSchedule
     way: Way
-    launch: Launch
-    call: Call | None = None
+    launch: RunContext
+    call: SqlCall | None = None
     refused: str | None = None
     reason: Reason = Reason.LAUNCH_FAILED
 
 
-class Transacting:
+class TransactionalStep:
     """What one instance does about such runs."""
 
-    def __init__(self, instance: Instance, executors: Mapping[str, Executor], settling: Settling) -> None:
+    def __init__(self, instance: EngineContext, executors: Mapping[str, Executor], settling: SettleStep) -> None:
         """Take the executors by kind, and the step for outcomes."""
         self._instance = instance
         self._settling = settling
@@ -87,7 +87,7 @@ class Transacting:
 
     # --- which runs -----------------------------------------------------------------------------------------------
 
-    def _ways_of(self, transaction: Transaction, rules: Iterable[Rule]) -> dict[Asked, Way]:
+    def _ways_of(self, transaction: Transaction, rules: Iterable[CompiledSchedule]) -> dict[Asked, Way]:
         """Return how the workflows of rules are carried out, as far as that is done in a transaction."""
         asked = {key for rule in rules if (key := _key(rule)) is not None}
         newest = transaction.newest_workflows(sorted({key[:2] for key in asked if key[2] is None}))
@@ -119,7 +119,7 @@ class Transacting:
 
     # --- what becomes of them -------------------------------------------------------------------------------------
 
-    def _order(self, row: RunRow, rule: Rule, way: Way) -> Order:
+    def _order(self, row: RunRow, rule: CompiledSchedule, way: Way) -> Order:
         order = Order(row, rule, way, launch_of(self._instance, row, rule, way.options))
         if rule.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
             ended, reason = lost_too_often(row)
@@ -146,7 +146,7 @@ class Transacting:
                 break
         return outcomes
 
-    def _outcome(self, order: Order, called: Called, now_ms: int) -> Outcome:
+    def _outcome(self, order: Order, called: SqlResult, now_ms: int) -> Outcome:
         row = order.row
         if called.error is not None:
             return self._again(row, now_ms, called.error)
@@ -172,7 +172,7 @@ class Transacting:
         return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=_kept(error), lease_ms=pause_ms)
 
 
-def _key(rule: Rule) -> Asked | None:
+def _key(rule: CompiledSchedule) -> Asked | None:
     """The workflow that a rule starts, in the version that it names."""
     action = rule.action
     return None if action.workflow_id is None else (rule.namespace, action.workflow_id, action.workflow_version)

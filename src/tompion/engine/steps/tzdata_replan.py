@@ -7,12 +7,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.lease import answer_of
 from tompion.engine.steps import audit
 from tompion.model.rows import ScheduleRow
-from tompion.model.schedule_state import Dial
-from tompion.plan.compiled_schedule import Rule
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import aimed, governed
 from tompion.plan.stored_definition import is_outdated, zones_text
 from tompion.runtime import clock
@@ -27,10 +27,10 @@ Moved = list[tuple[str, int | None, int | None]]
 """Schedules that now tick at other times: their ids, and the next tick before and after."""
 
 
-class Replanning:
+class ReplanStep:
     """The step that follows an upgrade of the time zone data."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: EngineContext) -> None:
         """Take the instance."""
         self._instance = instance
 
@@ -58,7 +58,9 @@ class Replanning:
             probe.count("replanned")
             probe.tell("replanned", schedule_id, f"new time zone data: next tick {_time(before)} → {_time(now)}")
 
-    def _aimed(self, transaction: Transaction, dial: Dial, rule: Rule, row: ScheduleRow) -> Dial:
+    def _aimed(
+        self, transaction: Transaction, dial: ScheduleState, rule: CompiledSchedule, row: ScheduleRow
+    ) -> ScheduleState:
         after = dial
         if not dial.closed and rule.gate is not None:
             after = governed(dial, rule, transaction.now_ms())
@@ -74,7 +76,7 @@ class ReplanLoop:
     """Aims schedules anew whose zone tables are others than when they were planned, some at a time, and ends."""
 
     def __init__(
-        self, store: Store, step: Replanning, failed: Callable[[str, Exception], None], stopping: asyncio.Event
+        self, store: Store, step: ReplanStep, failed: Callable[[str, Exception], None], stopping: asyncio.Event
     ) -> None:
         """Take the step, whom to tell what went wrong, and what says that the engine stops."""
         self._store = store

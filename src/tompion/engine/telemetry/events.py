@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tompion.model.metrics import Tally
+from tompion.model.metrics import Metrics
 
 log = logging.getLogger("tompion.engine")
 
@@ -34,12 +34,12 @@ class Event(NamedTuple):
     trace_id: str | None = None
 
 
-class Probe:
+class EngineEvents:
     """Counts what happens; tells a listener, if there is one."""
 
-    def __init__(self, listener: Callable[[Event], None] | None = None, tally: Tally | None = None) -> None:
+    def __init__(self, listener: Callable[[Event], None] | None = None, tally: Metrics | None = None) -> None:
         """Take who is to be told, and where to count."""
-        self.tally = tally or Tally()
+        self.tally = tally or Metrics()
         self.listener = listener
 
     @property

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import Carried, Launches, Notes, Settled
 from tompion.engine.telemetry.run_events import tell_ends, tell_launches, tell_notes, tell_outcomes
 from tompion.model.metrics import OTHER
@@ -25,10 +25,10 @@ _of_launch = itemgetter(
 _schedule_of = itemgetter(0)
 
 
-class Accounts:
+class EngineMetrics:
     """The books of one instance."""
 
-    def __init__(self, instance: Instance, clock: Clock) -> None:
+    def __init__(self, instance: EngineContext, clock: Clock) -> None:
         """Take the instance, and the clock of this machine."""
         self._instance = instance
         self._clock = clock

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.engine.context import Instance
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import Launches, Notes, Settled
 from tompion.engine.telemetry.events import Event
 from tompion.model.run import MISSED, RunId, RunRow, idempotency_key
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 
 
-def tell_launches(instance: Instance, launches: Launches) -> None:
+def tell_launches(instance: EngineContext, launches: Launches) -> None:
     """Say what is launched, and why if there is a reason."""
     if instance.probe.listener is None:
         return
@@ -20,7 +20,7 @@ def tell_launches(instance: Instance, launches: Launches) -> None:
         instance.probe.pass_on(_event(instance, "launched", row.reason or row.source, row, rule))
 
 
-def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Settled) -> None:
+def tell_outcomes(instance: EngineContext, outcomes: Sequence[Outcome], settled: Settled) -> None:
     """Say how runs ended, or that they are tried again; and whom a failure has paused."""
     if instance.probe.listener is None:
         return
@@ -41,7 +41,7 @@ def tell_outcomes(instance: Instance, outcomes: Sequence[Outcome], settled: Sett
         instance.probe.pass_on(Event("paused", paused.schedule_id, note, namespace=paused.namespace))
 
 
-def tell_notes(instance: Instance, notes: Notes) -> None:
+def tell_notes(instance: EngineContext, notes: Notes) -> None:
     """Say what was skipped or missed, and why."""
     if instance.probe.listener is None:
         return
@@ -54,7 +54,7 @@ def tell_notes(instance: Instance, notes: Notes) -> None:
         instance.probe.pass_on(event._replace(reason=span.reason, ticks=span.ticks))
 
 
-def tell_ends(instance: Instance, ended: Iterable[tuple[RunRow, Rule]]) -> None:
+def tell_ends(instance: EngineContext, ended: Iterable[tuple[RunRow, CompiledSchedule]]) -> None:
     """Say whose runs have ended because another one took their place."""
     if instance.probe.listener is None:
         return
@@ -62,7 +62,7 @@ def tell_ends(instance: Instance, ended: Iterable[tuple[RunRow, Rule]]) -> None:
         instance.probe.pass_on(_event(instance, "ended", f"{row.state}: {row.reason}", row, rule))
 
 
-def _event(instance: Instance, kind: str, text: str, row: RunRow, rule: Rule) -> Event:
+def _event(instance: EngineContext, kind: str, text: str, row: RunRow, rule: CompiledSchedule) -> Event:
     names = (rule.namespace, rule.schedule_id)
     key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
     return Event(

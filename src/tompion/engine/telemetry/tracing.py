@@ -22,13 +22,13 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from tompion.engine.schedule_cache import Rules
+from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.steps.result import Notes, Settled
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.run import FAILURES, FINAL, RunId, RunRow, RunState, idempotency_key
 from tompion.model.trace_context import EXECUTE, RUN, SAMPLED, read_traceparent, span_id_of, trace_id_of, traceparent_of
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.outcome import Course, Outcome
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.outcome import ExecutionTiming, Outcome
 from tompion.runtime.clock import Clock
 
 MS = 1_000_000
@@ -36,11 +36,11 @@ SCOPE = InstrumentationScope("tompion")
 OF_RUN = "tompion.run"
 
 
-class Told(NamedTuple):
+class TracedRun(NamedTuple):
     """A run that spans are written about."""
 
     row: RunRow
-    rule: Rule
+    rule: CompiledSchedule
     key: str
 
     @property
@@ -69,7 +69,7 @@ class Tracing:
         """Return the trace of a run, as logs show it."""
         return f"{trace_id_of(key):032x}"
 
-    def traceparent(self, launch: Launch) -> str:
+    def traceparent(self, launch: RunContext) -> str:
         """Return what an executor is to hand on."""
         return traceparent_of(launch.key, launch.attempt, sampled=self._is_wanted(launch.key))
 
@@ -77,14 +77,14 @@ class Tracing:
         """Return what a worker is to hand on that has taken a run: nobody here calls, so the run is the parent."""
         return traceparent_of(key, attempt, sampled=self._is_wanted(key), part=RUN)
 
-    def enter(self, launch: Launch) -> None:
+    def enter(self, launch: RunContext) -> None:
         """Let spans that a function makes in this process be part of its run."""
         flags = TraceFlags(SAMPLED if self._is_wanted(launch.key) else 0)
         span = span_id_of(launch.key, launch.attempt, EXECUTE)
         here = SpanContext(trace_id_of(launch.key), span, is_remote=False, trace_flags=flags)
         context.attach(trace.set_span_in_context(trace.NonRecordingSpan(here)))
 
-    def settled(self, rules: Rules, outcomes: Sequence[Outcome], settled: Settled) -> None:
+    def settled(self, rules: ScheduleCache, outcomes: Sequence[Outcome], settled: Settled) -> None:
         """Write what is known of attempts that have ended, or that go on elsewhere."""
         for outcome in outcomes:
             rule = rules.newest(outcome.schedule_key)
@@ -127,12 +127,12 @@ class Tracing:
         decided = self._sampler.should_sample(None, trace_id_of(key), OF_RUN).decision
         return decided is Decision.RECORD_AND_SAMPLE
 
-    def _told(self, row: RunRow, rule: Rule) -> Told | None:
+    def _told(self, row: RunRow, rule: CompiledSchedule) -> TracedRun | None:
         names = (rule.namespace, rule.schedule_id)
         key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
-        return Told(row, rule, key) if self._is_wanted(key) else None
+        return TracedRun(row, rule, key) if self._is_wanted(key) else None
 
-    def _write_call(self, told: Told, outcome: Outcome, course: Course, end_ns: int) -> None:
+    def _write_call(self, told: TracedRun, outcome: Outcome, course: ExecutionTiming, end_ns: int) -> None:
         """The launch, and the executor's call: known to the machine that made it, which need not see the end."""
         key, attempt = told.key, told.row.attempt
         leased_ns = (outcome.started_ms or told.row.decided_ms) * MS
@@ -152,7 +152,7 @@ class Tracing:
         )
 
     def _write_run(  # noqa: PLR0913 - how it ended
-        self, told: Told, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
+        self, told: TracedRun, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
     ) -> None:
         row, key = told.row, told.key
         began_ns, leased_ns = told.began_ns, (row.started_ms or row.finished_ms or row.decided_ms) * MS

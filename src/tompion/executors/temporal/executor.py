@@ -22,8 +22,8 @@ from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.executors.base import Ended, Executor, Launch
-from tompion.executors.options import Site, known_options, only, whole
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import text_option
 from tompion.executors.temporal.messages import close_event_of, failure_text, history_request, search_attributes
 from tompion.executors.temporal.start_options import hand_on
@@ -66,7 +66,7 @@ HOPELESS = (
 )
 
 
-class Execution(NamedTuple):
+class TemporalExecution(NamedTuple):
     """One execution of a workflow; the ledger keeps it as text."""
 
     workflow_id: str
@@ -76,13 +76,13 @@ class Execution(NamedTuple):
         return f"{self.workflow_id}/{self.run_id}"
 
     @classmethod
-    def read(cls, text: str) -> Execution:
+    def read(cls, text: str) -> TemporalExecution:
         """Return the execution that the ledger knows."""
         workflow_id, _, run_id = text.rpartition("/")
         return cls(workflow_id, run_id)
 
 
-class End(NamedTuple):
+class TemporalEnd(NamedTuple):
     """How a workflow ended, as the server tells it."""
 
     state: RunState
@@ -97,7 +97,7 @@ class TemporalExecutor(Executor):
     remote = True
     wants_previous = True
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         """Take where the cluster is; nothing is connected yet."""
         only(configured, "temporal", *CONFIGURED)
         self._address = _text(configured, "address", "127.0.0.1:7233")
@@ -109,11 +109,11 @@ class TemporalExecutor(Executor):
         self._site = site
         self._connected: Client | None = None
         self._connecting: asyncio.Future[Client] | None = None
-        self._begun: OrderedDict[str, asyncio.Future[Execution]] = OrderedDict()
-        self._ends: OrderedDict[str, End] = OrderedDict()
+        self._begun: OrderedDict[str, asyncio.Future[TemporalExecution]] = OrderedDict()
+        self._ends: OrderedDict[str, TemporalEnd] = OrderedDict()
         self._elsewhere = _other_clusters(configured, site)
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         """Start the workflow, unless an earlier attempt has, and wait for its end."""
         if meta.namespace in self._elsewhere:
             return await self._elsewhere[meta.namespace].run(dag, meta)
@@ -125,11 +125,11 @@ class TemporalExecutor(Executor):
         execution = await self._begin(client, await self._request(client, dag, meta), meta)
         meta.progress(execution._asdict())
         if done == "taken":
-            return Ended(execution_id=str(execution))
+            return Completed(execution_id=str(execution))
         end = await self._end_of(client, execution)
         return await self._ended(client, execution, end)
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         """Ask the workflow to end; whoever follows it will see how it does."""
         if meta.namespace in self._elsewhere:
             return await self._elsewhere[meta.namespace].cancel(dag, meta, execution_id)
@@ -139,7 +139,7 @@ class TemporalExecutor(Executor):
         await _told(handle.cancel(rpc_timeout=self._patience))
         return bool(meta.options.get("done", "followed") == "followed")
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         """End the workflow by force."""
         if meta.namespace in self._elsewhere:
             return await self._elsewhere[meta.namespace].terminate(dag, meta, execution_id)
@@ -148,24 +148,26 @@ class TemporalExecutor(Executor):
             await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=self._patience))
         return None
 
-    async def _handle(self, meta: Launch, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
+    async def _handle(self, meta: RunContext, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
         """Return the workflow of a run and whatever continues it; never another one under the same id."""
         client = await self._client()
-        execution = await self._execution(client, meta) if execution_id is None else Execution.read(execution_id)
+        execution = (
+            await self._execution(client, meta) if execution_id is None else TemporalExecution.read(execution_id)
+        )
         if execution is None:
             return None
         return client.get_workflow_handle(execution.workflow_id, first_execution_run_id=execution.run_id)
 
-    async def _execution(self, client: Client, meta: Launch) -> Execution | None:
+    async def _execution(self, client: Client, meta: RunContext) -> TemporalExecution | None:
         """Return what was started for a run: here, perhaps this very moment, or by a worker that was lost."""
         begun = self._begun.get(meta.delivery_id)
         if begun is not None:
             await asyncio.wait({begun})
             return None if begun.cancelled() or _failure_of(begun) else begun.result()
         known = await self._known(client, meta)
-        return None if known is None else Execution(known.id, known.raw_info.first_run_id)
+        return None if known is None else TemporalExecution(known.id, known.raw_info.first_run_id)
 
-    async def _known(self, client: Client, meta: Launch) -> WorkflowExecutionDescription | None:
+    async def _known(self, client: Client, meta: RunContext) -> WorkflowExecutionDescription | None:
         """Return the workflow that was started for a run, under whichever of its ids."""
         for workflow_id in ids_of(meta).each:
             found = await self._described(client, workflow_id)
@@ -207,7 +209,7 @@ class TemporalExecutor(Executor):
         self._connecting = None
         _failure_of(connecting)
 
-    async def _request(self, client: Client, dag: Any, meta: Launch) -> StartWorkflowExecutionRequest:
+    async def _request(self, client: Client, dag: Any, meta: RunContext) -> StartWorkflowExecutionRequest:
         options, convert = meta.options, client.data_converter
         known = await self._known(client, meta) if meta.failures else None
         request = StartWorkflowExecutionRequest(
@@ -235,7 +237,7 @@ class TemporalExecutor(Executor):
         await self._hand_on(client, request, meta)
         return request
 
-    async def _hand_on(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> None:
+    async def _hand_on(self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext) -> None:
         """Give the workflow what was left before: the last result, and the last failure, if that is later."""
         succeeded, failed = meta.previous
         if succeeded is not None and (end := await self._known_end(client, succeeded)) and end.result is not None:
@@ -243,12 +245,12 @@ class TemporalExecutor(Executor):
         if failed is not None and (end := await self._known_end(client, failed)) and end.failure is not None:
             request.continued_failure.CopyFrom(end.failure)
 
-    async def _known_end(self, client: Client, execution_id: str) -> End | None:
+    async def _known_end(self, client: Client, execution_id: str) -> TemporalEnd | None:
         """Return how an earlier run ended, from memory or from the server, which may have forgotten it."""
         if execution_id not in self._ends:
-            end: End | Execution | None = Execution.read(execution_id)
+            end: TemporalEnd | TemporalExecution | None = TemporalExecution.read(execution_id)
             try:
-                while isinstance(end, Execution):  # which may have been continued
+                while isinstance(end, TemporalExecution):  # which may have been continued
                     end = await self._look(client, end, wait=False)
             except RPCError:
                 return None
@@ -257,7 +259,9 @@ class TemporalExecutor(Executor):
             self._remember(execution_id, end)
         return self._ends[execution_id]
 
-    async def _begin(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> Execution:
+    async def _begin(
+        self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
+    ) -> TemporalExecution:
         """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
         self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request, meta))
         begun.add_done_callback(_failure_of)
@@ -265,7 +269,9 @@ class TemporalExecutor(Executor):
             self._begun.popitem(last=False)
         return await asyncio.shield(begun)
 
-    async def _start(self, client: Client, request: StartWorkflowExecutionRequest, meta: Launch) -> Execution:
+    async def _start(
+        self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
+    ) -> TemporalExecution:
         """Start the workflow, or find it; under the other of its ids, if the usual one is another run's."""
         try:
             answer = await client.workflow_service.start_workflow_execution(request, timeout=self._patience)
@@ -274,36 +280,40 @@ class TemporalExecutor(Executor):
                 raise _launch_error(error) from None
             begun = begun_before(error, request.request_id)
             if begun is not None:
-                return Execution(request.workflow_id, begun)
+                return TemporalExecution(request.workflow_id, begun)
         else:
-            return Execution(request.workflow_id, answer.run_id)
+            return TemporalExecution(request.workflow_id, answer.run_id)
         taken, spare = request.workflow_id, ids_of(meta).spare
         if spare is None or spare == taken or not await self._may_step_aside(client, taken, meta):
             raise LaunchRefused(f"the workflow id {taken!r} is taken by somebody else's execution")
         request.workflow_id = spare
         return await self._start(client, request, meta)
 
-    async def _may_step_aside(self, client: Client, taken: str, meta: Launch) -> bool:
+    async def _may_step_aside(self, client: Client, taken: str, meta: RunContext) -> bool:
         found = None if meta.source != TICK else await self._described(client, taken)
         return may_step_aside(meta, None if found is None else await found.memo_value(MEMO, None))
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    async def _end_of(self, client: Client, execution: Execution) -> End:
+    async def _end_of(self, client: Client, execution: TemporalExecution) -> TemporalEnd:
         """Wait for the end of a workflow, and of whatever continues it."""
         while True:
             try:
                 found = await self._look(client, execution, wait=True)
             except RPCError as error:
                 if error.status in HOPELESS:
-                    return End(RunState.FAILED, said=f"Temporal knows nothing of it any more: {error.status.name}")
+                    return TemporalEnd(
+                        RunState.FAILED, said=f"Temporal knows nothing of it any more: {error.status.name}"
+                    )
                 await pause(AGAIN_S)
                 continue
-            if isinstance(found, End):
+            if isinstance(found, TemporalEnd):
                 return found
             execution = found or execution
 
-    async def _look(self, client: Client, execution: Execution, *, wait: bool) -> End | Execution | None:
+    async def _look(
+        self, client: Client, execution: TemporalExecution, *, wait: bool
+    ) -> TemporalEnd | TemporalExecution | None:
         """Ask how an execution ended: an end, what continues it, or nothing yet."""
         request = history_request(self._namespace, execution.workflow_id, execution.run_id, wait=wait)
         while True:
@@ -317,20 +327,20 @@ class TemporalExecutor(Executor):
         kind, about = event
         following = getattr(about, "new_execution_run_id", "")
         if following:
-            return Execution(execution.workflow_id, following)
-        end: End = _END_OF[kind](about)
+            return TemporalExecution(execution.workflow_id, following)
+        end: TemporalEnd = _END_OF[kind](about)
         return end
 
-    async def _ended(self, client: Client, execution: Execution, end: End) -> Ended:
+    async def _ended(self, client: Client, execution: TemporalExecution, end: TemporalEnd) -> Completed:
         name, most = str(execution), self._site.max_result_bytes
         self._remember(name, end)
         if end.state is RunState.SUCCESS:
             value = await _read_result(client, end.result)
-            return Ended(result=None if value is None else as_json(value, most), execution_id=name)
+            return Completed(result=None if value is None else as_json(value, most), execution_id=name)
         said = end.said if end.failure is None else failure_text(end.failure)
-        return Ended(end.state, error=None if said is None else cut(said, most), execution_id=name)
+        return Completed(end.state, error=None if said is None else cut(said, most), execution_id=name)
 
-    def _remember(self, execution_id: str, end: End) -> None:
+    def _remember(self, execution_id: str, end: TemporalEnd) -> None:
         self._ends[execution_id] = end
         if len(self._ends) > REMEMBERED:
             self._ends.popitem(last=False)
@@ -357,7 +367,7 @@ async def _told(call: Any) -> None:
             raise
 
 
-def _arguments(dag: Any, meta: Launch) -> list[Any]:
+def _arguments(dag: Any, meta: RunContext) -> list[Any]:
     given = meta.options.get("args")
     if given is None:
         return [{"dag": dag, "meta": meta.meta}]
@@ -375,7 +385,7 @@ async def _read_result(client: Client, result: Payloads | None) -> Any:
     return values[0] if len(values) == 1 else values or None
 
 
-def _about(meta: Launch) -> dict[str, Any]:
+def _about(meta: RunContext) -> dict[str, Any]:
     return {name: value for name, value in meta.meta.items() if name != "payload"}
 
 
@@ -402,7 +412,7 @@ def _text(configured: Mapping[str, Any], name: str, default: str) -> str:
     return value
 
 
-def _other_clusters(configured: Mapping[str, Any], site: Site) -> dict[str, TemporalExecutor]:
+def _other_clusters(configured: Mapping[str, Any], site: ExecutorEnv) -> dict[str, TemporalExecutor]:
     """Return who starts workflows for namespaces that have a cluster of their own, or a namespace of another name."""
     tables = configured.get("namespaces", {})
     if not isinstance(tables, Mapping) or not all(isinstance(each, Mapping) for each in tables.values()):
@@ -434,20 +444,20 @@ def _read(path: Any) -> bytes:
         return file.read()
 
 
-def _completed(about: Any) -> End:
-    return End(RunState.SUCCESS, result=about.result)
+def _completed(about: Any) -> TemporalEnd:
+    return TemporalEnd(RunState.SUCCESS, result=about.result)
 
 
-def _failed(about: Any) -> End:
-    return End(RunState.FAILED, failure=about.failure)
+def _failed(about: Any) -> TemporalEnd:
+    return TemporalEnd(RunState.FAILED, failure=about.failure)
 
 
 _END_OF: dict[int, Any] = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: _completed,
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: _failed,
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: lambda _: End(RunState.CANCELLED, said="cancelled"),
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: lambda about: End(
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: lambda _: TemporalEnd(RunState.CANCELLED, said="cancelled"),
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: lambda about: TemporalEnd(
         RunState.TERMINATED, said=about.reason or "terminated"
     ),
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: lambda _: End(RunState.TIMED_OUT, said="timed out"),
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: lambda _: TemporalEnd(RunState.TIMED_OUT, said="timed out"),
 }

@@ -17,7 +17,7 @@ from temporalio.common import SearchAttributeKey
 from temporalio.converter import encode_typed_search_attribute_value
 
 from tompion.errors import LaunchRefused
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 
 CLOSING = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "workflow_execution_completed_event_attributes",
@@ -74,7 +74,7 @@ def failure_text(failure: Failure) -> str:
     return ", caused by ".join(told)
 
 
-def search_attributes(into: SearchAttributes, meta: Launch, wanted: Mapping[str, Any]) -> None:
+def search_attributes(into: SearchAttributes, meta: RunContext, wanted: Mapping[str, Any]) -> None:
     """Write by whom and for when a workflow was started, and what else its options want to be found by."""
     given = {
         SCHEDULED_AT: {"type": "Datetime", "value": meta.scheduled_for.isoformat()},

@@ -14,7 +14,7 @@ from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailur
 from temporalio.service import RPCError
 
 from tompion.errors import LaunchError, LaunchRefused
-from tompion.executors.base import Launch
+from tompion.executors.base import RunContext
 
 MEMO = "tompion"
 """The field of a workflow's memo that says which run it is."""
@@ -22,7 +22,7 @@ KEY_CHARS = 12
 TICK = "schedule"
 
 
-class Ids(NamedTuple):
+class WorkflowIds(NamedTuple):
     """The ids that a run's workflow may have: the usual one, and the one if that is taken."""
 
     usual: str
@@ -34,7 +34,7 @@ class Ids(NamedTuple):
         return (self.usual,) if self.spare is None else (self.usual, self.spare)
 
 
-def ids_of(meta: Launch) -> Ids:
+def ids_of(meta: RunContext) -> WorkflowIds:
     """Return the ids of a run's workflow; there is only one, if the workflow's options want it as it is."""
     whole = meta.schedule_id if meta.namespace == "default" else f"{meta.namespace}/{meta.schedule_id}"
     base = meta.options.get("workflow_id", whole)
@@ -44,12 +44,12 @@ def ids_of(meta: Launch) -> Ids:
     if wanted not in ("suffix", "as_is"):
         raise LaunchRefused("the workflow's option id is neither 'suffix' nor 'as_is'")
     if wanted == "as_is":
-        return Ids(base)
+        return WorkflowIds(base)
     usual = f"{base}-{meta.scheduled_for:%Y-%m-%dT%H:%M:%SZ}"
-    return Ids(usual, f"{usual}-{meta.key[:KEY_CHARS]}")
+    return WorkflowIds(usual, f"{usual}-{meta.key[:KEY_CHARS]}")
 
 
-def reuse_policy(meta: Launch, *, has_begun: bool) -> WorkflowIdReusePolicy.ValueType:
+def reuse_policy(meta: RunContext, *, has_begun: bool) -> WorkflowIdReusePolicy.ValueType:
     """Return how an id may be used again: as it is always, another only by a run that has failed under it."""
     if meta.options.get("id") == "as_is":
         return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
@@ -69,7 +69,7 @@ def begun_before(error: RPCError, request_id: str) -> str | None:
     return None
 
 
-def may_step_aside(meta: Launch, about: Any) -> bool:
+def may_step_aside(meta: RunContext, about: Any) -> bool:
     """Return whether a run may take its other id, given what the memo of the one that has its usual id says.
 
     A trigger may always.  A tick only for a trigger or a backfill of the same schedule: if anybody else has
@@ -85,6 +85,6 @@ def may_step_aside(meta: Launch, about: Any) -> bool:
     )
 
 
-def is_of(meta: Launch, about: Any) -> bool:
+def is_of(meta: RunContext, about: Any) -> bool:
     """Return whether the memo of a workflow says that it is the run's."""
     return isinstance(about, Mapping) and about.get("idempotency_key") == meta.key

@@ -16,7 +16,7 @@ from tompion.errors import InvalidField, shown
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.instants import When
 from tompion.operations.runs import start
@@ -70,7 +70,7 @@ class CronJob:
 
 
 def upsert_schedule(
-    session: Session, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+    session: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Upserted:
     """Create or replace a schedule; without an id, one is made up."""
     named = {**given, "schedule_id": schedule_id}
@@ -87,7 +87,7 @@ def upsert_schedule(
 
 @once(Upserted)
 def pause_schedule(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     paused: bool = True,
@@ -100,14 +100,14 @@ def pause_schedule(
     return _paused(session, schedule_id, paused=paused, paused_by=paused_by)
 
 
-def _paused(session: Session, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
+def _paused(session: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
     changed = (
         control.pause(session, schedule_id, paused_by=paused_by) if paused else control.resume(session, schedule_id)
     )
     return Upserted(changed.schedule_id, changed.next_run_at)
 
 
-def show_schedule(session: Session, schedule_id: str) -> Shown:
+def show_schedule(session: OperationContext, schedule_id: str) -> Shown:
     """Return a schedule and its next five fire times."""
     opened = find_whole(session, schedule_id)
     coming = islice(upcoming(opened.dial, opened.rule, session.now_ms), NEXT_FIRES)
@@ -116,7 +116,7 @@ def show_schedule(session: Session, schedule_id: str) -> Shown:
 
 @once(Upserted)
 def delete_schedule(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
@@ -127,7 +127,7 @@ def delete_schedule(
 
 
 def launch_run(  # noqa: PLR0913 - what a run is asked for with
-    session: Session,
+    session: OperationContext,
     workflow_id: str,
     idempotency_key: str,
     *,
@@ -141,7 +141,9 @@ def launch_run(  # noqa: PLR0913 - what a run is asked for with
     )
 
 
-def list_cron(session: Session, *, limit: int = paging.DEFAULT_PAGE, after: str | None = None) -> Page[CronJob]:
+def list_cron(
+    session: OperationContext, *, limit: int = paging.DEFAULT_PAGE, after: str | None = None
+) -> Page[CronJob]:
     """Return schedules as cron jobs, by name."""
     page = crud.list_schedules(session, limit=limit, after=after)
     paused = session.transaction.paused_targets()
@@ -150,7 +152,7 @@ def list_cron(session: Session, *, limit: int = paging.DEFAULT_PAGE, after: str 
 
 @once(Upserted)
 def pause_cron(
-    session: Session,
+    session: OperationContext,
     name: str,
     *,
     paused_by: str | None = None,
@@ -162,7 +164,7 @@ def pause_cron(
 
 @once(Upserted)
 def resume_cron(
-    session: Session,
+    session: OperationContext,
     name: str,
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
@@ -171,7 +173,7 @@ def resume_cron(
     return _paused(session, name, paused=False)
 
 
-def trigger_cron(session: Session, name: str, *, request_id: str | None = None) -> Run:
+def trigger_cron(session: OperationContext, name: str, *, request_id: str | None = None) -> Run:
     """Run a schedule now, whether or not it is paused."""
     return control.trigger(session, name, request_id=request_id)
 

@@ -15,15 +15,15 @@ from typing import Any
 
 from tompion.errors import NotFound, StoreError
 from tompion.model.rows import ScheduleRow
-from tompion.model.run import RunRow, Source
-from tompion.model.schedule import Run, Schedule, ScheduleState
+from tompion.model.run import RunRow, RunSource
+from tompion.model.schedule import Run, Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit, page_name
 from tompion.operations.schedules.crud import schedule_filter
-from tompion.operations.schedules.repository import Opened, find_whole, loaded, stand_in, view_of
+from tompion.operations.schedules.repository import LoadedSchedule, find_whole, loaded, stand_in, view_of
 from tompion.operations.views import at_ms, at_s, run_view
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.upcoming import upcoming
 from tompion.spec.calendar.ranges import structured
 from tompion.spec.compiler import zone_of
@@ -39,7 +39,7 @@ Test = Callable[[Schedule], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Dossier:
+class TemporalView:
     """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say.
 
     The ``fire_at`` of ``recent`` runs is when each was to be launched: a backfill's or a trigger's is in the past.
@@ -56,20 +56,20 @@ class Dossier:
     ends_at: datetime | None
 
 
-def dossier(session: Session, schedule_id: str) -> Dossier:
+def dossier(session: OperationContext, schedule_id: str) -> TemporalView:
     """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
     opened = opened_for_reading(session, schedule_id)
     return _gathered(session, opened, view_of(session, opened))
 
 
 def dossiers(
-    session: Session, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
-) -> tuple[list[Dossier], str | None]:
+    session: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
+) -> tuple[list[TemporalView], str | None]:
     """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
 
     So many are looked at, and no more; only what passes is gathered.
     """
-    found: list[Dossier] = []
+    found: list[TemporalView] = []
     seen = None
     for opened, more in _opened_page(session, look_at, after):
         if len(found) == limit:
@@ -81,13 +81,13 @@ def dossiers(
     return found, seen
 
 
-def count_schedules(session: Session) -> int:
+def count_schedules(session: OperationContext) -> int:
     """Return how many schedules there are."""
     found = session.transaction.tally_schedules(session.namespace, MOST_COUNTED)
-    return sum(number for state, number, _, _ in found if state != ScheduleState.CLOSED)
+    return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
 
 
-def count_passing(session: Session, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
+def count_passing(session: OperationContext, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
     """Return how many of the next schedules a test lets pass, and after which there are more."""
     count, seen = 0, None
     for opened, more in _opened_page(session, look_at, after):
@@ -96,7 +96,7 @@ def count_passing(session: Session, *, look_at: int, after: str | None, test: Te
     return count, seen
 
 
-def _opened_page(session: Session, look_at: int, after: str | None) -> Iterator[tuple[Opened, bool]]:
+def _opened_page(session: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
     """The next schedules, and whether there are more after each; one that is damaged must not hide the others."""
     look_at = page_limit(session, look_at)
     everything = schedule_filter(None, None, None, None, None)
@@ -112,12 +112,12 @@ def _opened_page(session: Session, look_at: int, after: str | None) -> Iterator[
         yield opened, number < len(rows)
 
 
-def matching_times(session: Session, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
+def matching_times(session: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
     """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
     return list(islice(_launches(opened_for_reading(session, schedule_id), start_ms, end_ms), MOST_TIMES))
 
 
-def _launches(opened: Opened, start_ms: int, end_ms: int) -> Iterator[datetime]:
+def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:
     rule = opened.rule
     tick = None if rule.follows else rule.ticks.next_epoch(start_ms // 1000)
     while tick is not None and (fire_ms := rule.fire_ms(tick)) <= end_ms:
@@ -125,20 +125,20 @@ def _launches(opened: Opened, start_ms: int, end_ms: int) -> Iterator[datetime]:
         tick = rule.ticks.next_epoch(tick)
 
 
-def opened_for_reading(session: Session, schedule_id: str) -> Opened:
+def opened_for_reading(session: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule that is not deleted, and that nobody has locked."""
     opened = find_whole(session, schedule_id)
-    if opened.row.state == ScheduleState.CLOSED:
+    if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
     return opened
 
 
-def _gathered(session: Session, opened: Opened, schedule: Schedule) -> Dossier:
+def _gathered(session: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
     row, dial, _, rule = opened
     ranged = structured(rule.spec)
     running = session.transaction.in_flight_of([(row.schedule_key, dial.in_flight)]) if dial.in_flight else []
     ahead = islice(upcoming(dial, rule, session.now_ms), FUTURE if dial.remaining is None else dial.remaining)
-    return Dossier(
+    return TemporalView(
         schedule=schedule,
         spec=ranged.spec,
         left_out=ranged.left,
@@ -151,11 +151,11 @@ def _gathered(session: Session, opened: Opened, schedule: Schedule) -> Dossier:
     )
 
 
-def _meant_ms(run: RunRow, rule: Rule) -> int:
+def _meant_ms(run: RunRow, rule: CompiledSchedule) -> int:
     """When a run was to be launched; of a time that somebody asked for, when it would have been."""
-    if run.source == Source.BACKFILL:
+    if run.source == RunSource.BACKFILL:
         return rule.fire_ms(run.nominal_s)
-    asked_for_another = run.source == Source.TRIGGER and run.nominal_s != run.fire_ms // 1000
+    asked_for_another = run.source == RunSource.TRIGGER and run.nominal_s != run.fire_ms // 1000
     return run.nominal_s * 1000 if asked_for_another else run.fire_ms
 
 
@@ -165,13 +165,13 @@ def _end_of(spec: SpecDocument) -> datetime | None:
     return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
 
 
-def _started(session: Session, row: ScheduleRow) -> list[RunRow]:
+def _started(session: OperationContext, row: ScheduleRow) -> list[RunRow]:
     """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
     started = session.transaction.started_runs(row.schedule_key, RECENT, LOOKED_AT)
     return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
 
 
-def _document(session: Session, row: ScheduleRow, opened: Opened) -> Any:
+def _document(session: OperationContext, row: ScheduleRow, opened: LoadedSchedule) -> Any:
     action = opened.rule.action
     if action.workflow_id is None:
         return None

@@ -12,14 +12,14 @@ from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, NotFound, StaleToken
 from tompion.model.policy import Overlap
-from tompion.model.schedule import Schedule, ScheduleState
+from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.resources.workflows import put_workflow
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.schedules.definition import draft
-from tompion.operations.schedules.repository import Note, open_schedule
+from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
 from tompion.operations.views import at_ms
 from tompion.plan.stored_definition import stored_definition
@@ -30,7 +30,7 @@ OWN = "temporal/"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ScheduleActions:
     """What is asked of a schedule besides its definition, in this order: pause or resume, a run now, backfills."""
 
     pause: str | None = None
@@ -45,7 +45,7 @@ SCHEDULES_OWN = "schedule"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ExpectedState:
     """What whoever changes a schedule has seen of it: its token and, perhaps, how many actions remained."""
 
     token: int
@@ -54,31 +54,31 @@ class Seen:
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     document: Any,
     given: Mapping[str, Any],
-    wishes: Wishes,
+    wishes: ScheduleActions,
     request_id: str | None = None,
 ) -> Schedule:
     """Create a schedule that starts a workflow of its own, and do at once what is wished."""
     check_name("schedule_id", schedule_id, session.settings)
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
-    if known is not None and known.state != ScheduleState.CLOSED:
+    if known is not None and known.state != ScheduleStatus.CLOSED:
         raise AlreadyExists(f"schedule {schedule_id!r} exists already")
     drafted = draft({**_in_ranges(given), **_own_workflow(session, schedule_id, document)}, session.settings)
-    made = crud.put_draft(session, schedule_id, drafted, Note("create", request_id), may_be_silent=True)
+    made = crud.put_draft(session, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
     return _granted(session, made, wishes, request_id)
 
 
 def update_bundle(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     document: Any = None,
     given: Mapping[str, Any],
-    seen: Seen | None = None,
+    seen: ExpectedState | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
@@ -86,22 +86,26 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     if seen is not None and seen.says_remaining and opened.dial.remaining != seen.remaining:
         changed = f"{seen.remaining} actions were left, now it is {opened.dial.remaining}"
         raise StaleToken(seen.token, opened.row.token, changed)
-    if opened.row.state == ScheduleState.CLOSED:
+    if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
     action = {} if document is None else _own_workflow(session, schedule_id, document)
     drafted = draft({**_in_ranges(given), **action}, session.settings, stored_definition(opened.version))
-    return crud.replace_draft(session, opened, drafted, Note("update", request_id))
+    return crud.replace_draft(session, opened, drafted, AuditEntry("update", request_id))
 
 
-def patch_bundle(session: Session, schedule_id: str, *, wishes: Wishes, request_id: str | None = None) -> Schedule:
+def patch_bundle(
+    session: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
+) -> Schedule:
     """Do with a schedule what is wished."""
     found = crud.get(session, schedule_id)
-    if found.state is ScheduleState.CLOSED:
+    if found.state is ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
     return _granted(session, found, wishes, request_id)
 
 
-def _granted(session: Session, schedule: Schedule, wishes: Wishes, request_id: str | None) -> Schedule:
+def _granted(
+    session: OperationContext, schedule: Schedule, wishes: ScheduleActions, request_id: str | None
+) -> Schedule:
     name, own = schedule.schedule_id, schedule.definition.policy.overlap_policy
     if wishes.pause is not None:
         schedule = control.pause(session, name, note=wishes.pause)
@@ -114,7 +118,7 @@ def _granted(session: Session, schedule: Schedule, wishes: Wishes, request_id: s
     return schedule
 
 
-def _not_ahead(session: Session, end: When) -> When:
+def _not_ahead(session: OperationContext, end: When) -> When:
     """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
     ahead_ms = epoch_ms("end", end) - session.now_ms
     return at_ms(session.now_ms) if 0 < ahead_ms <= session.settings.max_clock_skew_ms else end
@@ -124,7 +128,7 @@ def _overlap(wanted: str, own: Overlap) -> str:
     return own if wanted == SCHEDULES_OWN else wanted
 
 
-def _own_workflow(session: Session, schedule_id: str, document: Any) -> dict[str, Any]:
+def _own_workflow(session: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
     """Write the workflow of a schedule; return the fields that refer to it."""
     if len(OWN) + len(schedule_id) > session.settings.max_name_chars:
         most = session.settings.max_name_chars - len(OWN)

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from tompion.model.insight import Edited, Update
+from tompion.model.insight import ScheduleEdit, Update
 from tompion.model.rows import AuditRow
 from tompion.model.run import OPEN, RunRow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.views import at_ms, run_view
 
 AGAIN = 500
@@ -30,7 +30,7 @@ MOST = 2_000
 """How many rows one look reads; whoever falls behind further has to begin anew."""
 
 
-class Seen(NamedTuple):
+class FeedPosition(NamedTuple):
     """What has been seen: up to which numbers, and, of the last runs and of those not over, in which condition."""
 
     run: int
@@ -39,20 +39,20 @@ class Seen(NamedTuple):
     edits: frozenset[int]
 
 
-class Looked(NamedTuple):
+class FeedPage(NamedTuple):
     """What has changed; ``behind`` says that it was too much to tell."""
 
     updates: tuple[tuple[str, Update], ...]
-    seen: Seen
+    seen: FeedPosition
     behind: bool = False
 
 
-def look(session: Session, seen: Seen | None = None) -> Looked:
+def look(session: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
     """Return what has changed since the last look, each with its namespace; the first one sees what changed lately."""
     transaction = session.transaction
     if seen is None:
         last = transaction.last_run_number()
-        seen = Seen(last, transaction.last_audit_number(), {}, frozenset())
+        seen = FeedPosition(last, transaction.last_audit_number(), {}, frozenset())
         runs, edits = _read(session, seen)
         since_ms = session.now_ms - LATELY_MS
         updates = _updates(
@@ -61,16 +61,16 @@ def look(session: Session, seen: Seen | None = None) -> Looked:
             [row for row in edits if row.at_ms >= since_ms],
         )
         runs |= dict(transaction.open_runs_since(last - LOOKED_BACK, MOST))
-        return Looked(updates, _after(seen, runs, edits))
+        return FeedPage(updates, _after(seen, runs, edits))
     runs, edits = _read(session, seen)
     if len(runs) > MOST or len(edits) > MOST:
-        return Looked((), look(session).seen, behind=True)
+        return FeedPage((), look(session).seen, behind=True)
     changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
     updates = _updates(session, changed, [row for row in edits if row.audit_number not in seen.edits])
-    return Looked(updates, _after(seen, runs, edits))
+    return FeedPage(updates, _after(seen, runs, edits))
 
 
-def _updates(session: Session, runs: list[RunRow], edits: list[AuditRow]) -> tuple[tuple[str, Update], ...]:
+def _updates(session: OperationContext, runs: list[RunRow], edits: list[AuditRow]) -> tuple[tuple[str, Update], ...]:
     names = session.transaction.schedules_by_key(row.schedule_key for row in runs)
     return (
         *(
@@ -86,7 +86,7 @@ def _changed_ms(row: RunRow) -> int:
     return max(row.decided_ms, row.queued_ms or 0, row.started_ms or 0, row.finished_ms or 0)
 
 
-def _read(session: Session, seen: Seen) -> tuple[dict[int, RunRow], list[AuditRow]]:
+def _read(session: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
     transaction = session.transaction
     runs = dict(transaction.runs_since(seen.run - AGAIN, MOST + AGAIN + 1))
     older = [number for number in seen.runs if number <= seen.run - AGAIN]
@@ -95,10 +95,10 @@ def _read(session: Session, seen: Seen) -> tuple[dict[int, RunRow], list[AuditRo
     return runs, transaction.audit_since(seen.edit - AGAIN, MOST + AGAIN + 1)
 
 
-def _after(seen: Seen, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> Seen:
+def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> FeedPosition:
     last = max([seen.run, *runs])
     last_edit = max([seen.edit, *(row.audit_number for row in edits)])
-    return Seen(
+    return FeedPosition(
         last,
         last_edit,
         {number: hash(row) for number, row in runs.items() if number > last - AGAIN or row.state in OPEN},
@@ -106,5 +106,5 @@ def _after(seen: Seen, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> See
     )
 
 
-def _edited(row: AuditRow) -> Edited:
-    return Edited(row.namespace, row.schedule_id, row.operation, row.actor, row.token, at_ms(row.at_ms))
+def _edited(row: AuditRow) -> ScheduleEdit:
+    return ScheduleEdit(row.namespace, row.schedule_id, row.operation, row.actor, row.token, at_ms(row.at_ms))

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, shown
-from tompion.model.insight import AffectedTick, Effect
-from tompion.operations.context import Session
+from tompion.model.insight import EditDiff, TickChange
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules.definition import draft
 from tompion.operations.schedules.repository import calendar_of, find_whole, newest_calendar
 from tompion.operations.views import at_s
@@ -20,7 +20,7 @@ from tompion.spec.occurrence import local_datetime
 MOST_TICKS = 500
 
 
-def effect(session: Session, /, schedule_id: str, *, count: int = 20, **given: Any) -> Effect:
+def effect(session: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
     """Return which of the coming ticks would stay, go and come if a schedule had this definition.  Nothing is written.
 
     ``given`` is a whole definition, as an update has it.  The ticks are those before and after, together, the first
@@ -44,9 +44,9 @@ def effect(session: Session, /, schedule_id: str, *, count: int = 20, **given: A
             break
         found.setdefault(tick, set()).add(side)
     zone = zone_of(definition.spec)
-    ticks = tuple(AffectedTick(at_s(tick), local_datetime(tick, zone), _change(sides)) for tick, sides in found.items())
+    ticks = tuple(TickChange(at_s(tick), local_datetime(tick, zone), _change(sides)) for tick, sides in found.items())
     changes = [each.change for each in ticks]
-    return Effect(
+    return EditDiff(
         ticks,
         changes.count("stays"),
         changes.count("goes"),

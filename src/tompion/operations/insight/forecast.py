@@ -14,14 +14,14 @@ from itertools import islice
 from statistics import median
 
 from tompion.errors import InvalidField, TompionError, shown
-from tompion.model.insight import Forecast, Herd, Kin, Load, Sharer
+from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
 from tompion.model.page import Page
-from tompion.model.rows import DefinitionRow, KindRow
-from tompion.operations.context import Session
+from tompion.model.rows import DefinitionRow, SpecGroupRow
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import UNREADABLE, calendar_of, find_whole
 from tompion.operations.views import at_ms
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import rule_of
 from tompion.spec.calendar.spread_minutes import hashed_minutes
 from tompion.spec.explain.specs import explain
@@ -41,7 +41,7 @@ TIMES_THE_USUAL = 3
 LARGEST_JITTER_MS = 30 * 60_000
 
 
-def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
+def forecast(session: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
     """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
     for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
         if type(value) is not int or not 1 <= value <= most:
@@ -83,7 +83,9 @@ def forecast(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> 
     return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MOST_SCHEDULES)
 
 
-def sharers(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Sharer]:
+def sharers(
+    session: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
+) -> Page[SameSpecSchedule]:
     """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
 
     Each has its conflict token, so that whoever changes it can say what they have seen.
@@ -91,11 +93,11 @@ def sharers(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE, af
     version = find_whole(session, schedule_id).version
     limit = page_limit(session, limit)
     rows = session.transaction.sharers(session.namespace, version, page_name(after), limit + 1)
-    found = tuple(Sharer(*row) for row in rows[:limit])
+    found = tuple(SameSpecSchedule(*row) for row in rows[:limit])
     return Page(found, found[-1].schedule_id if len(rows) > limit else None)
 
 
-def _kinds(session: Session, until_ms: int, step: int) -> list[tuple[KindRow, Rule]]:
+def _kinds(session: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
     """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
     found = []
     rows = session.transaction.kinds_of_fires(session.namespace, until_ms, MOST_SCHEDULES, step, MOST_KINDS)
@@ -109,7 +111,7 @@ def _kinds(session: Session, until_ms: int, step: int) -> list[tuple[KindRow, Ru
     return found
 
 
-def _later(rule: Rule, after_s: int, until_ms: int) -> Iterator[int]:
+def _later(rule: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
     """When the ticks after one fire."""
     tick = rule.ticks.next_epoch(after_s)
     while tick is not None and (fire_ms := rule.fire_ms(tick)) < until_ms:
@@ -124,15 +126,15 @@ def _heavy(fires: Counter[int], stretches: int) -> list[int]:
     return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
 
 
-def _herd(load: Load, sharers: list[tuple[int, KindRow, Rule]]) -> Herd:
+def _herd(load: Load, sharers: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
     kin = tuple(
-        Kin(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule), hashed_minutes(rule.spec))
+        SpecGroup(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule), hashed_minutes(rule.spec))
         for _count, row, rule in sharers
     )
-    return Herd(load.start, load.fires, kin, _advice(load.fires, kin))
+    return LoadSpike(load.start, load.fires, kin, _advice(load.fires, kin))
 
 
-def _jitter_ms(row: KindRow, rule: Rule) -> int | None:
+def _jitter_ms(row: SpecGroupRow, rule: CompiledSchedule) -> int | None:
     """Half the time between two ticks, so that none gets past another."""
     following = rule.ticks.next_epoch(row.next_nominal_s)
     if rule.spec.jitter_ms:
@@ -141,7 +143,7 @@ def _jitter_ms(row: KindRow, rule: Rule) -> int | None:
     return min(gap_ms, LARGEST_JITTER_MS)
 
 
-def _advice(fires: int, kin: tuple[Kin, ...]) -> str:
+def _advice(fires: int, kin: tuple[SpecGroup, ...]) -> str:
     plain = [each for each in kin if each.jitter_ms is not None]
     if not plain:
         return f"{fires} fires at once, and the schedules have jitter already: other minutes or hours would help."

@@ -9,7 +9,7 @@ from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, shown
 from tompion.model.spec import ClockChange, Finding, Tick
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_s
 from tompion.operations.schedules.definition import spec_of
 from tompion.operations.schedules.repository import calendar_of, newest_calendar
@@ -47,7 +47,7 @@ class Preview:
 
 
 def preview_for(
-    session: Session,
+    session: OperationContext,
     /,
     schedule_id: str | None = None,
     *,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tompion.model.insight import Attention, Concern
-from tompion.model.rows import TroubleRow
-from tompion.model.worker import Instance, Queue
-from tompion.operations.context import Session
+from tompion.model.insight import Problem, Problems
+from tompion.model.rows import UnhealthyScheduleRow
+from tompion.model.worker import InstanceInfo, Queue
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.resources.workers import list_instances, list_queues
 from tompion.operations.views import at_ms
@@ -28,7 +28,7 @@ AHEAD_MS = 5_000
 ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
-def attention(session: Session, *, limit: int = 50) -> Attention:
+def attention(session: OperationContext, *, limit: int = 50) -> Problems:
     """Return what somebody should look at, the most urgent first: failing, stuck, missed, degraded, forgotten."""
     limit = page_limit(session, limit)
     now_ms = session.now_ms
@@ -49,23 +49,23 @@ def attention(session: Session, *, limit: int = 50) -> Attention:
         session.namespace, now_ms - LATELY_MS, limit + 1
     ):
         text = f"{_many(ticks, 'tick')} missed within a day: nobody decided them in time"
-        concerns.append(Concern("missed", "medium", schedule_id, schedule_id, text, ticks, at_ms(last_ms)))
+        concerns.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, at_ms(last_ms)))
     concerns.sort(key=lambda each: (ORDER[each.urgency], -each.count, each.subject, each.kind))
-    return Attention(tuple(concerns[:limit]), len(concerns) > limit)
+    return Problems(tuple(concerns[:limit]), len(concerns) > limit)
 
 
-def _engines(session: Session, instances: tuple[Instance, ...]) -> Iterator[Concern]:
+def _engines(session: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     alive = [each for each in instances if each.alive and each.kind == "engine"]
     if not alive:
         text = "no engine is running: nothing fires until one is started"
-        yield Concern("no_engine", "high", "engines", None, text, 1, None)
+        yield Problem("no_engine", "high", "engines", None, text, 1, None)
     for each in alive:
         if abs(each.skew_ms) > session.settings.max_clock_skew_ms:
             text = f"its clock is {abs(each.skew_ms) / 1000:g} seconds off, so it fires nothing"
-            yield Concern("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
+            yield Problem("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
 
 
-def _set_back(session: Session, instances: tuple[Instance, ...]) -> Iterator[Concern]:
+def _set_back(session: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     """What one clock has decided stands: until it is as late again, nothing more of it is due, and no lease is over."""
     edge_ms = session.now_ms + AHEAD_MS
     number, last_ms = session.transaction.decided_ahead(session.namespace, edge_ms, MOST_SCHEDULES)
@@ -75,41 +75,41 @@ def _set_back(session: Session, instances: tuple[Instance, ...]) -> Iterator[Con
             f"the store's clock was set back by at least {back}: ticks of {_many(number, 'schedule')} were decided "
             f"up to {at_ms(last_ms):%Y-%m-%d %H:%M:%SZ}, and none of theirs fires before that"
         )
-        yield Concern("clock_set_back", "high", "clock", None, text, number, None)
+        yield Problem("clock_set_back", "high", "clock", None, text, number, None)
     for each in instances:
         if each.stopped_at is None and each.heard_of_at > at_ms(edge_ms):
             text = (
                 f"it was heard of at {each.heard_of_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
                 "own: until then nobody knows whether it lives, and nobody takes over what it holds"
             )
-            yield Concern("clock_set_back", "high", each.name, None, text, 1, None)
+            yield Problem("clock_set_back", "high", each.name, None, text, 1, None)
 
 
-def _unserved(queue: Queue) -> Iterator[Concern]:
+def _unserved(queue: Queue) -> Iterator[Problem]:
     if queue.waiting and not queue.served_by and not queue.paused:
         text = f"{_many(queue.waiting, 'run')} in queue {queue.queue!r}, and nobody serves it"
-        yield Concern("unserved_queue", "high", queue.queue, None, text, queue.waiting, queue.waiting_since)
+        yield Problem("unserved_queue", "high", queue.queue, None, text, queue.waiting, queue.waiting_since)
 
 
-def _troubles(row: TroubleRow, now_ms: int) -> Iterator[Concern]:
+def _troubles(row: UnhealthyScheduleRow, now_ms: int) -> Iterator[Problem]:
     name = row.schedule_id
     if row.failures:
         text = f"{_many(row.failures, 'run')} failed in a row"
         since = None if row.last_end_ms is None else at_ms(row.last_end_ms)
-        yield Concern("failing", "high", name, name, text, row.failures, since)
+        yield Problem("failing", "high", name, name, text, row.failures, since)
     if row.degraded:
         text = "its time zone is not in the installed data any more: it fires in UTC"
-        yield Concern("degraded", "high", name, name, text, 1, None)
+        yield Problem("degraded", "high", name, name, text, 1, None)
     if row.in_flight and row.last_start_ms is not None and row.last_start_ms < now_ms - STUCK_MS:
         text = f"{_many(row.in_flight, 'run')} in flight, and none has started within the last hour"
-        yield Concern("stuck", "medium", name, name, text, row.in_flight, at_ms(row.last_start_ms))
+        yield Problem("stuck", "medium", name, name, text, row.in_flight, at_ms(row.last_start_ms))
     if row.waiting >= GROWING:
         text = f"{_many(row.waiting, 'run')} waiting for the one before, or for a target that is paused"
-        yield Concern("buffer", "medium", name, name, text, row.waiting, None)
+        yield Problem("buffer", "medium", name, name, text, row.waiting, None)
     if row.paused_ms is not None and row.paused_ms < now_ms - FORGOTTEN_MS and row.pause_until_ms is None:
         days = (now_ms - row.paused_ms) // LATELY_MS
         text = f"paused by {row.paused_by or 'somebody'} for {days} days, without an end"
-        yield Concern("forgotten_pause", "low", name, name, text, days, at_ms(row.paused_ms))
+        yield Problem("forgotten_pause", "low", name, name, text, days, at_ms(row.paused_ms))
 
 
 def _many(number: int, thing: str) -> str:

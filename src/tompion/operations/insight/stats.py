@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tompion.errors import InvalidField, shown
-from tompion.model.insight import MOST_COUNTED, Backlog, Standing, Stats, Stretch, Tally
+from tompion.model.insight import MOST_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
 from tompion.model.run import MISSED, OPEN, Reason, RunState
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
 from tompion.operations.views import at_ms
 
@@ -42,7 +42,7 @@ _SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, 
 """What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
 
 
-def stats(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
+def stats(session: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
     """Return how many schedules there are, and what became of their ticks in the last so many seconds.
 
     The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
@@ -77,7 +77,7 @@ def stats(session: Session, *, seconds: int = 3_600, stretches: int = 60) -> Sta
     )
 
 
-def _decided(session: Session, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
+def _decided(session: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
     """Return what was decided since a moment, the newest first, and since when nothing is left out."""
     transaction = session.transaction
     least = max(1, transaction.last_run_number() - LOOKED_AT)
@@ -87,10 +87,10 @@ def _decided(session: Session, since_ms: int) -> tuple[list[tuple[int, str, int,
     return found, max(since_ms, (transaction.decided_from(least) or 0) if least > 1 else 0)
 
 
-def _tally(session: Session) -> Tally:
+def _tally(session: OperationContext) -> RunCounts:
     rows = session.transaction.tally_schedules(session.namespace, MOST_SCHEDULES + 1)
     counts = Counter({state: number for state, number, _, _ in rows})
-    return Tally(
+    return RunCounts(
         active=counts["active"],
         paused=counts["paused"],
         closed=counts["closed"],
@@ -101,8 +101,8 @@ def _tally(session: Session) -> Tally:
     )
 
 
-def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> Stretch:
-    return Stretch(
+def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
+    return StatsBucket(
         start=at_ms(start_ms),
         succeeded=counts["succeeded"],
         failed=counts["failed"],
@@ -121,11 +121,11 @@ def _quantile(values: Sequence[int], share: float) -> int | None:
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
-def standing(session: Session) -> Standing:
+def standing(session: OperationContext) -> StoreBacklog:
     """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
     transaction, now_ms = session.transaction, session.now_ms
     due, waiting, paused, degraded = transaction.standing(now_ms, MOST_COUNTED)
     live = transaction.live_instances(now_ms - MISSED_BEATS * session.settings.heartbeat_ms)
     depths = transaction.queue_depths(now_ms, MOST_COUNTED)
     queues = tuple(Backlog(name, runs, max(0, now_ms - since_ms) / 1000) for name, runs, since_ms in depths)
-    return Standing(due, waiting, paused, degraded, live, queues)
+    return StoreBacklog(due, waiting, paused, degraded, live, queues)

@@ -7,11 +7,11 @@ whoever pages through all of them does not want to pay for that.
 from __future__ import annotations
 
 from tompion.errors import InvalidField, LimitExceeded, StoreError
-from tompion.model.insight import Glance, Outcome
+from tompion.model.insight import RecentOutcome, ScheduleSummary
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import RunRow
-from tompion.operations.context import Session
-from tompion.operations.schedules.repository import Opened, loaded
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules.repository import LoadedSchedule, loaded
 from tompion.operations.validation import check_name
 from tompion.operations.views import run_view
 from tompion.plan.context import is_target_paused
@@ -24,7 +24,7 @@ AT_ONCE = 200
 OUTCOMES = 12
 
 
-def glances(session: Session, schedule_ids: list[str]) -> tuple[Glance, ...]:
+def glances(session: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
     """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
     if not isinstance(schedule_ids, list | tuple):
         raise InvalidField("schedule_ids", "expected a list of ids")
@@ -41,19 +41,21 @@ def glances(session: Session, schedule_ids: list[str]) -> tuple[Glance, ...]:
         try:
             opened = loaded(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key))
         except StoreError as error:
-            shown.append(Glance(row.schedule_id, str(error), "UTC", False, ()))
+            shown.append(ScheduleSummary(row.schedule_id, str(error), "UTC", False, ()))
             continue
         shown.append(_glance(session, opened, is_target_paused(opened.rule, paused)))
     return tuple(shown)
 
 
-def _glance(session: Session, opened: Opened, target_paused: bool) -> Glance:
+def _glance(session: OperationContext, opened: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
     spec, row = stored_definition(opened.version).spec, opened.row
     zone = zone_of(opened.rule.spec).name  # UTC, if its own is not known any more
     newest = session.transaction.runs_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
-    return Glance(row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest))
+    return ScheduleSummary(
+        row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest)
+    )
 
 
-def _outcome(run: RunRow, schedule: ScheduleRow) -> Outcome:
+def _outcome(run: RunRow, schedule: ScheduleRow) -> RecentOutcome:
     view = run_view(run, schedule)
-    return Outcome(view.run_id, view.state, view.reason, view.scheduled_for, view.started_at, view.finished_at)
+    return RecentOutcome(view.run_id, view.state, view.reason, view.scheduled_for, view.started_at, view.finished_at)

@@ -8,10 +8,10 @@ from itertools import islice, takewhile
 from typing import TypeAlias
 
 from tompion.errors import InvalidField, StoreError, shown
-from tompion.model.insight import Almanac, Coming, ComingTick
+from tompion.model.insight import Almanac, Upcoming, UpcomingTick
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.model.schedule_state import Dial
-from tompion.operations.context import Session
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.repository import find, loaded
 from tompion.operations.views import at_ms, at_s
@@ -27,7 +27,9 @@ Found: TypeAlias = tuple[int, str, int]
 """When a tick fires, in milliseconds; of which schedule; and the tick."""
 
 
-def coming(session: Session, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100) -> Coming:
+def coming(
+    session: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
+) -> Upcoming:
     """Return the ticks that will fire within so many seconds, of one schedule or of all, the first one first."""
     limit = page_limit(session, limit)
     until_ms = _until(session, seconds)
@@ -35,10 +37,10 @@ def coming(session: Session, *, schedule_id: str | None = None, seconds: int = H
     found = list(islice(heapq.merge(*_each(session, rows, complete_ms)), limit + 1))
     if len(found) > limit:
         complete_ms = min(complete_ms, found[limit][0] - 1)
-    return Coming(tuple(map(_shown, found[:limit])), at_ms(complete_ms))
+    return Upcoming(tuple(map(_shown, found[:limit])), at_ms(complete_ms))
 
 
-def almanac(session: Session, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+def almanac(session: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
     """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
     until_ms = _until(session, seconds)
     rows, complete_ms = _first_to_fire(session, schedule_id, until_ms)
@@ -49,13 +51,13 @@ def almanac(session: Session, *, schedule_id: str | None, seconds: int, limit: i
     return Almanac(tuple(map(_shown, found)), cut, complete_ms < until_ms)
 
 
-def _until(session: Session, seconds: int) -> int:
+def _until(session: OperationContext, seconds: int) -> int:
     if type(seconds) is not int or not 1 <= seconds <= FARTHEST_S:
         raise InvalidField("seconds", f"{shown(seconds)}; expected a whole number from 1 to {FARTHEST_S}")
     return session.now_ms + seconds * 1000
 
 
-def _each(session: Session, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
+def _each(session: OperationContext, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
     """The ticks of each schedule."""
     keys = [row.schedule_key for row in rows]
     dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
@@ -64,12 +66,12 @@ def _each(session: Session, rows: list[ScheduleRow], until_ms: int) -> list[Iter
     ]
 
 
-def _shown(found: Found) -> ComingTick:
+def _shown(found: Found) -> UpcomingTick:
     fire_ms, name, tick = found
-    return ComingTick(name, at_s(tick), at_ms(fire_ms))
+    return UpcomingTick(name, at_s(tick), at_ms(fire_ms))
 
 
-def _first_to_fire(session: Session, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
+def _first_to_fire(session: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
     """Return the schedules that fire first, and up to when these are all that do."""
     transaction = session.transaction
     if schedule_id is not None:
@@ -82,7 +84,7 @@ def _first_to_fire(session: Session, schedule_id: str | None, until_ms: int) -> 
 
 
 def _ticks_of(
-    session: Session, row: ScheduleRow, dial: Dial | None, version: VersionRow | None, until_ms: int
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None, until_ms: int
 ) -> Iterator[Found]:
     """The ticks of a schedule that will fire; those of a pause will not, and nobody knows those of a damaged one."""
     try:

@@ -10,11 +10,11 @@ from tompion.errors import InvalidField, LimitExceeded, NotFound, shown
 from tompion.model.page import Page
 from tompion.model.rows import CalendarRow
 from tompion.model.spec import NamedCalendar, SpecDocument
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import new_version
-from tompion.operations.schedules.repository import Note, audit_other, open_schedule, rule_for, save
+from tompion.operations.schedules.repository import AuditEntry, audit_other, open_schedule, rule_for, save
 from tompion.operations.validation import check_name, check_version
 from tompion.plan import edit
 from tompion.plan.stored_definition import calendar_text, compact, stored_calendar, stored_definition
@@ -25,7 +25,7 @@ from tompion.spec.icalendar import MAX_EVENTS
 
 @once(NamedCalendar)
 def put_calendar(
-    session: Session, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
+    session: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
     """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
     given = _calendar(session, calendar)
@@ -37,13 +37,13 @@ def put_calendar(
         return stored_calendar(newest.document)
     text = calendar_text(stored)
     session.transaction.insert_calendar(CalendarRow(session.namespace, given.name, number, text, session.now_ms))
-    note = Note("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
+    note = AuditEntry("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
     audit_other(session, note, number)
     _replan(session, given.name, request_id)
     return stored
 
 
-def get_calendar(session: Session, name: str, *, version: int | None = None) -> NamedCalendar:
+def get_calendar(session: OperationContext, name: str, *, version: int | None = None) -> NamedCalendar:
     """Return a named calendar, the newest version by default."""
     check_name("name", name, session.settings)
     row = session.transaction.calendar(session.namespace, name, check_version(version))
@@ -52,7 +52,9 @@ def get_calendar(session: Session, name: str, *, version: int | None = None) -> 
     return stored_calendar(row.document)
 
 
-def list_calendars(session: Session, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[NamedCalendar]:
+def list_calendars(
+    session: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None
+) -> Page[NamedCalendar]:
     """Return the newest version of each named calendar, by name."""
     limit = page_limit(session, limit)
     rows = session.transaction.calendars_page(session.namespace, page_name(after), limit + 1)
@@ -65,7 +67,7 @@ def _before(number: int) -> dict[str, int] | None:
     return None if number == 1 else {"version": number - 1}
 
 
-def _replan(session: Session, name: str, request_id: str | None) -> None:
+def _replan(session: OperationContext, name: str, request_id: str | None) -> None:
     """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
     most = session.settings.max_schedules_per_calendar
     keys = session.transaction.users_of_calendar(session.namespace, name, most + 1)
@@ -84,10 +86,10 @@ def _replan(session: Session, name: str, request_id: str | None) -> None:
         session.transaction.end_version(key, opened.version.version, edited.dial.cursor_s)
         session.transaction.insert_version(version)
         changed = opened._replace(row=row, dial=edited.dial, version=version, rule=rule)
-        save(session, changed, Note("calendar", request_id, None, {"calendar": name}), edited.spans)
+        save(session, changed, AuditEntry("calendar", request_id, None, {"calendar": name}), edited.spans)
 
 
-def _calendar(session: Session, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+def _calendar(session: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
     if isinstance(calendar, Mapping):
         try:
             calendar = stored_calendar(compact({"dates": [], "windows": [], **calendar}))

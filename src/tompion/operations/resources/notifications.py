@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from tompion.errors import InvalidField, shown
-from tompion.model.notification import Notice, NoticeRow, NoticeState
+from tompion.model.notification import Notification, NotificationRow, NotificationState
 from tompion.model.page import Page
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.validation import check_name
 from tompion.operations.views import at_ms
@@ -16,16 +16,16 @@ NEWEST = 1 << 60
 
 
 def list_notices(
-    session: Session,
+    session: OperationContext,
     *,
     state: str | None = None,
     schedule_id: str | None = None,
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
-) -> Page[Notice]:
+) -> Page[Notification]:
     """Return the notices of a namespace, the newest first, optionally of one state or schedule."""
-    if state is not None and state not in list(NoticeState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(NoticeState)}")
+    if state is not None and state not in list(NotificationState):
+        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, session.settings)
     limit = page_limit(session, limit)
@@ -35,8 +35,8 @@ def list_notices(
     return Page(items, str(found[limit - 1][1]) if len(found) > limit else None)
 
 
-def _view(row: NoticeRow) -> Notice:
-    return Notice(
+def _view(row: NotificationRow) -> Notification:
+    return Notification(
         notice_id=row.notice_id,
         notification=row.notification,
         topic=row.topic,

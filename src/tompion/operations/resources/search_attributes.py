@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from tompion.errors import AlreadyExists, InvalidField
 from tompion.model.search_attribute import AttributeType
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules.attributes import check_attribute_name
-from tompion.operations.schedules.repository import Note, audit_other
+from tompion.operations.schedules.repository import AuditEntry, audit_other
 
 MAX_REGISTERED = 1_000
 
 
-def search_attribute_types(session: Session) -> dict[str, str]:
+def search_attribute_types(session: OperationContext) -> dict[str, str]:
     """Return the names of search attributes that were registered in this namespace, and what each holds."""
     return session.transaction.search_attributes(session.namespace)
 
 
-def add_search_attributes(session: Session, types: Mapping[str, str]) -> None:
+def add_search_attributes(session: OperationContext, types: Mapping[str, str]) -> None:
     """Register names of search attributes; one that is known keeps its type, and is refused another."""
     known = search_attribute_types(session)
     fresh = {check_attribute_name(name, session.settings): AttributeType(kind) for name, kind in types.items()}
@@ -30,4 +30,4 @@ def add_search_attributes(session: Session, types: Mapping[str, str]) -> None:
     for name, kind in fresh.items():
         if name not in known:
             session.transaction.insert_search_attribute(session.namespace, name, kind)
-            audit_other(session, Note("add_search_attribute", after={"name": name, "type": str(kind)}))
+            audit_other(session, AuditEntry("add_search_attribute", after={"name": name, "type": str(kind)}))

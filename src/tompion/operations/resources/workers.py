@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 
-from tompion.model.worker import Instance, Queue
-from tompion.operations.context import Session
+from tompion.model.worker import InstanceInfo, Queue
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.views import at_ms
 
@@ -18,7 +18,7 @@ MISSED_BEATS = 3
 """Whoever has missed so many is not counted among those who serve a queue."""
 
 
-def list_queues(session: Session) -> tuple[Queue, ...]:
+def list_queues(session: OperationContext) -> tuple[Queue, ...]:
     """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
     since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
     served = session.transaction.served_queues(session.namespace, since_ms)
@@ -40,7 +40,7 @@ def list_queues(session: Session) -> tuple[Queue, ...]:
     )
 
 
-def _waiting(session: Session, paused: set[str]) -> dict[str, tuple[int, int]]:
+def _waiting(session: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
     """Return how many runs wait for somebody to take them, or for the end of a pause, by queue, and since when."""
     found = session.transaction.waiting_in_queues(session.namespace, session.now_ms)
     if paused:
@@ -52,12 +52,12 @@ def _waiting(session: Session, paused: set[str]) -> dict[str, tuple[int, int]]:
     return waiting
 
 
-def list_instances(session: Session, *, limit: int = 100) -> tuple[Instance, ...]:
+def list_instances(session: OperationContext, *, limit: int = 100) -> tuple[InstanceInfo, ...]:
     """Return the processes that execute runs, the newest first: engines, and workers without a store."""
     since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
     rows = session.transaction.instances(session.namespace, page_limit(session, limit))
     return tuple(
-        Instance(
+        InstanceInfo(
             instance_id=row.instance_id,
             name=row.name,
             kind="engine" if row.release else "worker",

@@ -16,12 +16,12 @@ from tompion.errors import InvalidField, NotFound, shown
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
 from tompion.operations.schedules.definition import payload_of
-from tompion.operations.schedules.repository import Note, audit_other
+from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.validation import check_name, check_version
 from tompion.operations.views import at_ms
 from tompion.plan.stored_definition import compact
@@ -31,7 +31,9 @@ MAX_TRIGGERS = 100
 
 
 @once(Workflow)
-def put_workflow(session: Session, workflow_id: str, document: Any, *, request_id: str | None = None) -> Workflow:
+def put_workflow(
+    session: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
+) -> Workflow:
     """Store a workflow document, and register the schedules that it declares; the same document changes nothing."""
     check_name("workflow_id", workflow_id, session.settings)
     read = read_document(document)
@@ -45,13 +47,13 @@ def put_workflow(session: Session, workflow_id: str, document: Any, *, request_i
     session.transaction.insert_workflow(row)
     before = None if number == 1 else {"version": number - 1}
     audit_other(
-        session, Note("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
+        session, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
     )
     _register(session, workflow_id, read.get("triggers", ()), _declared(newest))
     return _view(session, row)
 
 
-def get_workflow(session: Session, workflow_id: str, *, version: int | None = None) -> Workflow:
+def get_workflow(session: OperationContext, workflow_id: str, *, version: int | None = None) -> Workflow:
     """Return a workflow document, the newest version by default."""
     check_name("workflow_id", workflow_id, session.settings)
     row = session.transaction.workflow(session.namespace, workflow_id, check_version(version))
@@ -60,7 +62,7 @@ def get_workflow(session: Session, workflow_id: str, *, version: int | None = No
     return _view(session, row)
 
 
-def list_workflows(session: Session, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
+def list_workflows(session: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
     A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
@@ -98,7 +100,7 @@ def read_document(document: Any) -> dict[str, Any]:
     return given
 
 
-def _register(session: Session, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
+def _register(session: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
     """Make the schedules of a document; those that an earlier one declared and this one does not are deleted."""
     declared: set[str] = set()
     for number, trigger in enumerate(triggers):
@@ -128,7 +130,7 @@ def _default_id(workflow_id: str, number: int) -> str:
     return workflow_id if number == 0 else f"{workflow_id}-{number + 1}"
 
 
-def _view(session: Session, row: WorkflowRow) -> Workflow:
+def _view(session: OperationContext, row: WorkflowRow) -> Workflow:
     paused = (row.namespace, "workflow", row.workflow_id) in session.transaction.paused_targets()
     return Workflow(
         row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, at_ms(row.created_ms)

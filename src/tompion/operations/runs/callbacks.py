@@ -15,7 +15,7 @@ from tompion.model.codec import as_json, cut
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
 from tompion.model.security import CALLBACKS, read_token
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.validation import check_text
 from tompion.plan.stored_definition import compact, stored_policy
@@ -33,7 +33,7 @@ MAX_ERROR_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReportAck:
     """The answer to a report: which run it was about, and whether that is to end."""
 
     run_id: str
@@ -41,7 +41,7 @@ class Heard:
 
 
 def report(  # noqa: PLR0913 - what can be said about a run
-    session: Session,
+    session: OperationContext,
     token: str,
     event: str,
     *,
@@ -49,7 +49,7 @@ def report(  # noqa: PLR0913 - what can be said about a run
     error: str | None = None,
     progress: Any = None,
     execution_id: str | None = None,
-) -> Heard:
+) -> ReportAck:
     """Take note of what became of a run that is executed elsewhere."""
     if event not in EVENTS:
         raise InvalidField("event", f"{shown(event)}; expected one of {', '.join(EVENTS)}")
@@ -64,18 +64,18 @@ def report(  # noqa: PLR0913 - what can be said about a run
     renewed = session.transaction.renew_runs([(*run, attempt)], session.now_ms, _until_ms(session, row), said)
     if not renewed:
         raise _stale(run, attempt, session.transaction.run_by_id(run))
-    return Heard(str(run), renewed[0].cancel_requested)
+    return ReportAck(str(run), renewed[0].cancel_requested)
 
 
 def _ended(  # noqa: PLR0913 - how it did
-    session: Session,
+    session: OperationContext,
     row: RunRow,
     state: RunState,
     result: Any,
     error: str | None,
     execution_id: str | None,
     reason: Reason | None,
-) -> Heard:
+) -> ReportAck:
     most = session.settings.max_result_bytes
     said = {
         "state": state,
@@ -88,10 +88,10 @@ def _ended(  # noqa: PLR0913 - how it did
     if not session.transaction.report_runs([held], session.now_ms):
         raise _stale(row.id, row.attempt, session.transaction.run_by_id(row.id))
     session.transaction.notify()
-    return Heard(str(row.id), row.cancel_requested)
+    return ReportAck(str(row.id), row.cancel_requested)
 
 
-def run_of(session: Session, token: str) -> tuple[RunId, int]:
+def run_of(session: OperationContext, token: str) -> tuple[RunId, int]:
     """Return the run and the attempt that a token is about; raises :class:`~tompion.errors.InvalidField`."""
     secret = session.transaction.secret(CALLBACKS, token_hex(32))
     found = read_token(secret, token) if type(token) is str else None
@@ -100,7 +100,7 @@ def run_of(session: Session, token: str) -> tuple[RunId, int]:
     return found
 
 
-def _until_ms(session: Session, row: RunRow) -> int:
+def _until_ms(session: OperationContext, row: RunRow) -> int:
     """When to worry about a run of which something was heard now."""
     version = session.transaction.version_by_number(row.schedule_key, row.version)
     policy = Policy() if version is None else stored_policy(version.policy)

@@ -7,20 +7,20 @@ from secrets import token_hex
 from tompion.errors import Conflict
 from tompion.model.policy import Overlap
 from tompion.model.rows import ScheduleRow
-from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunId, RunRow, RunState, Source
+from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.runs.read import found_run
 from tompion.operations.schedules.control import requested
-from tompion.operations.schedules.repository import Note, audit, open_schedule
+from tompion.operations.schedules.repository import AuditEntry, audit, open_schedule
 from tompion.operations.views import run_view
 from tompion.plan import edit
 from tompion.plan.stored_definition import compact
 
 
 @once(Run)
-def cancel_run(session: Session, run_id: str, *, request_id: str | None = None) -> Run:
+def cancel_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Ask a run to end; one that waits, or that nobody has begun, is over at once.
 
     What is executed is told so within about a second; how it ends is for it to say.
@@ -38,7 +38,7 @@ def cancel_run(session: Session, run_id: str, *, request_id: str | None = None) 
 
 
 @once(Run)
-def terminate_run(session: Session, run_id: str, *, request_id: str | None = None) -> Run:
+def terminate_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """End a run by force: it counts as ended, whatever whoever executes it does or says."""
     row, schedule = _open_run(session, run_id)
     if row.state in IN_FLIGHT:
@@ -51,7 +51,7 @@ def terminate_run(session: Session, run_id: str, *, request_id: str | None = Non
 
 
 @once(Run)
-def retry_run(session: Session, run_id: str, *, request_id: str | None = None) -> Run:
+def retry_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Run once more what is over: another run, with the same nominal time and payload, and a key of its own."""
     row, schedule = found_run(session, run_id)
     if row.state not in FINAL:
@@ -59,13 +59,13 @@ def retry_run(session: Session, run_id: str, *, request_id: str | None = None) -
     opened = open_schedule(session, schedule.schedule_id)
     asked = request_id or f"r-{token_hex(8)}"
     again = requested(
-        session, opened, Source.TRIGGER, Overlap.ALLOW, payload=row.payload, asked=asked, nominal_s=row.nominal_s
+        session, opened, RunSource.TRIGGER, Overlap.ALLOW, payload=row.payload, asked=asked, nominal_s=row.nominal_s
     )
-    audit(session, schedule, Note("retry_run", request_id, {"run_id": run_id}, {"run_id": str(again.id)}))
+    audit(session, schedule, AuditEntry("retry_run", request_id, {"run_id": run_id}, {"run_id": str(again.id)}))
     return run_view(again, schedule)
 
 
-def _open_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
+def _open_run(session: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
     """Return a run that is not over, with its dial locked: nobody decides about it meanwhile."""
     row, schedule = found_run(session, run_id)
     session.transaction.lock_dials([row.schedule_key])
@@ -75,7 +75,7 @@ def _open_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
     return row, schedule
 
 
-def _dropped(session: Session, row: RunRow, schedule: ScheduleRow) -> RunRow:
+def _dropped(session: OperationContext, row: RunRow, schedule: ScheduleRow) -> RunRow:
     """End a run that waits."""
     transaction = session.transaction
     opened = open_schedule(session, schedule.schedule_id, closed=True, repair=True)
@@ -87,12 +87,14 @@ def _dropped(session: Session, row: RunRow, schedule: ScheduleRow) -> RunRow:
     return ended or row
 
 
-def _ended(session: Session, row: RunRow, state: RunState, error: str) -> RunRow:
+def _ended(session: OperationContext, row: RunRow, state: RunState, error: str) -> RunRow:
     """Say how a run has ended, for an engine to write down."""
     said = compact({"state": state, "error": error, "reason": Reason.CANCEL_REQUESTED})
     session.transaction.report_runs([(*row.id, row.attempt, said)], session.now_ms)
     return session.transaction.run_by_id(row.id) or row
 
 
-def _audit(session: Session, schedule: ScheduleRow, operation: str, run: RunId, request_id: str | None) -> None:
-    audit(session, schedule, Note(operation, request_id, None, {"run_id": str(run)}))
+def _audit(
+    session: OperationContext, schedule: ScheduleRow, operation: str, run: RunId, request_id: str | None
+) -> None:
+    audit(session, schedule, AuditEntry(operation, request_id, None, {"run_id": str(run)}))

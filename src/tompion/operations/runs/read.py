@@ -8,24 +8,24 @@ from itertools import islice
 from tompion.errors import InvalidField, NotFound, shown
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleRow
-from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunState, Source
-from tompion.model.schedule import Description, Run, SpanRecord
-from tompion.model.schedule_state import Dial
-from tompion.operations.context import Session
+from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunSource, RunState
+from tompion.model.schedule import Description, DroppedTicks, Run
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.schedules.repository import UNREADABLE, find, find_whole, view_of
 from tompion.operations.views import at_s, backfill_view, loaded_json, outlook_view, run_view, span_view
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World, is_target_paused
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import decide
-from tompion.plan.due_ticks import Limits
+from tompion.plan.due_ticks import DueLimits
 from tompion.plan.release import release
 from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming
 from tompion.store.base import FAR_S
 
-SOURCES = tuple(Source)
+SOURCES = tuple(RunSource)
 RECENT = 10
 NEXT_TICKS = 10
 LOOKED_AT = 50_000
@@ -36,7 +36,7 @@ MOST, PASSES = 10_000, 20
 
 
 def runs(  # noqa: PLR0913 - what a list can be about
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     state: str | None = None,
@@ -59,7 +59,7 @@ def runs(  # noqa: PLR0913 - what a list can be about
 
 
 def recent_runs(
-    session: Session, *, state: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
+    session: OperationContext, *, state: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
 ) -> Page[Run]:
     """Return the runs of all schedules, in the order in which they were decided, the newest first.
 
@@ -83,13 +83,13 @@ def _check_state(state: str | None) -> None:
         raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
 
 
-def run(session: Session, run_id: str) -> Run:
+def run(session: OperationContext, run_id: str) -> Run:
     """Return one run, with what it was given."""
     row, schedule = found_run(session, run_id)
     return replace(run_view(row, schedule), payload=_payload_of(session, row))
 
 
-def _payload_of(session: Session, row: RunRow) -> object:
+def _payload_of(session: OperationContext, row: RunRow) -> object:
     """What a run was given: its own payload, or that of its version; nobody knows that of a damaged one."""
     if row.payload is not None:
         return loaded_json(row.payload)
@@ -100,7 +100,7 @@ def _payload_of(session: Session, row: RunRow) -> object:
         return None
 
 
-def found_run(session: Session, run_id: str) -> tuple[RunRow, ScheduleRow]:
+def found_run(session: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
     """Return a run of this namespace, and its schedule; raises :class:`~tompion.errors.NotFound`."""
     wanted = _read_run_id(run_id)
     row = None if wanted is None else session.transaction.run_by_id(wanted)
@@ -115,7 +115,7 @@ def _read_run_id(run_id: object) -> RunId | None:
     return RunId(*map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else None
 
 
-def _open_runs(session: Session, dial: Dial) -> list[RunRow]:
+def _open_runs(session: OperationContext, dial: ScheduleState) -> list[RunRow]:
     """The runs that are not over, the oldest first."""
     most, key = session.settings.max_page, dial.schedule_key
     running = session.transaction.in_flight_of([(key, min(dial.in_flight, most))])
@@ -126,14 +126,14 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-def spans(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[SpanRecord, ...]:
+def spans(session: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[DroppedTicks, ...]:
     """Return which ticks were dropped together, and why, the newest first."""
     row = find(session, schedule_id)
     found = session.transaction.spans_of(row.schedule_key, 0, FAR_S, page_limit(session, limit))
     return tuple(span_view(span) for span in found)
 
 
-def describe(session: Session, schedule_id: str) -> Description:
+def describe(session: OperationContext, schedule_id: str) -> Description:
     """Return everything about one schedule: its state, its runs, what comes next, what would run on resume."""
     transaction = session.transaction
     opened = find_whole(session, schedule_id)
@@ -156,12 +156,12 @@ def describe(session: Session, schedule_id: str) -> Description:
     )
 
 
-def _would_run(session: Session, dial: Dial, rule: Rule) -> list[int]:
+def _would_run(session: OperationContext, dial: ScheduleState, rule: CompiledSchedule) -> list[int]:
     """The ticks of a pause that a resume would start, or let wait: as the planner would decide, if no run ended."""
     settings, now_ms = session.settings, session.now_ms
-    limits = Limits(settings.misfire_grace_ms, MOST, MOST, MOST, settings.lookahead_ms)
+    limits = DueLimits(settings.misfire_grace_ms, MOST, MOST, MOST, settings.lookahead_ms)
     is_paused = is_target_paused(rule, session.transaction.paused_targets())
-    world = World(now_ms, None, limits, settings.max_buffer, is_paused)
+    world = DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
     most = MOST if dial.remaining is None else min(MOST, dial.remaining)
     dial = edit.resumed(dial, rule, now_ms, rule.policy.on_resume)
     if dial.waiting:

@@ -16,8 +16,8 @@ from tompion.model.policy import WORKER
 from tompion.model.rows import DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState, idempotency_key, lost_text
 from tompion.model.security import CALLBACKS, signer
-from tompion.model.worker import Assignment, Beaten, Worker
-from tompion.operations.context import Session
+from tompion.model.worker import Assignment, HeartbeatAck, Worker
+from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
 from tompion.operations.runs.callbacks import report, run_of
 from tompion.operations.validation import check_name
@@ -33,7 +33,7 @@ MOST_QUEUES = 100
 MOST_WAIT_MS = 60_000
 
 
-def join_work(session: Session, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
+def join_work(session: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
     """Become a worker that asks for runs of some queues."""
     check_name("name", name, session.settings)
     served = _queues(session, queues)
@@ -42,7 +42,7 @@ def join_work(session: Session, name: str, *, queues: Sequence[str] = ("default"
 
 
 def take_work(
-    session: Session, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
+    session: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
 ) -> tuple[Assignment, ...]:
     """Give a worker runs of its queues that nobody has, and lease them to it.
 
@@ -80,8 +80,8 @@ def take_work(
 
 
 def beat_work(
-    session: Session, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
-) -> Beaten:
+    session: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
+) -> HeartbeatAck:
     """Say that a worker lives, and with it its runs; learn which of them are to end."""
     _heard(session, worker_id, _queues(session, queues))
     to_cancel: list[str] = []
@@ -94,10 +94,10 @@ def beat_work(
         else:
             if heard.cancel_requested:
                 to_cancel.append(token)
-    return Beaten(tuple(to_cancel), tuple(lost))
+    return HeartbeatAck(tuple(to_cancel), tuple(lost))
 
 
-def leave_work(session: Session, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
+def leave_work(session: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
     """Say goodbye, and give back what will not be finished; return how many runs that were."""
     held = [(*run, attempt) for run, attempt in (run_of(session, token) for token in _tokens(tokens))]
     given_back = session.transaction.hand_back(held, session.now_ms)
@@ -107,7 +107,7 @@ def leave_work(session: Session, worker_id: int, *, tokens: Sequence[str] = ()) 
     return len(given_back)
 
 
-def _heard(session: Session, worker_id: int, queues: Sequence[str]) -> str:
+def _heard(session: OperationContext, worker_id: int, queues: Sequence[str]) -> str:
     name = None
     if type(worker_id) is int:
         name = session.transaction.hear_of_worker(session.namespace, worker_id, session.now_ms, queues)
@@ -116,7 +116,7 @@ def _heard(session: Session, worker_id: int, queues: Sequence[str]) -> str:
     return name
 
 
-def _queues(session: Session, queues: Any) -> list[str]:
+def _queues(session: OperationContext, queues: Any) -> list[str]:
     if isinstance(queues, str) or not isinstance(queues, list | tuple) or not 1 <= len(queues) <= MOST_QUEUES:
         raise InvalidField("queues", f"expected a list of 1 to {MOST_QUEUES} queues")
     return [check_name("queues", each, session.settings) for each in queues]
@@ -128,7 +128,9 @@ def _tokens(tokens: Any) -> list[str]:
     return list(tokens)
 
 
-def _unwanted(session: Session, row: RunRow, definition: DefinitionRow, *, closed: bool) -> dict[str, Any] | None:
+def _unwanted(
+    session: OperationContext, row: RunRow, definition: DefinitionRow, *, closed: bool
+) -> dict[str, Any] | None:
     """Return what is to be said of a run that nobody wants any more, or that was lost too often."""
     if row.cancel_requested or closed:
         return {"state": RunState.CANCELLED, "error": "cancelled before anybody could go on with it"}
@@ -138,7 +140,7 @@ def _unwanted(session: Session, row: RunRow, definition: DefinitionRow, *, close
     return None
 
 
-def _assignment(session: Session, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
+def _assignment(session: OperationContext, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
     payload = row.payload if row.payload is not None else definition.payload
     names = (definition.namespace, definition.schedule_id)
     key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)

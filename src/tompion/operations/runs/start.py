@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import partial
 
 from tompion.model.policy import Overlap, Policy
-from tompion.model.run import Source
+from tompion.model.run import RunSource
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import SpecDocument
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import answer_once
 from tompion.operations.instants import When, epoch_s
 from tompion.operations.schedules.control import requested
 from tompion.operations.schedules.crud import insert_draft, replace_draft
-from tompion.operations.schedules.definition import Draft
-from tompion.operations.schedules.repository import Note, open_schedule
+from tompion.operations.schedules.definition import ScheduleInput
+from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import check_name, check_version
 from tompion.plan.stored_definition import stored_definition
 
@@ -26,7 +26,7 @@ PREFIX = "run-launcher/"
 
 
 def start_run(  # noqa: PLR0913 - what a run is asked for with
-    session: Session,
+    session: OperationContext,
     workflow_id: str,
     version: int | None = None,
     user_id: str | None = None,
@@ -49,17 +49,17 @@ def start_run(  # noqa: PLR0913 - what a run is asked for with
     return answer_once(session, "start_run", f"launch {idempotency_key}", asked, bool, do)
 
 
-def _start(session: Session, action: Action, nominal_s: int, key: str) -> bool:
+def _start(session: OperationContext, action: Action, nominal_s: int, key: str) -> bool:
     schedule_id = f"{PREFIX}{action.workflow_id}"
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
-    note = Note("start_run", None)
+    note = AuditEntry("start_run", None)
     if session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
-        insert_draft(session, schedule_id, Draft(definition), note)
+        insert_draft(session, schedule_id, ScheduleInput(definition), note)
     opened = open_schedule(session, schedule_id, None, closed=True)
     if opened.row.state == "closed" or stored_definition(opened.version) != definition:
-        replace_draft(session, opened, Draft(definition), note)
+        replace_draft(session, opened, ScheduleInput(definition), note)
         opened = open_schedule(session, schedule_id, None)
-    requested(session, opened, Source.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
+    requested(session, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
     assert action.workflow_id is not None
     found = session.transaction.workflow(session.namespace, action.workflow_id, action.workflow_version)
     return found is not None

@@ -7,12 +7,12 @@ from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.instants import When, epoch_ms, epoch_s
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
-from tompion.operations.schedules.repository import Note, Opened, find, open_schedule
+from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule
 from tompion.operations.validation import choice
 from tompion.operations.views import at_s, backfill_view
 from tompion.plan.backfill import ALL, ONLY, last_decided, wanted
@@ -20,7 +20,7 @@ from tompion.plan.backfill import ALL, ONLY, last_decided, wanted
 
 @once(tuple[Backfill, ...])
 def backfill(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     start: When | None = None,
     end: When | None = None,
@@ -43,13 +43,13 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     views = tuple(backfill_view(row, schedule_id) for row in rows)
     after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
     after["undecided"] = sum(row.undecided for row in rows)
-    _audit_request(session, opened, Note("backfill", request_id, None, after))
+    _audit_request(session, opened, AuditEntry("backfill", request_id, None, after))
     session.transaction.notify()
     return views
 
 
 @once(Backfill)
-def cancel_backfill(session: Session, backfill_id: int, *, request_id: str | None = None) -> Backfill:
+def cancel_backfill(session: OperationContext, backfill_id: int, *, request_id: str | None = None) -> Backfill:
     """Stop a backfill where it is; what it has started goes on."""
     row, schedule = _found_backfill(session, backfill_id)
     opened = open_schedule(session, schedule.schedule_id, closed=True)
@@ -57,17 +57,17 @@ def cancel_backfill(session: Session, backfill_id: int, *, request_id: str | Non
     if row.state == RUNNING:
         row = row._replace(state=CANCELLED, next_ms=None, finished_ms=session.now_ms)
         session.transaction.save_backfill(row)
-        _audit_request(session, opened, Note("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
+        _audit_request(session, opened, AuditEntry("cancel_backfill", request_id, None, {"backfill_id": backfill_id}))
     return backfill_view(row, schedule.schedule_id)
 
 
-def get_backfill(session: Session, backfill_id: int) -> Backfill:
+def get_backfill(session: OperationContext, backfill_id: int) -> Backfill:
     """Return one backfill, and how far it is."""
     row, schedule = _found_backfill(session, backfill_id)
     return backfill_view(row, schedule.schedule_id)
 
 
-def _found_backfill(session: Session, backfill_id: int) -> tuple[BackfillRow, ScheduleRow]:
+def _found_backfill(session: OperationContext, backfill_id: int) -> tuple[BackfillRow, ScheduleRow]:
     """Return a backfill of this namespace, and its schedule; raises :class:`~tompion.errors.NotFound`."""
     known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
     row = session.transaction.backfill_by_id(backfill_id) if known else None
@@ -77,7 +77,7 @@ def _found_backfill(session: Session, backfill_id: int) -> tuple[BackfillRow, Sc
     return row, schedule
 
 
-def backfills(session: Session, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:
+def backfills(session: OperationContext, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:
     """Return the backfills of a schedule and how far they are, the newest first."""
     row = find(session, schedule_id)
     found = session.transaction.backfills_of(row.schedule_key, page_limit(session, limit))
@@ -93,7 +93,7 @@ def _pairs(ranges: object) -> list[tuple[When | None, When | None]]:
 
 
 def _backfill_row(  # noqa: PLR0913 - the parts of the row
-    session: Session, opened: Opened, start: When | None, end: When | None, overlap: Overlap, only: str
+    session: OperationContext, opened: LoadedSchedule, start: When | None, end: When | None, overlap: Overlap, only: str
 ) -> BackfillRow:
     if start is None or end is None:
         raise InvalidField("start" if start is None else "end", "a backfill needs both ends of its range")
@@ -120,13 +120,13 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
     )  # fmt: skip
 
 
-def _count_wanted(session: Session, opened: Opened, first: int, last: int, only: str) -> int:
+def _count_wanted(session: OperationContext, opened: LoadedSchedule, first: int, last: int, only: str) -> int:
     ticks = list(opened.rule.ticks.between_epochs(first, last))
     states = session.transaction.tick_states(opened.row.schedule_key, ticks)
     return sum(wanted(only, states.get(tick, ())) for tick in ticks)
 
 
-def _check_backfills(session: Session, opened: Opened, rows: list[BackfillRow]) -> None:
+def _check_backfills(session: OperationContext, opened: LoadedSchedule, rows: list[BackfillRow]) -> None:
     if not rows:
         raise InvalidField("ranges", "give at least one range")
     most = session.settings.max_backfills

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 from tompion.errors import InvalidField, TompionError, shown
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
-from tompion.model.schedule import Refused, Touched
-from tompion.operations.context import Session
+from tompion.model.schedule import BulkRefusal, BulkResult
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.paging import page_limit, page_name
@@ -35,9 +35,9 @@ class _Chosen(NamedTuple):
     after: str
 
 
-@once(Touched)
+@once(BulkResult)
 def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
-    session: Session,
+    session: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -53,7 +53,7 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     limit: int = AT_ONCE,
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
-) -> Touched:
+) -> BulkResult:
     """Pause the schedules that match; those that are paused already stay as they are.
 
     They are chosen as a list chooses them, or by ids; ``everything`` says that no filter is meant to be all of them.
@@ -69,9 +69,9 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     return _touch(session, chosen, change, dry_run, lambda row: row.state == "paused")
 
 
-@once(Touched)
+@once(BulkResult)
 def resume_matching(  # noqa: PLR0913 - which schedules, and how
-    session: Session,
+    session: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -85,7 +85,7 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
     limit: int = AT_ONCE,
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
-) -> Touched:
+) -> BulkResult:
     """Resume the schedules that match and are paused; they are chosen as in ``pause_matching``."""
     chosen = _chosen(
         session, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
@@ -96,9 +96,9 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
     return _touch(session, chosen, change, dry_run, lambda row: row.state != "paused")
 
 
-@once(Touched)
+@once(BulkResult)
 def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a trigger
-    session: Session,
+    session: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -113,7 +113,7 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
     limit: int = AT_ONCE,
     after: str | None = None,
     request_id: str | None = None,
-) -> Touched:
+) -> BulkResult:
     """Run the schedules that match now, each once; they are chosen as in ``pause_matching``."""
     chosen = _chosen(
         session, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
@@ -128,7 +128,7 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
 
 
 def _chosen(  # noqa: PLR0913 - what a request can name
-    session: Session,
+    session: OperationContext,
     schedule_ids: list[str] | None,
     wanted: ScheduleFilter,
     everything: bool,
@@ -149,8 +149,12 @@ def _chosen(  # noqa: PLR0913 - what a request can name
 
 
 def _touch(
-    session: Session, chosen: _Chosen, change: Change, dry_run: bool, is_so_already: Callable[[ScheduleRow], bool]
-) -> Touched:
+    session: OperationContext,
+    chosen: _Chosen,
+    change: Change,
+    dry_run: bool,
+    is_so_already: Callable[[ScheduleRow], bool],
+) -> BulkResult:
     """Change what is chosen, one after the other; what cannot be changed spoils nothing."""
     dry_run = check_flag("dry_run", dry_run)
     found, refused = _found(session, chosen)
@@ -166,8 +170,8 @@ def _touch(
         except TompionError as error:
             if error.retryable:  # it is about the transaction, and not about the schedule
                 raise
-            refused.append(Refused(row.schedule_id, error.code, str(error)))
-    return Touched(
+            refused.append(BulkRefusal(row.schedule_id, error.code, str(error)))
+    return BulkResult(
         schedule_ids=tuple(touched),
         unchanged=sum(map(is_so_already, shown_rows)),
         refused=tuple(refused),
@@ -176,12 +180,12 @@ def _touch(
     )
 
 
-def _found(session: Session, chosen: _Chosen) -> tuple[list[ScheduleRow], list[Refused]]:
+def _found(session: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
     """Return the schedules that are named; or those of a page, and one more.  And the ids that are no schedules."""
     transaction, namespace = session.transaction, session.namespace
     if chosen.schedule_ids is None:
         return transaction.schedules_page(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
     rows = [(name, transaction.schedule_by_id(namespace, name)) for name in chosen.schedule_ids]
     found = [row for _, row in rows if row is not None]
-    gone = [Refused(name, "not_found", f"there is no schedule {shown(name)}") for name, row in rows if row is None]
+    gone = [BulkRefusal(name, "not_found", f"there is no schedule {shown(name)}") for name, row in rows if row is None]
     return found, gone

@@ -6,22 +6,30 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, shown
-from tompion.model.decision_writes import Recorded
+from tompion.model.decision_writes import WriteResult
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
-from tompion.model.run import FINAL, RunId, RunRow, RunState, Source
+from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.instants import When, epoch_ms, epoch_s
 from tompion.operations.schedules.definition import payload_of
-from tompion.operations.schedules.repository import UNREADABLE, Note, Opened, audit, open_schedule, rule_for, save
+from tompion.operations.schedules.repository import (
+    UNREADABLE,
+    AuditEntry,
+    LoadedSchedule,
+    audit,
+    open_schedule,
+    rule_for,
+    save,
+)
 from tompion.operations.validation import UNSET, check_name, check_note, choice
 from tompion.operations.views import at_ms, at_s, run_view
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import Rule
-from tompion.plan.context import World, is_target_paused
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import Decision, Origin, record_of
-from tompion.plan.due_ticks import Due, Limits
+from tompion.plan.due_ticks import Due, DueLimits
 from tompion.plan.release import release
 from tompion.plan.stored_definition import compact
 from tompion.plan.upcoming import upcoming
@@ -34,7 +42,7 @@ MAX_NUMBER = 1 << 62
 
 @once(Schedule)
 def pause(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     note: str | None = None,
@@ -52,12 +60,12 @@ def pause(  # noqa: PLR0913 - the parts of the request
     row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=session.now_ms)
     after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
     changed = opened._replace(row=row, dial=edit.paused(opened.dial, until_ms))
-    return save(session, changed, Note("pause", request_id, {"state": opened.row.state}, after))
+    return save(session, changed, AuditEntry("pause", request_id, {"state": opened.row.state}, after))
 
 
 @once(Schedule)
 def resume(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     on_resume: str | None = None,
@@ -73,12 +81,12 @@ def resume(  # noqa: PLR0913 - the parts of the request
     session.transaction.unhold_planned([row.schedule_key], session.now_ms)
     after = {"state": "active", "on_resume": chosen, **({} if note is None else {"note": note})}
     changed = opened._replace(row=row, dial=dial)
-    return save(session, changed, Note("resume", request_id, {"state": opened.row.state}, after))
+    return save(session, changed, AuditEntry("resume", request_id, {"state": opened.row.state}, after))
 
 
 @once(Run)
 def trigger(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     overlap: str | None = None,
@@ -90,7 +98,7 @@ def trigger(
 
 
 def triggered(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     overlap: str | None,
     payload: Any,
@@ -102,15 +110,15 @@ def triggered(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(session, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     text = None if payload is UNSET else compact(payload_of(payload, session.settings))
-    row = requested(session, opened, Source.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
-    _audit_request(session, opened, Note("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
+    row = requested(session, opened, RunSource.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
+    _audit_request(session, opened, AuditEntry("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
     return run_view(row, opened.row)
 
 
 def requested(  # noqa: PLR0913 - what a run is asked for with
-    session: Session,
-    opened: Opened,
-    source: Source,
+    session: OperationContext,
+    opened: LoadedSchedule,
+    source: RunSource,
     overlap: Overlap,
     *,
     payload: str | None = None,
@@ -128,7 +136,7 @@ def requested(  # noqa: PLR0913 - what a run is asked for with
 
 @once(Schedule)
 def skip(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     at: list[When] | None = None,
@@ -147,12 +155,12 @@ def skip(  # noqa: PLR0913 - the parts of the request
     if len((dial.skips or "").split(",")) > MAX_SKIPS:
         raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
     after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
-    return save(session, opened._replace(dial=dial), Note("skip", request_id, None, after))
+    return save(session, opened._replace(dial=dial), AuditEntry("skip", request_id, None, after))
 
 
 @once(Schedule)
 def unskip(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     at: list[When] | None = None,
@@ -169,20 +177,20 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     taken = known if at is None else _known_skips(opened, known, _times(at, "all that are to be skipped"))
     before = {"skip": [at_s(tick).isoformat() for tick in sorted(taken)]}
     changed = opened._replace(dial=edit.unskipping(opened.dial, taken))
-    return save(session, changed, Note("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
+    return save(session, changed, AuditEntry("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _world(session: Session, rule: Rule) -> World:
+def _world(session: OperationContext, rule: CompiledSchedule) -> DecisionContext:
     settings, now_ms = session.settings, session.now_ms
-    limits = Limits(0, 0, 0, 0, 0)
+    limits = DueLimits(0, 0, 0, 0, 0)
     is_paused = is_target_paused(rule, session.transaction.paused_targets())
-    return World(now_ms, None, limits, settings.max_buffer, is_paused)
+    return DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
 
 
-def _record(session: Session, decision: Decision) -> Recorded:
+def _record(session: OperationContext, decision: Decision) -> WriteResult:
     recorded = session.transaction.record(record_of(session.now_ms, [decision], [decision.awake(decision.standing())]))
     for (
         row
@@ -197,7 +205,7 @@ def _record(session: Session, decision: Decision) -> Recorded:
     return recorded
 
 
-def _released(session: Session, opened: Opened) -> dict[RunId, RunRow]:
+def _released(session: OperationContext, opened: LoadedSchedule) -> dict[RunId, RunRow]:
     """Start what waits for the slot of a run that was given up, each in its turn; return what started.
 
     It happens in the same transaction: otherwise whoever asks next finds the slot free, and goes first.
@@ -215,7 +223,7 @@ def _released(session: Session, opened: Opened) -> dict[RunId, RunRow]:
     return {row.id: row for row in released.started}
 
 
-def _as_decided(session: Session, opened: Opened, number: int) -> Rule:
+def _as_decided(session: OperationContext, opened: LoadedSchedule, number: int) -> CompiledSchedule:
     """The rule of the version that decided a run; that of now, if nobody can read it any more."""
     if number == opened.rule.version:
         return opened.rule
@@ -226,7 +234,7 @@ def _as_decided(session: Session, opened: Opened, number: int) -> Rule:
         return opened.rule
 
 
-def _audit_request(session: Session, opened: Opened, note: Note) -> None:
+def _audit_request(session: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> None:
     """A request that leaves the definition and the token as they are is on record all the same."""
     audit(session, opened.row, note)
 
@@ -237,7 +245,7 @@ def _times(at: object, otherwise: str) -> list[When]:
     return list(at)
 
 
-def _known_skips(opened: Opened, known: set[int], times: list[When]) -> set[int]:
+def _known_skips(opened: LoadedSchedule, known: set[int], times: list[When]) -> set[int]:
     """Those of some times that are to be skipped; of the others, each has to be a tick that is still to come."""
     moments = {epoch_s("at", when) for when in times}
     for moment in moments - known:
@@ -245,7 +253,7 @@ def _known_skips(opened: Opened, known: set[int], times: list[When]) -> set[int]
     return moments & known
 
 
-def _tick_at(opened: Opened, when: When) -> int:
+def _tick_at(opened: LoadedSchedule, when: When) -> int:
     moment = epoch_s("at", when)
     if opened.rule.follows:
         return _pending_tick(opened, moment)
@@ -258,7 +266,7 @@ def _tick_at(opened: Opened, when: When) -> int:
     return moment
 
 
-def _pending_tick(opened: Opened, moment: int) -> int:
+def _pending_tick(opened: LoadedSchedule, moment: int) -> int:
     """The tick after a run that is to come, or that is to be skipped already: no other is known."""
     pending = edit.next_unskipped(opened.dial, opened.rule)
     if moment != pending and moment not in edit.skips_of(opened.dial):
@@ -268,7 +276,7 @@ def _pending_tick(opened: Opened, moment: int) -> int:
     return moment
 
 
-def _next_tick(session: Session, opened: Opened) -> int:
+def _next_tick(session: OperationContext, opened: LoadedSchedule) -> int:
     tick = next(upcoming(opened.dial, opened.rule, session.now_ms), None)
     if tick is None:
         raise InvalidField("at", "there is no tick left to skip")

@@ -12,17 +12,17 @@ from tompion.model.codec import to_plain
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
-from tompion.model.schedule import Counted, Definition, Schedule, ScheduleState
-from tompion.model.schedule_state import Dial, Span
-from tompion.operations.context import Session
+from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit, page_name
-from tompion.operations.schedules.definition import Draft, draft
+from tompion.operations.schedules.definition import ScheduleInput, draft
 from tompion.operations.schedules.never_fires import refuse_silent
 from tompion.operations.schedules.repository import (
     ANY,
-    Note,
-    Opened,
+    AuditEntry,
+    LoadedSchedule,
     audit,
     find_each,
     find_whole,
@@ -36,7 +36,7 @@ from tompion.operations.schedules.repository import (
 )
 from tompion.operations.validation import UNSET, check_flag, check_name, check_text
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
 
 MOST_COUNTED = 200_000
@@ -47,13 +47,13 @@ PURGED_AT_ONCE = 10_000
 """How many runs and spans are forgotten in the transaction of whoever asks for it."""
 
 
-STORED_STATES = tuple(state for state in ScheduleState if state is not ScheduleState.DAMAGED)
+STORED_STATES = tuple(state for state in ScheduleStatus if state is not ScheduleStatus.DAMAGED)
 """The states that a list can look for; that a schedule is damaged shows only when it is read."""
 
 
 @once(Schedule)
 def create(
-    session: Session, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+    session: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Schedule:
     """Create a schedule.  Raises :class:`~tompion.errors.AlreadyExists` if the id is taken."""
     chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, session.settings)
@@ -61,12 +61,12 @@ def create(
     known = session.transaction.schedule_by_id(session.namespace, chosen)
     if known is not None and known.state != "closed":
         raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-    return put_draft(session, chosen, draft(given, session.settings), Note("create", request_id))
+    return put_draft(session, chosen, draft(given, session.settings), AuditEntry("create", request_id))
 
 
 @once(Schedule)
 def upsert(
-    session: Session,
+    session: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -82,12 +82,12 @@ def upsert(
     if token is not None and session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
         told = "that was to be there" if token is ANY else f"that token {token} could be about"
         raise NotFound(f"there is no schedule {schedule_id!r} {told}")
-    return put_draft(session, schedule_id, drafted, Note("upsert", request_id), token)
+    return put_draft(session, schedule_id, drafted, AuditEntry("upsert", request_id), token)
 
 
 @once(Schedule)
 def update(
-    session: Session,
+    session: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -97,12 +97,12 @@ def update(
 ) -> Schedule:
     """Replace the definition of a schedule that exists."""
     opened = open_schedule(session, schedule_id, token)
-    return replace_draft(session, opened, draft(given, session.settings), Note("update", request_id))
+    return replace_draft(session, opened, draft(given, session.settings), AuditEntry("update", request_id))
 
 
 @once(Schedule)
 def patch(
-    session: Session,
+    session: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -115,22 +115,22 @@ def patch(
     if not given:
         return view_of(session, opened)
     drafted = draft(given, session.settings, stored_definition(opened.version))
-    return replace_draft(session, opened, drafted, Note("patch", request_id))
+    return replace_draft(session, opened, drafted, AuditEntry("patch", request_id))
 
 
-def get(session: Session, schedule_id: str) -> Schedule:
+def get(session: OperationContext, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
     return view_of(session, find_whole(session, schedule_id))
 
 
-def get_each(session: Session, ids: Sequence[str]) -> list[Schedule | TompionError]:
+def get_each(session: OperationContext, ids: Sequence[str]) -> list[Schedule | TompionError]:
     """Return several schedules as :func:`get` does; instead of one, what it would raise."""
     found = find_each(session, ids)
-    return [view_of(session, each) if isinstance(each, Opened) else each for each in found]
+    return [view_of(session, each) if isinstance(each, LoadedSchedule) else each for each in found]
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
-    session: Session,
+    session: OperationContext,
     *,
     state: str | None = None,
     workflow_id: str | None = None,
@@ -156,21 +156,21 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
 
 
 def count_schedules(  # noqa: PLR0913 - what a list can be about
-    session: Session,
+    session: OperationContext,
     *,
     state: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
     text: str | None = None,
-) -> Counted:
+) -> ScheduleCount:
     """Return how many schedules a list would show, and how many there are in all."""
     wanted = schedule_filter(state, workflow_id, user_id, label, text)
     total = session.transaction.count_matching(session.namespace, ScheduleFilter(), MOST_COUNTED + 1)
     matching = total
     if any(wanted):
         matching = session.transaction.count_matching(session.namespace, wanted, MOST_COUNTED + 1)
-    return Counted(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
+    return ScheduleCount(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
 
 
 def schedule_filter(
@@ -192,17 +192,19 @@ def _without_payload(schedule: Schedule) -> Schedule:
     return replace(schedule, definition=replace(schedule.definition, payload=None))
 
 
-def _listed(session: Session, row: ScheduleRow, dial: Dial | None, version: VersionRow | None) -> Schedule:
+def _listed(
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None
+) -> Schedule:
     """What a list shows of a schedule: one that is damaged must not hide the others."""
     try:
         return view_of(session, loaded(session, row, dial, version))
     except StoreError as error:
-        return replace(view_of(session, stand_in(session, row, dial, error)), state=ScheduleState.DAMAGED)
+        return replace(view_of(session, stand_in(session, row, dial, error)), state=ScheduleStatus.DAMAGED)
 
 
 @once(Schedule)
 def delete(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     purge: bool = False,
@@ -228,14 +230,14 @@ def delete(
     for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
         transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
     row = opened.row._replace(state="closed", purge=purge)
-    note = Note("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
+    note = AuditEntry("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
     answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
     if purge and _may_go(dial, now_ms):
         transaction.purge(key, PURGED_AT_ONCE)  # the rest of a longer history goes with the sweeps
     return answer
 
 
-def _may_go(dial: Dial, now_ms: int) -> bool:
+def _may_go(dial: ScheduleState, now_ms: int) -> bool:
     """Whether nothing of a closed schedule executes, and it has no tick that could run once more."""
     return not dial.in_flight and dial.cursor_s <= edit.before(now_ms)
 
@@ -244,10 +246,10 @@ def _may_go(dial: Dial, now_ms: int) -> bool:
 
 
 def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
-    drafted: Draft,
-    note: Note,
+    drafted: ScheduleInput,
+    note: AuditEntry,
     token: int | None = None,
     *,
     may_be_silent: bool = False,
@@ -265,7 +267,12 @@ def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
 
 
 def insert_draft(
-    session: Session, schedule_id: str, drafted: Draft, note: Note, *, may_be_silent: bool = False
+    session: OperationContext,
+    schedule_id: str,
+    drafted: ScheduleInput,
+    note: AuditEntry,
+    *,
+    may_be_silent: bool = False,
 ) -> Schedule:
     """Write a schedule that is not there yet."""
     transaction, now_ms = session.transaction, session.now_ms
@@ -292,10 +299,10 @@ def insert_draft(
         transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
     audit(session, row, note._replace(after=_audited(drafted.definition, version)))
     transaction.notify()
-    return view_of(session, Opened(row, dial, version, rule))
+    return view_of(session, LoadedSchedule(row, dial, version, rule))
 
 
-def _check_room(session: Session) -> None:
+def _check_room(session: OperationContext) -> None:
     """Raise if a namespace has as many schedules as it may; who makes another at the same time waits for the answer."""
     most = session.settings.max_schedules_per_namespace
     if not most:
@@ -306,7 +313,12 @@ def _check_room(session: Session) -> None:
 
 
 def replace_draft(
-    session: Session, opened: Opened, drafted: Draft, note: Note, *, may_be_silent: bool = False
+    session: OperationContext,
+    opened: LoadedSchedule,
+    drafted: ScheduleInput,
+    note: AuditEntry,
+    *,
+    may_be_silent: bool = False,
 ) -> Schedule:
     """Write another definition of a schedule that is there, or was."""
     transaction, now_ms = session.transaction, session.now_ms
@@ -321,7 +333,7 @@ def replace_draft(
     before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
     row = described(opened.row, drafted.definition)._replace(purge=False)
     version, rule, dial = opened.version, opened.rule, opened.dial
-    spans: list[Span] = []
+    spans: list[DroppedRange] = []
     candidate = new_version(session, row._replace(version=row.version + 1), drafted.definition, 0)
     if was_closed or not _same(candidate, version):
         row = row._replace(version=candidate.version)
@@ -343,7 +355,7 @@ def replace_draft(
     row, dial = _paused_as_named(session, row, dial, rule, drafted)
     if drafted.note is not UNSET:
         row = row._replace(pause_note=drafted.note)
-    changed = Opened(row, dial, version, rule)
+    changed = LoadedSchedule(row, dial, version, rule)
     return save(session, changed, note._replace(before=before, after=_audited(drafted.definition, version)), spans)
 
 
@@ -355,8 +367,8 @@ def _audited(definition: Definition, version: VersionRow) -> dict[str, Any]:
 
 
 def _paused_as_named(
-    session: Session, row: ScheduleRow, dial: Dial, rule: Rule, drafted: Draft
-) -> tuple[ScheduleRow, Dial]:
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule, drafted: ScheduleInput
+) -> tuple[ScheduleRow, ScheduleState]:
     """Pause or resume, if the document says so."""
     if drafted.paused is True and not dial.paused:
         row = row._replace(state="paused", paused_by=session.actor, paused_ms=session.now_ms)
@@ -379,7 +391,7 @@ def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
     )
 
 
-def new_version(session: Session, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
+def new_version(session: OperationContext, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
     """Return a definition as a version, with the calendars it refers to as they are now."""
     calendars = {name: newest_calendar(session, name).version for name in definition.spec.exclude.named}
     about: dict[str, Any] = {"description": definition.description, "labels": dict(definition.labels)}

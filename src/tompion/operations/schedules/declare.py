@@ -14,10 +14,10 @@ from typing import Any
 
 from tompion.model.codec import to_plain
 from tompion.model.schedule import Definition, Schedule
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_draft, replace_draft
 from tompion.operations.schedules.definition import draft, without_defaults
-from tompion.operations.schedules.repository import Note, open_schedule, view_of
+from tompion.operations.schedules.repository import AuditEntry, open_schedule, view_of
 from tompion.operations.validation import check_name
 from tompion.plan.stored_definition import stored_definition
 
@@ -25,7 +25,7 @@ LABEL = "tompion.code"
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclareResult:
     """What a declaration did (``created``, ``updated``, ``unchanged``), and what is not as the code says."""
 
     schedule: Schedule
@@ -33,7 +33,7 @@ class Declared:
     drift: tuple[str, ...] = ()
 
 
-def declare(session: Session, /, schedule_id: str, **given: Any) -> Declared:
+def declare(session: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
     """Make a schedule as code declares it, or leave it as operators have made it since."""
     check_name("schedule_id", schedule_id, session.settings)
     drafted = draft(given, session.settings)
@@ -42,16 +42,16 @@ def declare(session: Session, /, schedule_id: str, **given: Any) -> Declared:
     labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
     drafted = drafted._replace(definition=replace(wanted, labels=labels))
     known = session.transaction.schedule_by_id(session.namespace, schedule_id)
-    note = Note("declare", None)
+    note = AuditEntry("declare", None)
     if known is None:
-        return Declared(insert_draft(session, schedule_id, drafted, note), "created")
+        return DeclareResult(insert_draft(session, schedule_id, drafted, note), "created")
     opened = open_schedule(session, schedule_id, None, closed=True)
     if opened.row.state == "closed":
-        return Declared(replace_draft(session, opened, drafted, note), "created")
+        return DeclareResult(replace_draft(session, opened, drafted, note), "created")
     current = stored_definition(opened.version)
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
-        return Declared(view_of(session, opened), "unchanged", _drift(current, drafted.definition))
-    return Declared(replace_draft(session, opened, drafted, note), "updated")
+        return DeclareResult(view_of(session, opened), "unchanged", _drift(current, drafted.definition))
+    return DeclareResult(replace_draft(session, opened, drafted, note), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:

@@ -87,7 +87,7 @@ MAX_LABELS = 64
 MAX_DESCRIPTION_CHARS = 2_000
 
 
-class Draft(NamedTuple):
+class ScheduleInput(NamedTuple):
     """A checked definition, and what the same document says about the schedule's state."""
 
     definition: Definition
@@ -96,7 +96,7 @@ class Draft(NamedTuple):
     note: Any = UNSET
 
 
-def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> Draft:
+def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
     """Return the definition that fields describe, on top of ``base``, or of the defaults.
 
     Raises :class:`~tompion.errors.InvalidInput` naming the field.
@@ -120,7 +120,7 @@ def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None 
         "remaining_actions" in given
     ) else UNSET  # fmt: skip
     paused = _flag("paused", given["paused"]) if "paused" in given else UNSET
-    return Draft(definition, remaining, paused, check_note(given["note"]) if "note" in given else UNSET)
+    return ScheduleInput(definition, remaining, paused, check_note(given["note"]) if "note" in given else UNSET)
 
 
 def spec_of(given: Mapping[str, Any]) -> SpecDocument:

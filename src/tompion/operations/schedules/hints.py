@@ -5,10 +5,10 @@ from __future__ import annotations
 from tompion.errors import InvalidField
 from tompion.model.hint import HintRow, Outlook
 from tompion.model.schedule import Schedule
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.instants import When, epoch_ms
-from tompion.operations.schedules.repository import Note, Opened, find_whole, open_schedule, save
+from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find_whole, open_schedule, save
 from tompion.operations.validation import check_name, check_text, check_whole
 from tompion.operations.views import outlook_view
 from tompion.plan import adaptive, edit
@@ -21,7 +21,7 @@ MAX_REASON_CHARS = 1_000
 
 @once(Outlook)
 def hint(  # noqa: PLR0913 - the parts of the request
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     interval_ms: int | None = None,
@@ -55,10 +55,10 @@ def hint(  # noqa: PLR0913 - the parts of the request
         rows = rows._replace(once=HintRow(moment, _end_of(expires), session.now_ms, who, why))
     after = {"interval_ms": interval_ms, "at": moment, "ttl_ms": ttl, "reason": why, "author": who}
     changed = opened._replace(dial=opened.dial._replace(hints=rows.text()))
-    return _governed(session, changed, Note("hint", request_id, None, after))
+    return _governed(session, changed, AuditEntry("hint", request_id, None, after))
 
 
-def hints(session: Session, schedule_id: str) -> Outlook:
+def hints(session: OperationContext, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule, and what it does next."""
     opened = _adaptive(find_whole(session, schedule_id))
     return outlook_view(opened.row, opened.dial, opened.rule, session.now_ms)
@@ -66,7 +66,7 @@ def hints(session: Session, schedule_id: str) -> Outlook:
 
 @once(Outlook)
 def clear_hints(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     reason: str | None = None,
@@ -79,12 +79,12 @@ def clear_hints(
     live = adaptive.hints_of(opened.dial).live_at(session.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
     changed = opened._replace(dial=opened.dial._replace(hints=None))
-    return _governed(session, changed, Note("clear_hints", request_id, before, {"reason": why}))
+    return _governed(session, changed, AuditEntry("clear_hints", request_id, before, {"reason": why}))
 
 
 @once(Schedule)
 def reset_failures(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     *,
     token: int | None = None,
@@ -95,7 +95,7 @@ def reset_failures(
     dial = opened.dial._replace(failures=0)
     if opened.rule.gate is not None:
         dial = edit.governed(dial, opened.rule, session.now_ms)
-    note = Note("reset_failures", request_id, {"failures": opened.dial.failures}, {"failures": 0})
+    note = AuditEntry("reset_failures", request_id, {"failures": opened.dial.failures}, {"failures": 0})
     return save(session, opened._replace(dial=dial), note)
 
 
@@ -104,13 +104,13 @@ def _end_of(expires_ms: int) -> int:
     return -(-expires_ms // 1000) * 1000
 
 
-def _adaptive(opened: Opened) -> Opened:
+def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
     if opened.rule.gate is None:
         raise InvalidField("adaptive", f"schedule {opened.row.schedule_id!r} takes no hints; set adaptive to true")
     return opened
 
 
-def _governed(session: Session, opened: Opened, note: Note) -> Outlook:
+def _governed(session: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
     """Write an adaptive schedule whose hints have changed, aimed anew."""
     dial = edit.governed(opened.dial, opened.rule, session.now_ms)
     schedule = save(session, opened._replace(dial=dial), note)

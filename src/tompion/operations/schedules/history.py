@@ -5,14 +5,14 @@ from __future__ import annotations
 from tompion.errors import NotFound, shown
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Schedule, Version
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import once
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.schedules.crud import replace_draft
-from tompion.operations.schedules.definition import Draft
+from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import (
     NO_SCHEDULE,
-    Note,
+    AuditEntry,
     find,
     open_schedule,
 )
@@ -22,7 +22,7 @@ from tompion.plan.stored_definition import stored_definition
 
 
 def history(
-    session: Session,
+    session: OperationContext,
     schedule_id: str | None = None,
     *,
     everything: bool = False,
@@ -46,7 +46,7 @@ def history(
     return Page(tuple(change_view(row) for row in rows[:limit]), more)
 
 
-def versions(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
+def versions(session: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
     """Return the versions of a schedule, the newest first."""
     row = find(session, schedule_id)
     found = session.transaction.versions_of(row.schedule_key, page_limit(session, limit))
@@ -55,7 +55,7 @@ def versions(session: Session, schedule_id: str, *, limit: int = DEFAULT_PAGE) -
 
 @once(Schedule)
 def restore(
-    session: Session,
+    session: OperationContext,
     schedule_id: str,
     version: int,
     *,
@@ -68,4 +68,4 @@ def restore(
     old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
     if old is None:
         raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
-    return replace_draft(session, opened, Draft(stored_definition(old)), Note("restore", request_id))
+    return replace_draft(session, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

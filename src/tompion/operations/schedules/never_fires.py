@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tompion.errors import InvalidField
-from tompion.model.schedule_state import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import ExcludeDocument, SpecDocument
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.spec.compiler import compile_spec
 
 SOURCES = ("cron", "calendars", "intervals", "rrules", "times")
 
 
-def refuse_silent(rule: Rule, dial: Dial) -> None:
+def refuse_silent(rule: CompiledSchedule, dial: ScheduleState) -> None:
     """Raise if a new schedule has no tick to come: whoever wrote it did not mean that.
 
     A schedule never catches up on time before its creation, so that what is over then is over for good.  One without

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tompion.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError, TompionError
-from tompion.model.decision_writes import Record
+from tompion.model.decision_writes import DecisionWrites
 from tompion.model.hint import read_hints
 from tompion.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
-from tompion.model.schedule import Schedule, ScheduleState
-from tompion.model.schedule_state import Dial, Span
+from tompion.model.schedule import Schedule, ScheduleStatus
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import NamedCalendar
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_name
 from tompion.operations.views import at_ms, at_s, schedule_view
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact, definition_row, rule_of, stored_calendar, stored_definition
 
 NO_SCHEDULE = ""
@@ -25,16 +25,16 @@ UNREADABLE = (StoreError, ValueError, TypeError, LookupError, AttributeError, Ar
 """What reading rows that nobody of us has written may raise."""
 
 
-class Opened(NamedTuple):
+class LoadedSchedule(NamedTuple):
     """A schedule whose dial this transaction has locked."""
 
     row: ScheduleRow
-    dial: Dial
+    dial: ScheduleState
     version: VersionRow
-    rule: Rule
+    rule: CompiledSchedule
 
 
-def find(session: Session, schedule_id: str) -> ScheduleRow:
+def find(session: OperationContext, schedule_id: str) -> ScheduleRow:
     """Return a schedule's row.  Raises :class:`~tompion.errors.NotFound`."""
     row = session.transaction.schedule_by_id(
         session.namespace, check_name("schedule_id", schedule_id, session.settings)
@@ -44,7 +44,7 @@ def find(session: Session, schedule_id: str) -> ScheduleRow:
     return row
 
 
-def find_whole(session: Session, schedule_id: str) -> Opened:
+def find_whole(session: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule with its dial and the version in force, without locking it.
 
     Raises :class:`~tompion.errors.NotFound`, and :class:`~tompion.errors.StoreError` if it is damaged.
@@ -56,7 +56,7 @@ def find_whole(session: Session, schedule_id: str) -> Opened:
     return loaded(session, *found)
 
 
-def find_each(session: Session, ids: Sequence[str]) -> list[Opened | TompionError]:
+def find_each(session: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
     """Return several schedules as :func:`find_whole` does, with one statement; instead of one, what it would raise."""
     names: list[str | TompionError] = []
     for each in ids:
@@ -65,7 +65,7 @@ def find_each(session: Session, ids: Sequence[str]) -> list[Opened | TompionErro
         except InvalidField as error:
             names.append(error)
     found = session.transaction.whole_schedules(session.namespace, [each for each in names if isinstance(each, str)])
-    answers: list[Opened | TompionError] = []
+    answers: list[LoadedSchedule | TompionError] = []
     for name in names:
         try:
             if isinstance(name, TompionError):
@@ -79,7 +79,7 @@ def find_each(session: Session, ids: Sequence[str]) -> list[Opened | TompionErro
     return answers
 
 
-def _missing(session: Session, schedule_id: str) -> NotFound:
+def _missing(session: OperationContext, schedule_id: str) -> NotFound:
     return NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
 
 
@@ -92,8 +92,8 @@ ANY = _AnyToken(-1)
 
 
 def open_schedule(
-    session: Session, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
-) -> Opened:
+    session: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
+) -> LoadedSchedule:
     """Lock a schedule and return it as it is now; a stale token or a closed schedule changes nothing.
 
     One that is damaged raises :class:`~tompion.errors.StoreError`; with ``repair`` it is returned with stand-ins.
@@ -112,7 +112,9 @@ def open_schedule(
     return repaired(session, row, dial) if repair else loaded(session, row, dial)
 
 
-def loaded(session: Session, row: ScheduleRow, dial: Dial | None, version: VersionRow | None = None) -> Opened:
+def loaded(
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None = None
+) -> LoadedSchedule:
     """Return a schedule with the version in force, which is looked up unless it is given.
 
     Raises :class:`~tompion.errors.StoreError` if it is damaged.
@@ -125,12 +127,12 @@ def loaded(session: Session, row: ScheduleRow, dial: Dial | None, version: Versi
         raise damaged(row, f"its version {row.version} is missing")
     try:
         stored_definition(version)
-        return Opened(row, dial, version, rule_for(session, row, version))
+        return LoadedSchedule(row, dial, version, rule_for(session, row, version))
     except UNREADABLE as error:
         raise damaged(row, f"its version {row.version} cannot be read ({one_line(error)})") from error
 
 
-def _check_dial(row: ScheduleRow, dial: Dial) -> None:
+def _check_dial(row: ScheduleRow, dial: ScheduleState) -> None:
     """Raise if a dial holds what cannot be read, or cannot be shown."""
     try:
         edit.skips_of(dial)
@@ -144,7 +146,7 @@ def _check_dial(row: ScheduleRow, dial: Dial) -> None:
         raise damaged(row, f"its dial cannot be read ({one_line(error)})") from error
 
 
-def repaired(session: Session, row: ScheduleRow, dial: Dial | None) -> Opened:
+def repaired(session: OperationContext, row: ScheduleRow, dial: ScheduleState | None) -> LoadedSchedule:
     """Return a schedule as it is, or, if it is damaged, with stand-ins that say so."""
     try:
         return loaded(session, row, dial)
@@ -152,15 +154,17 @@ def repaired(session: Session, row: ScheduleRow, dial: Dial | None) -> Opened:
         return stand_in(session, row, dial, error)
 
 
-def stand_in(session: Session, row: ScheduleRow, dial: Dial | None, error: StoreError) -> Opened:
+def stand_in(
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, error: StoreError
+) -> LoadedSchedule:
     """Return a schedule that is damaged, with a definition that has no ticks; a dial that is no use is made anew."""
     version = VersionRow(row.schedule_key, row.version, "{}", "{}", "{}", None, "{}", "{}", 0, None, "", 0)
     rule = rule_for(session, row, version)._replace(degraded=str(error))
     fresh = edit.created(rule, session.now_ms, paused=row.state == "paused")
-    return Opened(row, fresh if dial is None else _silent(row, dial, rule, fresh), version, rule)
+    return LoadedSchedule(row, fresh if dial is None else _silent(row, dial, rule, fresh), version, rule)
 
 
-def _silent(row: ScheduleRow, dial: Dial, rule: Rule, fresh: Dial) -> Dial:
+def _silent(row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule, fresh: ScheduleState) -> ScheduleState:
     """A dial that has no next tick, because nobody knows it; ``fresh`` if it cannot even be read."""
     try:
         _check_dial(row, dial)
@@ -182,14 +186,14 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def rule_for(session: Session, row: ScheduleRow, version: VersionRow) -> Rule:
+def rule_for(session: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
     """Return the rule of one version of a schedule."""
     definition = definition_row(row.namespace, row.schedule_id, version)
     calendars = session.transaction.calendars_of(definition)
     return rule_of(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
-def newest_calendar(session: Session, name: str) -> CalendarRow:
+def newest_calendar(session: OperationContext, name: str) -> CalendarRow:
     """Return the calendar that a spec names, as it is now."""
     found = session.transaction.calendar(session.namespace, name)
     if found is None:
@@ -206,7 +210,7 @@ def calendar_of(row: CalendarRow) -> NamedCalendar:
         raise StoreError(problem) from error
 
 
-class Note(NamedTuple):
+class AuditEntry(NamedTuple):
     """What the audit says about a change."""
 
     operation: str
@@ -215,41 +219,43 @@ class Note(NamedTuple):
     after: Any = None
 
 
-def save(session: Session, opened: Opened, note: Note, spans: list[Span] | None = None) -> Schedule:
+def save(
+    session: OperationContext, opened: LoadedSchedule, note: AuditEntry, spans: list[DroppedRange] | None = None
+) -> Schedule:
     """Write a changed schedule, one token further on, and wake the engines."""
     transaction, now_ms = session.transaction, session.now_ms
     row = opened.row._replace(token=opened.row.token + 1, updated_ms=now_ms)
     transaction.save_schedule(row)
     dial = edit.woken(opened.dial, now_ms)  # what waits may start, now that things are otherwise
-    transaction.record(Record(now_ms, [dial], [], spans or [], [], [], []))
+    transaction.record(DecisionWrites(now_ms, [dial], [], spans or [], [], [], []))
     audit(session, row, note)
     transaction.notify()
     return view_of(session, opened._replace(row=row))
 
 
-def view_of(session: Session, opened: Opened) -> Schedule:
+def view_of(session: OperationContext, opened: LoadedSchedule) -> Schedule:
     """Return a schedule as users see it at this moment."""
     return schedule_view(*opened, session.now_ms, exhausted=_is_exhausted(session, opened.row, opened.dial))
 
 
-def _is_exhausted(session: Session, row: ScheduleRow, dial: Dial) -> bool:
+def _is_exhausted(session: OperationContext, row: ScheduleRow, dial: ScheduleState) -> bool:
     """Whether nothing of a schedule is to come, runs or waits: planned runs are in the ledger, not on the dial."""
-    if row.state != ScheduleState.ACTIVE or dial.next_fire_ms is not None or dial.in_flight or dial.waiting:
+    if row.state != ScheduleStatus.ACTIVE or dial.next_fire_ms is not None or dial.in_flight or dial.waiting:
         return False
     return not session.transaction.queued_of(row.schedule_key, 1)
 
 
-def audit(session: Session, row: ScheduleRow, note: Note) -> None:
+def audit(session: OperationContext, row: ScheduleRow, note: AuditEntry) -> None:
     """Write who did what to a schedule."""
     _audit(session, row.schedule_id, row.token, row.version, note)
 
 
-def audit_other(session: Session, note: Note, version: int = 0) -> None:
+def audit_other(session: OperationContext, note: AuditEntry, version: int = 0) -> None:
     """Write who did what to something that is not a schedule; ``note.after`` says what it is."""
     _audit(session, NO_SCHEDULE, 0, version, note)
 
 
-def _audit(session: Session, schedule_id: str, token: int, version: int, note: Note) -> None:
+def _audit(session: OperationContext, schedule_id: str, token: int, version: int, note: AuditEntry) -> None:
     session.transaction.insert_audit(
         AuditRow(
             audit_number=0,

@@ -6,9 +6,9 @@ What it says is there must be there, too: a schedule that nobody has deleted.
 from __future__ import annotations
 
 from tompion.errors import InvalidField, shown
-from tompion.model.audit import BEGINNING, AuditProof, Head, digest_of
+from tompion.model.audit import BEGINNING, AuditHead, AuditVerification, digest_of
 from tompion.model.rows import AuditRow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.schedules.repository import NO_SCHEDULE
 
 PAGE = 1_000
@@ -19,7 +19,7 @@ _AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
 """What is still done to what a deleted schedule has left."""
 
 
-def verify_audit(session: Session, *, after: int = 0, limit: int = MOST) -> AuditProof:
+def verify_audit(session: OperationContext, *, after: int = 0, limit: int = MOST) -> AuditVerification:
     """Prove that rows of the audit are as they were written, in their order, or say which is not."""
     if type(limit) is not int or not 1 <= limit <= MOST:
         raise InvalidField("limit", f"{shown(limit)}; expected 1 to {MOST}")
@@ -34,9 +34,9 @@ def verify_audit(session: Session, *, after: int = 0, limit: int = MOST) -> Audi
 class _Walk:
     """One walk along a chain."""
 
-    def __init__(self, session: Session, head: Head | None, after: int) -> None:
+    def __init__(self, session: OperationContext, head: AuditHead | None, after: int) -> None:
         self._session = session
-        self._head = head or Head(session.namespace, 0, BEGINNING, 0, BEGINNING)
+        self._head = head or AuditHead(session.namespace, 0, BEGINNING, 0, BEGINNING)
         self._from = self._at = max(after, self._head.gone_position)
         self._digest: str | None = self._before()
         self._checked = 0
@@ -77,9 +77,9 @@ class _Walk:
             number = page[-1].audit_number
         return True
 
-    def answer(self) -> AuditProof:
+    def answer(self) -> AuditVerification:
         """Return what was found."""
-        return AuditProof(
+        return AuditVerification(
             namespace=self._session.namespace,
             after=self._from,
             until=self._at,

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from tompion.config.settings import Settings
 from tompion.errors import NotFound
-from tompion.model.audit import AuditProof
+from tompion.model.audit import AuditVerification
 from tompion.model.rows import ScheduleFilter, ScheduleRow
 from tompion.model.verification import Verification
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.insight.stats import stats
 from tompion.operations.validation import check_name
 from tompion.operations.verify.audit_chain import verify_audit
@@ -24,7 +24,7 @@ T = TypeVar("T")
 PAGE = 200
 
 
-class Proof:
+class NamespaceVerifier:
     """Checks the schedules of one namespace; nothing is written."""
 
     def __init__(self, store: Store, namespace: str, settings: Settings) -> None:
@@ -51,7 +51,7 @@ class Proof:
         found = self._read(partial(stats, seconds=1, stretches=1)).schedules
         return None if found.capped else found.active + found.paused + found.closed
 
-    def audit(self) -> AuditProof:
+    def audit(self) -> AuditVerification:
         """Check the audit up to its end, or to the first row that is not as it was written."""
         found = first = self._read(verify_audit)
         checked = found.checked
@@ -70,5 +70,5 @@ class Proof:
     def _page(self, after: str, wanted: ScheduleFilter) -> list[ScheduleRow]:
         return self._read(lambda session: session.transaction.schedules_page(self._namespace, after, PAGE, wanted))
 
-    def _read(self, work: Callable[[Session], T]) -> T:
-        return self._store.read(lambda t: work(Session(t, self._settings, self._namespace))).result()
+    def _read(self, work: Callable[[OperationContext], T]) -> T:
+        return self._store.read(lambda t: work(OperationContext(t, self._settings, self._namespace))).result()

@@ -10,15 +10,23 @@ from collections.abc import Iterator
 
 from tompion.errors import InvalidField, shown
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.model.run import RunRow, RunState, Source
-from tompion.model.schedule_state import Dial, Span
-from tompion.model.verification import Problem, Verification
-from tompion.operations.context import Session
+from tompion.model.run import RunRow, RunSource, RunState
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.model.verification import Verification, Violation
+from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_s
 from tompion.operations.schedules.repository import UNREADABLE, find, one_line, rule_for
 from tompion.operations.verify.state_check import misaimed, miscounted
-from tompion.operations.verify.version_chain import Fault, Stretch, first_hint_ms, lineage, moment, retabled_s, shown_at
-from tompion.plan.compiled_schedule import Rule
+from tompion.operations.verify.version_chain import (
+    ChainFault,
+    VersionPeriod,
+    first_hint_ms,
+    lineage,
+    moment,
+    retabled_s,
+    shown_at,
+)
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import MAX_EDIT_COUNT
 from tompion.plan.stored_definition import stored_definition
 from tompion.store.base import FAR_S
@@ -29,11 +37,13 @@ AHEAD_S = 86_400
 """How far a cursor may be ahead of the clock, besides jitter; what lies beyond is not recomputed."""
 ALWAYS = 1 << 62
 """Later than any time that a row can hold, in seconds or milliseconds."""
-_STATES, _SOURCES = frozenset(RunState), frozenset(Source)
-_NUMBERED = frozenset({Source.TRIGGER, Source.BACKFILL, Source.LAUNCH})
+_STATES, _SOURCES = frozenset(RunState), frozenset(RunSource)
+_NUMBERED = frozenset({RunSource.TRIGGER, RunSource.BACKFILL, RunSource.LAUNCH})
 
 
-def verify(session: Session, schedule_id: str, *, start: When | None = None, end: When | None = None) -> Verification:
+def verify(
+    session: OperationContext, schedule_id: str, *, start: When | None = None, end: When | None = None
+) -> Verification:
     """Prove that each tick of a range is in exactly one place of the ledger, or say which is not.
 
     The range is what the ledger still holds, unless ``start`` and ``end`` ask for less.
@@ -56,7 +66,7 @@ def verify(session: Session, schedule_id: str, *, start: When | None = None, end
 class _Check:
     """One schedule's check; lives only as long as that takes."""
 
-    def __init__(self, session: Session, row: ScheduleRow, after: int, end: int) -> None:
+    def __init__(self, session: OperationContext, row: ScheduleRow, after: int, end: int) -> None:
         self._session = session
         self._row = row
         self._after = self._until = self._reached = after
@@ -65,16 +75,16 @@ class _Check:
         self._decided: dict[int, int] = {}  # the schedule's own runs that no version has claimed yet, and when decided
         self._hinted: set[int] = set()
         self._ticks = self._runs = self._dropped = self._unchecked = 0
-        self._problems: list[Problem] = []
+        self._problems: list[Violation] = []
 
-    def against(self, dial: Dial) -> None:
+    def against(self, dial: ScheduleState) -> None:
         """Compare the ledger with what the versions say, up to where the dial stands."""
         self._until = max(self._after, min(dial.cursor_s, self._end))
         self._retabled = self._older_tables()
         for run in self._all_runs():
             self._read(run, dial.cursor_s)
         for part in lineage(self._session, self._row, dial.cursor_s):
-            if isinstance(part, Fault):
+            if isinstance(part, ChainFault):
                 self._fault(part)
             else:
                 self._begin(part)
@@ -99,7 +109,7 @@ class _Check:
     def problem(self, kind: str, at: int | None, text: str) -> None:
         """Note what is wrong, unless there is enough of it."""
         if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Problem(kind, None if at is None else shown_at(at), text))
+            self._problems.append(Violation(kind, None if at is None else shown_at(at), text))
 
     # --- what the ledger holds ------------------------------------------------------------------------------------
 
@@ -125,17 +135,17 @@ class _Check:
             self.problem("beyond", run.nominal_s, f"a run beyond the cursor, which is at {moment(cursor_s)}")
             return
         self._runs += 1
-        if run.source == Source.HINT:
+        if run.source == RunSource.HINT:
             self._hinted.add(run.nominal_s)
         self._decided[run.nominal_s] = ALWAYS if run.state == RunState.PLANNED else run.decided_ms
 
-    def _spans(self, after: int, until: int) -> list[Span]:
+    def _spans(self, after: int, until: int) -> list[DroppedRange]:
         found = self._session.transaction.spans_of(self._row.schedule_key, after, until, FAR_S)
         return sorted(found, key=lambda span: span.until_s)
 
     # --- what the versions say ------------------------------------------------------------------------------------
 
-    def _fault(self, fault: Fault) -> None:
+    def _fault(self, fault: ChainFault) -> None:
         """A break in the chain of versions; runs that nobody can judge are left alone."""
         if fault.kind != "overlap":
             self._claim(fault.after_s, fault.until_s)
@@ -143,7 +153,7 @@ class _Check:
         if meets or fault.until_s >= FAR_S or fault.kind == "version":
             self.problem(fault.kind, None if fault.kind == "version" else fault.after_s, fault.text)
 
-    def _begin(self, stretch: Stretch) -> None:
+    def _begin(self, stretch: VersionPeriod) -> None:
         """Nothing was decided before the first version."""
         if stretch.version.version == 1:
             for span in self._spans(self._after, min(stretch.after_s, self._until)):
@@ -151,7 +161,7 @@ class _Check:
                     text = f"a span that begins before the first version, at {moment(stretch.after_s)}"
                     self.problem("beyond", span.after_s, text)
 
-    def _stretch(self, stretch: Stretch) -> None:
+    def _stretch(self, stretch: VersionPeriod) -> None:
         """Check the ticks that one version decided; where two overlap, those of the later one alone."""
         after = max(stretch.after_s, self._reached)
         until = min(stretch.until_s, self._until)
@@ -188,7 +198,7 @@ class _Check:
             self.problem("unreadable", None, f"the audit says what cannot be read: {one_line(error)}")
             return 0
 
-    def _rule(self, version: VersionRow) -> Rule | None:
+    def _rule(self, version: VersionRow) -> CompiledSchedule | None:
         """The rule of a version, or the problem that it has none."""
         try:
             stored_definition(version)
@@ -197,14 +207,14 @@ class _Check:
             self.problem("version", None, f"version {version.version} cannot be read: {one_line(error)}")
             return None
 
-    def _not_ahead(self, rule: Rule, until: int) -> int:
+    def _not_ahead(self, rule: CompiledSchedule, until: int) -> int:
         """Up to where ticks can have been decided, whatever the dial says."""
         latest = self._session.now_ms // 1000 + AHEAD_S + rule.spec.jitter_ms // 1000
         if until > latest:
             self.problem("dial", None, f"its cursor is ahead of the time: {moment(until)}")
         return min(until, latest)
 
-    def _compare(self, rule: Rule, after: int, until: int) -> None:
+    def _compare(self, rule: CompiledSchedule, after: int, until: int) -> None:
         try:
             expected = list(rule.ticks.between_epochs(after + 1, until))
         except UNREADABLE as error:
@@ -218,7 +228,7 @@ class _Check:
         self._places(rule, expected, spans)
         self._counts(expected, spans, after, until)
 
-    def _places(self, rule: Rule, expected: list[int], spans: list[Span]) -> None:
+    def _places(self, rule: CompiledSchedule, expected: list[int], spans: list[DroppedRange]) -> None:
         for tick in expected:
             decided_ms = self._decided.pop(tick, None)
             places = (decided_ms is not None) + sum(span.after_s < tick <= span.until_s for span in _near(spans, tick))
@@ -229,7 +239,7 @@ class _Check:
             if decided_ms is not None and decided_ms < rule.fire_ms(tick):
                 self.problem("early", tick, f"decided {rule.fire_ms(tick) - decided_ms} ms before its fire time")
 
-    def _counts(self, expected: list[int], spans: list[Span], after: int, until: int) -> None:
+    def _counts(self, expected: list[int], spans: list[DroppedRange], after: int, until: int) -> None:
         for span in spans:
             inside = bisect_right(expected, span.until_s) - bisect_right(expected, span.after_s)
             self._dropped += max(inside, 0)
@@ -244,7 +254,7 @@ class _Check:
 
     # --- where the dial stands ------------------------------------------------------------------------------------
 
-    def _standing(self, dial: Dial) -> None:
+    def _standing(self, dial: ScheduleState) -> None:
         """Check that the dial agrees with the schedule, and with the rows it counts."""
         for span in self._spans(max(dial.cursor_s, self._after), self._end):
             if span.until_s > dial.cursor_s:
@@ -262,7 +272,7 @@ class _Check:
             )
         self._aim(dial)
 
-    def _aim(self, dial: Dial) -> None:
+    def _aim(self, dial: ScheduleState) -> None:
         """Check what the dial says of the schedule, of its next tick, and of the runs there were."""
         try:
             for text in misaimed(self._session, self._row, dial, self._in_force(dial)):
@@ -273,7 +283,7 @@ class _Check:
             for text in miscounted(self._session, self._row, dial):
                 self.problem("counter", None, text)
 
-    def _in_force(self, dial: Dial) -> Rule | None:
+    def _in_force(self, dial: ScheduleState) -> CompiledSchedule | None:
         """The rule that a dial goes by; none if it is damaged, which has been said."""
         version = self._session.transaction.version_by_number(self._row.schedule_key, dial.version)
         try:
@@ -282,7 +292,7 @@ class _Check:
             return None
 
 
-def _near(spans: list[Span], tick: int) -> list[Span]:
+def _near(spans: list[DroppedRange], tick: int) -> list[DroppedRange]:
     """The spans, in order of their ends, that a tick could be in."""
     first = bisect_left(spans, tick, key=lambda span: span.until_s)
     return spans[first : first + 8]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import FAILURES, IN_FLIGHT, RunState
-from tompion.model.schedule_state import Dial
-from tompion.operations.context import Session
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
 from tompion.operations.verify.version_chain import moment
-from tompion.plan.compiled_schedule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import zones_text
 
 PUT_OFF_MS = 5 * 60_000
@@ -22,7 +22,9 @@ UNBEGUN = "unbegun"
 """A run that was cancelled before anybody began with it: some of them were counted as started, some were waiting."""
 
 
-def misaimed(session: Session, row: ScheduleRow, dial: Dial, rule: Rule | None) -> Iterator[str]:
+def misaimed(
+    session: OperationContext, row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule | None
+) -> Iterator[str]:
     """Return what a dial says otherwise than its schedule and its version do."""
     is_closed = row.state == "closed"
     if dial.closed != is_closed:
@@ -35,7 +37,7 @@ def misaimed(session: Session, row: ScheduleRow, dial: Dial, rule: Rule | None) 
         yield from _next(session, dial, rule)
 
 
-def _next(session: Session, dial: Dial, rule: Rule) -> Iterator[str]:
+def _next(session: OperationContext, dial: ScheduleState, rule: CompiledSchedule) -> Iterator[str]:
     """The next tick is the first one after the cursor, and somebody looks when it fires, or when the pause ends."""
     if not rule.follows and dial.next_nominal_s != (expected_s := rule.next_after(dial.cursor_s)):
         aim, first = _shown(dial.next_nominal_s), _shown(expected_s)
@@ -57,7 +59,7 @@ def _next(session: Session, dial: Dial, rule: Rule) -> Iterator[str]:
         yield f"nobody looks at it before {moment(dial.next_fire_ms // 1000)}, and {what}"
 
 
-def miscounted(session: Session, row: ScheduleRow, dial: Dial) -> Iterator[str]:
+def miscounted(session: OperationContext, row: ScheduleRow, dial: ScheduleState) -> Iterator[str]:
     """Return which runs a dial has counted otherwise than the ledger, if that still has all of them."""
     first = session.transaction.version_by_number(row.schedule_key, 1)
     kept_ms = session.now_ms - session.settings.retention_ms

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
-from tompion.operations.context import Session
+from tompion.operations.context import OperationContext
 from tompion.operations.views import at_s
 from tompion.plan.edit import before
 from tompion.store.base import FAR_S
@@ -23,7 +23,7 @@ _NEWEST = 1 << 62
 _LAST_S = 253_402_300_799  # the end of the year 9999, after which no datetime can be shown
 
 
-class Stretch(NamedTuple):
+class VersionPeriod(NamedTuple):
     """The ticks after one instant up to another, and the version that decided them."""
 
     version: VersionRow
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
     until_s: int
 
 
-class Fault(NamedTuple):
+class ChainFault(NamedTuple):
     """The ticks after one instant up to another, and why it is not known who decided them."""
 
     kind: str
@@ -40,11 +40,11 @@ class Fault(NamedTuple):
     until_s: int
 
 
-def lineage(session: Session, row: ScheduleRow, cursor_s: int) -> Iterator[Stretch | Fault]:
+def lineage(session: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
     """Return what every version decided, the oldest first, and each fault where it is."""
     versions = session.transaction.versions_of(row.schedule_key, MAX_VERSIONS)[::-1]
     if not versions:
-        yield Fault("version", "all its versions are missing", 0, FAR_S)
+        yield ChainFault("version", "all its versions are missing", 0, FAR_S)
         return
     if len(versions) < MAX_VERSIONS:
         yield from _beginning(versions[0])
@@ -52,11 +52,13 @@ def lineage(session: Session, row: ScheduleRow, cursor_s: int) -> Iterator[Stret
         if following is None:
             yield from _ending(version, row, cursor_s)
         else:
-            yield Stretch(version, version.after_s, following.after_s if version.until_s is None else version.until_s)
+            yield VersionPeriod(
+                version, version.after_s, following.after_s if version.until_s is None else version.until_s
+            )
             yield from _between(session, row, version, following)
 
 
-def _beginning(first: VersionRow) -> Iterator[Fault]:
+def _beginning(first: VersionRow) -> Iterator[ChainFault]:
     """The first version begins when it was made."""
     made_s = before(first.created_ms)
     if first.version > 1:
@@ -65,36 +67,36 @@ def _beginning(first: VersionRow) -> Iterator[Fault]:
         yield _gap(made_s, first.after_s)
 
 
-def _between(session: Session, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[Fault]:
+def _between(session: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[ChainFault]:
     """Each version begins where the one before it ended."""
     if one.version + 1 < other.version:
         yield _missing(one.version, other.version, one.after_s if one.until_s is None else one.until_s, other.after_s)
     elif one.until_s is None:
-        yield Fault("overlap", f"version {one.version} has no end", other.after_s, FAR_S)
+        yield ChainFault("overlap", f"version {one.version} has no end", other.after_s, FAR_S)
     elif one.until_s > other.after_s:
         text = f"version {other.version} decides what the one before it did"
-        yield Fault("overlap", text, other.after_s, one.until_s)
+        yield ChainFault("overlap", text, other.after_s, one.until_s)
     elif one.until_s < other.after_s and not _was_deleted(session, row, one, other):
         yield _gap(one.until_s, other.after_s)
 
 
-def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[Stretch | Fault]:
+def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
     """The newest version is the schedule's own, and only a deletion ends it."""
     in_force = row.state != "closed" and last.version == row.version
     until_s = FAR_S if in_force or last.until_s is None else last.until_s
-    yield Stretch(last, last.after_s, until_s)
+    yield VersionPeriod(last, last.after_s, until_s)
     if last.version < row.version:
         yield _missing(last.version, row.version + 1, until_s, FAR_S)
     elif last.version > row.version:
         text = f"version {last.version} is the newest, the schedule is at version {row.version}"
-        yield Fault("version", text, FAR_S, FAR_S)
+        yield ChainFault("version", text, FAR_S, FAR_S)
     elif in_force and last.until_s is not None:
-        yield Fault("gap", f"version {last.version} is in force and has an end", last.until_s, FAR_S)
+        yield ChainFault("gap", f"version {last.version} is in force and has an end", last.until_s, FAR_S)
     elif until_s < cursor_s:
         yield _gap(until_s, cursor_s)
 
 
-def retabled_s(session: Session, row: ScheduleRow) -> int:
+def retabled_s(session: OperationContext, row: ScheduleRow) -> int:
     """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
     if not row.zones:
         return 0
@@ -106,7 +108,7 @@ def retabled_s(session: Session, row: ScheduleRow) -> int:
     return cursor_s if isinstance(cursor_s, int) else before(newest.at_ms)
 
 
-def first_hint_ms(session: Session, row: ScheduleRow) -> int:
+def first_hint_ms(session: OperationContext, row: ScheduleRow) -> int:
     """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
 
     If some of the audit is gone, the first may be gone, too.
@@ -117,18 +119,18 @@ def first_hint_ms(session: Session, row: ScheduleRow) -> int:
     return min((change.at_ms for change in _changes(session, row) if change.operation == "hint"), default=_NEWEST)
 
 
-def _missing(known: int, following: int, after_s: int, until_s: int) -> Fault:
+def _missing(known: int, following: int, after_s: int, until_s: int) -> ChainFault:
     """Versions between two numbers are gone."""
     first, last = known + 1, following - 1
     text = f"version {first} is missing" if first == last else f"versions {first} to {last} are missing"
-    return Fault("version", text, after_s, until_s)
+    return ChainFault("version", text, after_s, until_s)
 
 
-def _gap(after_s: int, until_s: int) -> Fault:
-    return Fault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
+def _gap(after_s: int, until_s: int) -> ChainFault:
+    return ChainFault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
 
 
-def _was_deleted(session: Session, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
+def _was_deleted(session: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
     """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
     assert one.until_s is not None
     if other.after_s > max(one.until_s, before(other.created_ms)):
@@ -142,7 +144,7 @@ def _was_deleted(session: Session, row: ScheduleRow, one: VersionRow, other: Ver
     )
 
 
-def _changes(session: Session, row: ScheduleRow) -> Iterator[AuditRow]:
+def _changes(session: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
     number = _NEWEST
     while page := session.transaction.audit_page(row.namespace, row.schedule_id, number, AUDIT_PAGE):
         yield from page

@@ -27,7 +27,7 @@ from tompion.spec.zone.dst import LONGEST_GAP, DstRule
 from tompion.spec.zone.tables import FOREVER, Zone
 
 
-class ClockChange(NamedTuple):
+class ZoneShift(NamedTuple):
     """What one transition does to a source: the wall times it loses or repeats, and the ticks they become."""
 
     gap: bool
@@ -35,7 +35,7 @@ class ClockChange(NamedTuple):
     ticks: tuple[int, ...]
 
 
-class Source(Ticks):
+class WallSource(Ticks):
     """Ticks in one zone: a wall clock, a zone and a DST rule.  Everything that can be asked of it is pure."""
 
     __slots__ = ("_rule", "_wall", "_zone")
@@ -101,7 +101,7 @@ class Source(Ticks):
             return Trace(tick + zone.offsets[segment - 1], "gap")
         return Trace(wall.next_local(lost_from - 1) or lost_from, "gap")
 
-    def clock_change(self, segment: int, most: int) -> ClockChange | None:
+    def clock_change(self, segment: int, most: int) -> ZoneShift | None:
         """Return what the transition into a segment does to this source; ``None`` if it does nothing.
 
         At most ``most`` wall times are looked at: every second of an hour would be 3,600.
@@ -117,10 +117,10 @@ class Source(Ticks):
         if not found:
             return None
         if after > before:
-            return ClockChange(True, tuple(found), self._stand_ins(segment, found))
+            return ZoneShift(True, tuple(found), self._stand_ins(segment, found))
         firsts = [local - before for local in found] if self._rule.overlap != "second" else []
         seconds = [local - after for local in found] if self._rule.overlap != "first" else []
-        return ClockChange(False, tuple(found), (*firsts, *seconds))
+        return ZoneShift(False, tuple(found), (*firsts, *seconds))
 
     def _stand_ins(self, segment: int, lost: list[int]) -> tuple[int, ...]:
         """Return the ticks that lost wall times become."""
@@ -259,7 +259,7 @@ class Source(Ticks):
         return local - offset if local is not None and local >= lost[0] else None
 
 
-class DailySource(Source):
+class DailySource(WallSource):
     """The fast path for the same times every day."""
 
     __slots__ = ("_seconds",)
@@ -284,7 +284,7 @@ class DailySource(Source):
         return self._next_careful(after)
 
 
-class DenseSource(Source):
+class DenseSource(WallSource):
     """The fast path for more than one time a minute, every day."""
 
     __slots__ = ("_first", "_flags")
@@ -309,7 +309,7 @@ class DenseSource(Source):
         return self._next_careful(after)
 
 
-class DatedSource(Source):
+class DatedSource(WallSource):
     """The fast path for the same times on the days of a table."""
 
     __slots__ = ("_seconds", "_table")
@@ -356,7 +356,7 @@ class DatedSource(Source):
         return tick if tick < limit else self._next_across(local, tick, after)
 
 
-def zoned(wall: WallClock, zone: Zone, rule: DstRule) -> Source:
+def zoned(wall: WallClock, zone: Zone, rule: DstRule) -> WallSource:
     """Return the fastest source for a wall clock."""
     if isinstance(wall, DailyWall):
         return DailySource(wall, zone, rule)
@@ -364,4 +364,4 @@ def zoned(wall: WallClock, zone: Zone, rule: DstRule) -> Source:
         return DenseSource(wall, zone, rule)
     if isinstance(wall, DatedWall):
         return DatedSource(wall, zone, rule)
-    return Source(wall, zone, rule)
+    return WallSource(wall, zone, rule)

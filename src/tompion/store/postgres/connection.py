@@ -18,7 +18,7 @@ from tompion.store.postgres.binary_arrays import register
 from tompion.store.url_masking import masked, scrubbed
 
 
-class Connection(psycopg.Connection[tuple[Any, ...]]):
+class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection; ``tenant`` is the role that sees one namespace only, if the database has one.
 
     ``unconfirmed`` says that the server has given up waiting for a standby to confirm what it has committed itself.
@@ -62,7 +62,7 @@ TICK_S = 5.0
 TICKS_ALLOWED = 12
 
 
-def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
+def connect(url: str, watchdog: Watchdog | None = None) -> PostgresConnection:
     """Open a connection that is outside any transaction; what goes wrong is said without the password."""
     try:
         return _connected(url, watchdog)
@@ -75,9 +75,9 @@ def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
         raise StoreError(f"PostgreSQL: {masked(url)!r} is not text") from None
 
 
-def _connected(url: str, watchdog: Watchdog | None) -> Connection:
+def _connected(url: str, watchdog: Watchdog | None) -> PostgresConnection:
     given = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
-    connection = Connection.connect(autocommit=True, **given)
+    connection = PostgresConnection.connect(autocommit=True, **given)
     try:
         register(connection.adapters)
         connection.prepared_max = PREPARED_MAX
@@ -91,7 +91,7 @@ def _connected(url: str, watchdog: Watchdog | None) -> Connection:
 
 
 @contextmanager
-def answering(connection: Connection) -> Iterator[None]:
+def answering(connection: PostgresConnection) -> Iterator[None]:
     """Wait for an answer where nobody watches yet: say so after a while, and end the connection after a longer one."""
     answered = threading.Event()
     where = f"{connection.info.host}:{connection.info.port}"
@@ -132,14 +132,14 @@ class Watchdog:
     def __init__(self) -> None:
         """Begin to watch."""
         self._lock = threading.Lock()
-        self._watched: dict[Connection, int] = {}
+        self._watched: dict[PostgresConnection, int] = {}
         self._ticks = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tompion-postgres-watchdog", daemon=True)
         self._thread.start()
 
     @contextmanager
-    def watching(self, connection: Connection) -> Iterator[None]:
+    def watching(self, connection: PostgresConnection) -> Iterator[None]:
         """Watch a connection during one transaction."""
         with self._lock:
             self._watched[connection] = self._ticks
@@ -169,7 +169,7 @@ class Watchdog:
             self.tick()
 
 
-def shut(connection: Connection) -> None:
+def shut(connection: PostgresConnection) -> None:
     """End the conversation without touching the connection, which belongs to another thread: that one reads the end."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as copy:
         copy.shutdown(socket.SHUT_RDWR)

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from tompion.model.sql_call import Answers, Argument, Call, Called, Form
+from tompion.model.sql_call import Answers, SqlArgument, SqlCall, SqlForm, SqlResult
 
 BUDGET_MS = 5_000
 """How long the calls of one transaction take together, give or take what is under way."""
@@ -45,7 +45,7 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 Bound = tuple[bytes, list[Any]]
 
 
-class Calls:
+class UserSql:
     """The calls of one transaction."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -53,7 +53,7 @@ class Calls:
         self._cursor = cursor
         self._begun_ms: int | None = None
 
-    def carry_out(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+    def carry_out(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         """Carry out as many calls as there is time for; one that fails has no effect, and no other is touched."""
         answers: Answers = []
         usual = self._cursor.execute(_USUAL, prepare=True).fetchall()[0]
@@ -68,7 +68,7 @@ class Calls:
         self._limit(*usual)
         return answers
 
-    def _together(self, calls: Sequence[Call]) -> Answers:
+    def _together(self, calls: Sequence[SqlCall]) -> Answers:
         """Carry out calls behind one savepoint; nothing is left of them, and nothing returned, if one fails."""
         if len(calls) == 1:
             return []
@@ -87,7 +87,7 @@ class Calls:
         kinds: dict[bytes, list[int]] = {}
         for index, (text, _) in enumerate(bound):
             kinds.setdefault(text, []).append(index)
-        found = [Called()] * len(bound)
+        found = [SqlResult()] * len(bound)
         for text, indexes in kinds.items():
             self._cursor.executemany(text, [bound[index][1] for index in indexes], returning=True)
             for index in indexes:
@@ -95,7 +95,7 @@ class Calls:
                 self._cursor.nextset()
         return found
 
-    def _one_by_one(self, calls: Sequence[Call]) -> Answers:
+    def _one_by_one(self, calls: Sequence[SqlCall]) -> Answers:
         answers: Answers = []
         for call in calls:
             answers.append(self._alone(call))
@@ -103,7 +103,7 @@ class Calls:
                 break
         return answers
 
-    def _alone(self, call: Call) -> Called:
+    def _alone(self, call: SqlCall) -> SqlResult:
         self._cursor.execute(_SAVE, prepare=False)
         try:
             text, values = _bound(call)
@@ -112,14 +112,14 @@ class Calls:
             self._cursor.execute(_CHECK, prepare=False)
         except (psycopg.Error, UnicodeError) as error:
             self._undo(error)
-            return Called(error=_described(error, call))
+            return SqlResult(error=_described(error, call))
         self._cursor.execute(_KEEP, prepare=False)
         return called
 
-    def _called(self) -> Called:
+    def _called(self) -> SqlResult:
         found = self._cursor.fetchall() if self._cursor.pgresult is not None and self._cursor.pgresult.nfields else []
         number = _NUMBER_OR_UUID.fullmatch(str(found[0][0])) if found else None
-        return Called(None if number is None else number[1])
+        return SqlResult(None if number is None else number[1])
 
     def _undo(self, error: Exception) -> None:
         """Go back to before the savepoint, unless it is the connection that has failed."""
@@ -139,7 +139,7 @@ class Calls:
         return now_ms - self._begun_ms > BUDGET_MS
 
 
-def _portions(calls: Sequence[Call]) -> Iterator[Sequence[Call]]:
+def _portions(calls: Sequence[SqlCall]) -> Iterator[Sequence[SqlCall]]:
     """Part calls so that each portion is at most as long as all before it: a slow one is noticed early."""
     done = 0
     while done < len(calls):
@@ -148,7 +148,7 @@ def _portions(calls: Sequence[Call]) -> Iterator[Sequence[Call]]:
         done += size
 
 
-def _bound(call: Call) -> Bound:
+def _bound(call: SqlCall) -> Bound:
     """Return the statement of a call, and what is bound to it."""
     name = _quoted(*call.name)
     arguments = ", ".join(map(_placed, call.arguments))
@@ -165,21 +165,21 @@ def _quoted(*parts: str) -> str:
     return sql.Identifier(*parts).as_string(None).replace("%", "%%")
 
 
-def _placed(argument: Argument) -> str:
+def _placed(argument: SqlArgument) -> str:
     """Return where a value goes, and what the server makes of it; types are an operator's words."""
     kind = argument.type
     if kind is None:
         return "%s"
-    if argument.form is Form.ARRAY:
+    if argument.form is SqlForm.ARRAY:
         return f"%s::text[]::{kind}[]"
-    if argument.form is Form.RECORD:
+    if argument.form is SqlForm.RECORD:
         return f"jsonb_populate_record(NULL::{kind}, %s::jsonb)"
-    if argument.form is Form.RECORDS:
+    if argument.form is SqlForm.RECORDS:
         return f"ARRAY(SELECT jsonb_populate_recordset(NULL::{kind}, %s::jsonb))"
     return f"%s::{kind}"
 
 
-def _described(error: Exception, call: Call) -> str:
+def _described(error: Exception, call: SqlCall) -> str:
     """Return what the server says as it may be shown: a message that may quote what was sent is not."""
     state = getattr(error, "sqlstate", None) or ""
     kind = f"{type(error).__name__}{f' ({state})' if state else ''}"
@@ -189,7 +189,7 @@ def _described(error: Exception, call: Call) -> str:
     return f"PostgreSQL: {message} ({kind})"
 
 
-def _quotes(message: str, call: Call) -> bool:
+def _quotes(message: str, call: SqlCall) -> bool:
     """Whether a message quotes a value of a call, or a part of one, and not just a name."""
     names = {*call.name, *(call.columns or ())}
     sent = [text for each in call.arguments for text in _texts(each)]
@@ -198,6 +198,6 @@ def _quotes(message: str, call: Call) -> bool:
     return any(part in message for part in parts - names) or any(part in text for part in quoted for text in sent)
 
 
-def _texts(argument: Argument) -> list[str]:
+def _texts(argument: SqlArgument) -> list[str]:
     values = argument.value if isinstance(argument.value, tuple) else (argument.value,)
     return [text for text in values if text is not None]

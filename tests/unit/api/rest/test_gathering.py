@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tompion.api.rest import read_batching
-from tompion.api.rest.read_batching import MOST_TOGETHER, Gathering
+from tompion.api.rest.read_batching import MOST_TOGETHER, ReadBatcher
 from tompion.config.settings import Settings
 from tompion.errors import NotFound, StoreUnavailable, TompionError
-from tompion.operations.context import Session
-from tompion.operations.runner import Desk
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
 from tompion.operations.runs import read
 from tompion.operations.schedules import crud
 from tompion.store.base import Work
@@ -45,7 +45,7 @@ class Held(SqliteStore):
 @pytest.fixture
 def store() -> Held:
     made = Held()
-    desk = Desk(made, Settings())
+    desk = OperationRunner(made, Settings())
     for namespace, name in (("default", "a"), ("default", "b"), ("other", "a")):
         desk.send(
             partial(crud.create, schedule_id=name, cron="0 * * * *", function="tasks:work"),
@@ -56,9 +56,9 @@ def store() -> Held:
     return made
 
 
-def told(store: Held, story: Callable[[Gathering], Awaitable[None]]) -> None:
+def told(store: Held, story: Callable[[ReadBatcher], Awaitable[None]]) -> None:
     async def tell() -> None:
-        await story(Gathering(Desk(store, Settings())))
+        await story(ReadBatcher(OperationRunner(store, Settings())))
 
     asyncio.run(tell())
 
@@ -70,7 +70,7 @@ async def turn() -> None:
 
 
 def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         names = ("a", "b", "c", "", "\ud800", "b")
         answers = [gathering.ask(crud.get, "default", name) for name in names]
         assert len(store.held) == 1, "whoever is first does not wait for others"
@@ -89,7 +89,7 @@ def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
 
 
 def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         first = gathering.ask(crud.get, "default", "b")
         elsewhere = gathering.ask(crud.get, "other", "b")
         another = gathering.ask(read.run, "default", "1-2-3")
@@ -105,7 +105,7 @@ def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(st
 
 
 def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         answers = [gathering.ask(crud.get, "default", name) for name in ("a", "a", "b")]
         store.let_go()
         await turn()
@@ -123,7 +123,7 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
 def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_batching, "PATIENCE_S", 0.0)
 
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         slow = gathering.ask(crud.get, "default", "a")
         quick = gathering.ask(crud.get, "default", "b")
         while len(store.held) < 2:
@@ -139,7 +139,7 @@ def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: p
 
 
 def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         answers = [gathering.ask(crud.get, "default", "a") for _ in range(MOST_TOGETHER + 3)]
         answers[1].cancel()
         for _ in range(3):
@@ -158,13 +158,13 @@ def test_a_store_that_is_closed_says_so() -> None:
 
     async def story() -> None:
         with pytest.raises(RuntimeError, match="stopping"):
-            await Gathering(Desk(store, Settings())).ask(crud.get, "default", "a")
+            await ReadBatcher(OperationRunner(store, Settings())).ask(crud.get, "default", "a")
 
     asyncio.run(story())
 
 
 def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
-    def both(session: Session) -> None:
+    def both(session: OperationContext) -> None:
         names = ["a", "missing", "", "b", "a"]
         for name, many in zip(names, crud.get_each(session, names), strict=True):
             if isinstance(many, TompionError):
@@ -173,4 +173,4 @@ def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
             else:
                 assert crud.get(session, name) == many
 
-    Desk(store, Settings()).send(both, namespace="default", actor="ann", writes=True).result()
+    OperationRunner(store, Settings()).send(both, namespace="default", actor="ann", writes=True).result()

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tompion.model.metrics import OTHER, Tally
+from tompion.model.metrics import OTHER, Metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 GONE = 499
 """The status of a request whose caller did not wait for the answer."""
 
 
-class Answered(NamedTuple):
+class AccessRecord(NamedTuple):
     """A request that was answered."""
 
     method: str
@@ -26,16 +26,16 @@ class Answered(NamedTuple):
     seconds: float
 
 
-class Watching:
+class AccessLogMiddleware:
     """Middleware that counts; it stands before everything else, so that what is refused counts, too."""
 
     def __init__(
         self,
         app: Any,
         *,
-        tally: Tally,
+        tally: Metrics,
         routes: Mapping[Any, str],
-        listener: Callable[[Answered], None] | None = None,
+        listener: Callable[[AccessRecord], None] | None = None,
     ) -> None:
         """Take the application, where to count, the routes by their endpoints, and who is told of each request."""
         self._app = app
@@ -68,4 +68,4 @@ class Watching:
         self._tally.count("requests", 1, (method, route, str(status)))
         self._tally.observe("request", seconds, 1, (method, route))
         if self._listener is not None:
-            self._listener(Answered(method, scope["path"], route, status, seconds))
+            self._listener(AccessRecord(method, scope["path"], route, status, seconds))

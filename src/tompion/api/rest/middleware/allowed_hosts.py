@@ -14,7 +14,7 @@ HOST = re.compile(r"(\[[^]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 """A name, or an address in brackets, and perhaps a port: nothing stands behind a bracket, or for a port, but that."""
 
 
-class Hosts:
+class AllowedHostsMiddleware:
     """Middleware that refuses requests for hosts that are not the service's; ``*.example.org`` is every name below."""
 
     def __init__(self, app: Any, *, hosts: Iterable[str]) -> None:

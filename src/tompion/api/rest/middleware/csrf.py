@@ -18,7 +18,7 @@ OUR_OWN = frozenset({b"same-origin", b"none"})
 COOKIE = f"{NAME}=".encode()
 
 
-class Origins:
+class CsrfMiddleware:
     """Middleware that refuses changes from the pages of others."""
 
     def __init__(self, app: Any, *, public_url: str = "") -> None:

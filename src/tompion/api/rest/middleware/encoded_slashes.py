@@ -14,7 +14,7 @@ from tompion.api.rest.problems import problem
 STANDS_FOR_SLASH = "\x00"
 
 
-class Slashes:
+class EncodedSlashesMiddleware:
     """Middleware that keeps encoded slashes apart."""
 
     def __init__(self, app: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from tompion.api.auth.authenticator import PEER
 from tompion.api.auth.session_cookie import cookie_of
-from tompion.api.rate_limit import REMEMBERED, Rates
+from tompion.api.rate_limit import REMEMBERED, RateLimiter
 from tompion.api.rest.problems import HEADERS, problem
 
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
@@ -22,14 +22,14 @@ WHO = "tompion.who"
 """Where the application says who it has believed to ask."""
 
 
-class Limits:
+class RequestLimitsMiddleware:
     """Middleware that refuses what is too much, and adds headers that keep browsers careful."""
 
     def __init__(self, app: Any, *, max_body_bytes: int, requests_per_s: int) -> None:
         """Take the application and its limits; 0 is none."""
         self._app = app
         self._max_body_bytes = max_body_bytes
-        self._rates = Rates(requests_per_s)
+        self._rates = RateLimiter(requests_per_s)
         self._actors: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -14,7 +14,7 @@ from tompion.api.rest.problems import MEDIA_TYPE
 from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from tompion.contract.json import DETAILS
 from tompion.contract.roles import Role
-from tompion.contract.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.contract.routes import EXTRAS, ROUTES, Route, SystemRoute
 from tompion.operations.compat.service_routes import ALIASES, upsert_schedule
 from tompion.operations.insight.edit_diff import effect
 from tompion.operations.insight.preview import preview_for
@@ -139,7 +139,7 @@ def _operation(route: Route, schemas: Schemas) -> Schema:
     return described
 
 
-def _extra(extra: Extra, schemas: Schemas) -> Schema:
+def _extra(extra: SystemRoute, schemas: Schemas) -> Schema:
     parameters = [
         {"name": name, "in": "query", "required": False, "description": about, "schema": {"type": kind}}
         for name, kind, about in extra.takes
@@ -277,7 +277,7 @@ def _statuses(route: Route) -> set[int]:
     return found | ({422} if route.operation in LIMITED else set())
 
 
-def _extra_problems(extra: Extra) -> Schema:
+def _extra_problems(extra: SystemRoute) -> Schema:
     found = {400, 429}
     if extra.role is not Role.PUBLIC:
         found |= {401, 403, 503} if extra.everywhere else {401, 403, 404, 503}

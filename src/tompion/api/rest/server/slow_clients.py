@@ -23,7 +23,7 @@ def most_connections() -> int:
     return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(16, soft // 2))
 
 
-class PatientProtocol(H11Protocol):
+class SlowClientProtocol(H11Protocol):
     """A connection that ends if its request does not arrive in time, or if there are too many others."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class

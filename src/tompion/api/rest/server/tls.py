@@ -7,11 +7,11 @@ import ssl
 from typing import Any
 
 from tompion.api.auth.authenticator import PEER
-from tompion.api.rest.server.slow_clients import PatientProtocol
+from tompion.api.rest.server.slow_clients import SlowClientProtocol
 from tompion.errors import InvalidField
 
 
-class PeerProtocol(PatientProtocol):
+class ClientCertificateProtocol(SlowClientProtocol):
     """HTTP/1.1 that tells the application which certificate the other side has shown, once TLS has checked it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class

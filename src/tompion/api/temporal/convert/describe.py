@@ -31,8 +31,8 @@ from tompion.contract.json import definition_document
 from tompion.model.policy import CatchUp
 from tompion.model.run import Reason
 from tompion.model.schedule import Run
-from tompion.model.schedule import ScheduleState as State
-from tompion.operations.compat.temporal_reads import Dossier
+from tompion.model.schedule import ScheduleStatus as State
+from tompion.operations.compat.temporal_reads import TemporalView
 from tompion.operations.compat.temporal_writes import OWN
 
 TOMPION = "tompion"
@@ -51,7 +51,7 @@ SAID = frozenset(
 """What of a definition has a field of its own there, or follows from how such schedules are made."""
 
 
-def schedule_message(known: Dossier, registered: Mapping[str, str]) -> Schedule:
+def schedule_message(known: TemporalView, registered: Mapping[str, str]) -> Schedule:
     """Return a schedule as Describe shows it."""
     schedule = known.schedule
     message = Schedule(
@@ -69,7 +69,7 @@ def schedule_message(known: Dossier, registered: Mapping[str, str]) -> Schedule:
     return message
 
 
-def policies_message(known: Dossier) -> SchedulePolicies:
+def policies_message(known: TemporalView) -> SchedulePolicies:
     """Return the policies of a schedule, as far as Temporal has them."""
     policy = known.schedule.definition.policy
     message = SchedulePolicies(
@@ -82,7 +82,7 @@ def policies_message(known: Dossier) -> SchedulePolicies:
     return message
 
 
-def info_message(known: Dossier) -> ScheduleInfo:
+def info_message(known: TemporalView) -> ScheduleInfo:
     """Return what a schedule has done, does, and will do."""
     schedule = known.schedule
     info = ScheduleInfo(
@@ -101,7 +101,7 @@ def info_message(known: Dossier) -> ScheduleInfo:
     return info
 
 
-def memo_shown(known: Dossier) -> Memo:
+def memo_shown(known: TemporalView) -> Memo:
     """Return the memo of a schedule, with what else there is to know."""
     document = definition_document(known.schedule.definition)
     if not known.left_out:
@@ -113,12 +113,12 @@ def memo_shown(known: Dossier) -> Memo:
     return memo_message({**memo, TOMPION: more} if more else memo)
 
 
-def attributes_shown(known: Dossier) -> SearchAttributes:
+def attributes_shown(known: TemporalView) -> SearchAttributes:
     """Return the search attributes of a schedule."""
     return attributes_message(known.schedule.definition.search_attributes)
 
 
-def entry_message(known: Dossier) -> ScheduleListEntry:
+def entry_message(known: TemporalView) -> ScheduleListEntry:
     """Return a schedule as a list shows it."""
     schedule = known.schedule
     entry = ScheduleListEntry(
@@ -140,7 +140,7 @@ def _cut(spec: ScheduleSpec) -> ScheduleSpec:
     return spec
 
 
-def _add_future(info: Any, known: Dossier, most: int | None = None) -> None:
+def _add_future(info: Any, known: TemporalView, most: int | None = None) -> None:
     for moment in known.future[:most]:
         info.future_action_times.add().FromDatetime(moment)
 
