@@ -175,7 +175,7 @@ def key_seeds() -> tuple[str, ...]:
 
 
 def _insert(row: KeyRow, transaction: Transaction) -> None:
-    transaction.insert_key(row)
+    transaction.api_key_insert(row)
 
 
 @cache

@@ -41,8 +41,8 @@ def a_resume_aims_at_nothing(patches: Patches) -> None:
     """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
     resumed = edit.resumed
 
-    def aimless(dial: Any, *rest: Any) -> Any:
-        return resumed(dial, *rest)._replace(next_fire_ms=None) if dial.paused else dial
+    def aimless(state: Any, *rest: Any) -> Any:
+        return resumed(state, *rest)._replace(next_fire_ms=None) if state.paused else state
 
     patches.set(edit, "resumed", aimless)
 
@@ -73,12 +73,12 @@ def a_trigger_passes_for_a_tick(patches: Patches) -> None:
 
 def a_tick_is_written_twice(patches: Patches) -> None:
     """The unique key lets it pass, because it seems to come from somewhere else."""
-    insert = Transaction.insert_runs
+    insert = Transaction.run_insert
 
     def doubled(self: Transaction, runs: Any) -> Any:
         return insert(self, [*runs, *(run._replace(origin=ELSEWHERE) for run in runs if not run.origin)])
 
-    patches.set(Transaction, "insert_runs", doubled)
+    patches.set(Transaction, "run_insert", doubled)
 
 
 def nobody_catches_up(patches: Patches) -> None:

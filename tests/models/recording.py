@@ -27,9 +27,9 @@ class Commit(NamedTuple):
     """What one commit has changed, and the leases before it and after it."""
 
     now_ms: int
-    dials: dict[int, ScheduleState | None]
+    states: dict[int, ScheduleState | None]
     runs: dict[Key, RunRow]
-    spans: list[DroppedRange]
+    dropped_ranges: list[DroppedRange]
     backfills: dict[int, BackfillRow | None]
     leases_before: dict[int, int]
     leases: dict[int, int]
@@ -79,17 +79,17 @@ class Recorder:
 
     def _look(self) -> None:
         execute = self._connection.execute
-        dials = {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM dials")}
-        changed: dict[int, ScheduleState | None] = {key: None for key in self._dials if key not in dials}
-        changed |= {key: dial for key, dial in dials.items() if self._dials.get(key) != dial}
+        states = {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM schedule_state")}
+        changed: dict[int, ScheduleState | None] = {key: None for key in self._dials if key not in states}
+        changed |= {key: state for key, state in states.items() if self._dials.get(key) != state}
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
         paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
         backfills = self._backfills()
         commit = Commit(self.now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
         self._versions()
-        if changed or commit.runs or commit.spans or backfills:
+        if changed or commit.runs or commit.dropped_ranges or backfills:
             self.commits.append(commit)
-        self._dials, self._leases = dials, leases
+        self._dials, self._leases = states, leases
 
     def _runs(self) -> dict[Key, RunRow]:
         """Runs that are new, and those that were open and have changed."""
@@ -114,7 +114,7 @@ class Recorder:
 
     def _spans(self) -> list[DroppedRange]:
         """Spans that are new."""
-        found = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM tick_spans")}
+        found = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM dropped_ranges")}
         new = sorted(found - self._known_spans)
         self._known_spans = found
         return new

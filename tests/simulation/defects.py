@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notices
+from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
@@ -29,7 +29,7 @@ from tompion.store.base import Transaction
 from tompion.store.sqlite import driver
 
 __all__ = [
-    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notices", "planted",
+    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications", "planted",
 ]  # fmt: skip
 
 
@@ -37,13 +37,13 @@ __all__ = [
 def no_unique_key_and_no_row_lock(patches: Patches) -> None:
     """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
     memory: dict[int, list[StateTuple]] = {}
-    for name in ("insert_runs", "insert_starts"):
+    for name in ("run_insert", "run_insert_fast"):
         patches.sql(name, "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
     drop_index(patches)
 
     def stale(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
-        found = transaction.claim_due(now_ms - 10_001, now_ms, limit)
+        found = transaction.state_claim_due(now_ms - 10_001, now_ms, limit)
         used, memory[id(self)] = memory.get(id(self)), found
         return self._fire(transaction, now_ms, found if used is None else used + found[:0] or found, 0)
 
@@ -77,7 +77,7 @@ def advance_before_insert(patches: Patches) -> None:
     def insert(self: Engine, fired: Any) -> int:
         rows, later[:] = list(later), []
         if rows:
-            self._store.write(lambda transaction: transaction.insert_runs(rows))
+            self._store.write(lambda transaction: transaction.run_insert(rows))
         return begin(self, fired)
 
     patches.set(Transaction, "record", split)
@@ -90,9 +90,9 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
     seen: dict[int, int] = {}
     begin = Decision.__init__
 
-    def remembered(self: Decision, dial: ScheduleState, *rest: Any) -> None:
-        begin(self, dial, *rest)
-        self.in_flight, seen[dial.schedule_key] = seen.get(dial.schedule_key, dial.in_flight), dial.in_flight
+    def remembered(self: Decision, state: ScheduleState, *rest: Any) -> None:
+        begin(self, state, *rest)
+        self.in_flight, seen[state.schedule_key] = seen.get(state.schedule_key, state.in_flight), state.in_flight
 
     patches.set(Decision, "__init__", remembered)
 
@@ -100,12 +100,12 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
-    def blind(self: FireStep, transaction: Transaction, now_ms: int, dials: list[StateTuple], budget: int) -> Any:
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:
         return fire(
-            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in dials], budget
+            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in states], budget
         )
 
     patches.set(FireStep, "_fire", blind)
@@ -123,39 +123,39 @@ def jitter_not_deterministic(patches: Patches) -> None:
 @defect
 def fence_not_checked(patches: Patches) -> None:
     """Whoever reports an outcome is believed, even if the run has long been somebody else's."""
-    patches.sql("settle_runs", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
+    patches.sql("run_settle", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
 
 
 @defect
 def final_states_not_sticky(patches: Patches) -> None:
     """A late outcome overwrites an earlier one."""
-    patches.sql("settle_runs", "AND state IN ('ENQUEUED', 'STARTED')", "")
-    patches.sql("settle_runs", "AND attempt = ?4", "AND attempt >= ?4")
+    patches.sql("run_settle", "AND state IN ('ENQUEUED', 'STARTED')", "")
+    patches.sql("run_settle", "AND attempt = ?4", "AND attempt >= ?4")
 
 
 @defect
 def rescue_keeps_the_attempt(patches: Patches) -> None:
     """A run that is picked up keeps its fence, so two owners hold the same one."""
-    patches.sql("claim_runs", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
+    patches.sql("run_claim", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
 
 
 @defect
 def leases_ignored(patches: Patches) -> None:
     """Runs are picked up while their owner is alive."""
-    patches.sql("lapsed_instances", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
-    patches.sql("due_now", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+    patches.sql("lease_list_expired", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+    patches.sql("work_due", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
 
 
 @defect
 def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
     """Whoever ends a lease forgets to say that its runs are anybody's."""
-    patches.set(Transaction, "expose_runs", lambda self, held, now_ms: set())
+    patches.set(Transaction, "run_release_expired", lambda self, held, now_ms: set())
 
 
 @defect
 def runs_are_taken_without_a_lease(patches: Patches) -> None:
     """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
-    patches.sql("hold_lease", "AND lease_until_ms IS NOT NULL", "")
+    patches.sql("lease_hold", "AND lease_until_ms IS NOT NULL", "")
     patches.sql("beat", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
     patches.sql("beat", "AND lease_until_ms IS NOT NULL", "")
 
@@ -165,7 +165,7 @@ def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
     patches.set(RescueStep, "claim", lambda self, transaction, limit: fire.NOTHING)
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
-    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+    patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
 @defect
@@ -236,8 +236,8 @@ def slots_are_never_freed(patches: Patches) -> None:
     """A run that has ended still counts as in flight."""
     freed = outcome.freed
 
-    def kept(dial: ScheduleState, *rest: Any) -> ScheduleState:
-        return freed(dial, *rest)._replace(in_flight=dial.in_flight)
+    def kept(state: ScheduleState, *rest: Any) -> ScheduleState:
+        return freed(state, *rest)._replace(in_flight=state.in_flight)
 
     patches.set(settle, "freed", kept)
 
@@ -281,9 +281,9 @@ def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
     resumed = edit.resumed
 
-    def forgetful(dial: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
-        after = resumed(dial, rule_, now_ms, on_resume)
-        return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if dial.paused else after
+    def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
+        after = resumed(state, rule_, now_ms, on_resume)
+        return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if state.paused else after
 
     patches.set(edit, "resumed", forgetful)
     patches.set(fire, "resumed", forgetful)
@@ -294,9 +294,9 @@ def update_replays_old_ticks(patches: Patches) -> None:
     """A new spec is applied from long ago."""
     replaced = edit.replaced
 
-    def eager(dial: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
-        edited = replaced(dial, old, new, now_ms)
-        return edited._replace(dial=edit.aimed(edited.dial, new, now_ms // 1000 - 600))
+    def eager(state: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
+        edited = replaced(state, old, new, now_ms)
+        return edited._replace(state=edit.aimed(edited.state, new, now_ms // 1000 - 600))
 
     patches.set(edit, "replaced", eager)
 
@@ -312,17 +312,17 @@ def delete_does_not_silence(patches: Patches) -> None:
     """A deleted schedule goes on firing."""
     fire = FireStep._fire
 
-    def closed(dial: ScheduleState, rule_: Any, now_ms: int) -> Any:
-        return edit.EditResult(dial._replace(closed=True), [])
+    def closed(state: ScheduleState, rule_: Any, now_ms: int) -> Any:
+        return edit.EditResult(state._replace(closed=True), [])
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
-        dials = [ScheduleState._make(row) for row in rows]
-        answer = fire(self, transaction, now_ms, [dial._replace(closed=False) for dial in dials], budget)
-        transaction.rows("lock_dials", {"keys": []})
-        for dial in dials:
-            if dial.closed:
-                now = transaction.lock_dials([dial.schedule_key])[dial.schedule_key]
-                transaction.save_dials([now._replace(closed=True)])
+        states = [ScheduleState._make(row) for row in rows]
+        answer = fire(self, transaction, now_ms, [state._replace(closed=False) for state in states], budget)
+        transaction.rows("state_lock", {"keys": []})
+        for state in states:
+            if state.closed:
+                now = transaction.state_lock([state.schedule_key])[state.schedule_key]
+                transaction.state_update([now._replace(closed=True)])
         return answer
 
     patches.set(edit, "closed", closed)
@@ -353,8 +353,8 @@ def token_stays(patches: Patches) -> None:
     """A change does not move the conflict token."""
     save = repository.save
 
-    def unmoved(session: Any, opened: Any, note: Any, spans: Any = None) -> Any:
-        return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, spans)
+    def unmoved(session: Any, opened: Any, note: Any, dropped_ranges: Any = None) -> Any:
+        return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, dropped_ranges)
 
     patches.set(control, "save", unmoved)
     patches.set(crud, "save", unmoved)
@@ -399,8 +399,8 @@ def fires_a_little_early(patches: Patches) -> None:
     patches.set(
         due_ticks, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
     )
-    patches.sql("claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
-    patches.sql("due_now", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
+    patches.sql("state_claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
+    patches.sql("work_due", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
 
 
 @defect
@@ -421,14 +421,14 @@ def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
     patches.set(Engine, "_beat", lambda self: self._keeping.check())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
-    patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
-    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+    patches.sql("run_claim", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
+    patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
 @defect
 def a_retry_is_never_due(patches: Patches) -> None:
     """A run that waits for another try is looked at much later, if at all."""
-    patches.sql("settle_runs", "due_ms = ?9", "due_ms = ?9 + 1000000")
+    patches.sql("run_settle", "due_ms = ?9", "due_ms = ?9 + 1000000")
 
 
 @defect
@@ -436,8 +436,8 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
     """A run that was planned starts whatever else is in flight."""
     begin = Decision
 
-    def alone(dial: ScheduleState, *rest: Any) -> Decision:
-        decision = begin(dial, *rest)
+    def alone(state: ScheduleState, *rest: Any) -> Decision:
+        decision = begin(state, *rest)
         decision.in_flight = decision.waiting = -100
         return decision
 
@@ -445,7 +445,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
 
     def corrected(self: Decision) -> ScheduleState:
         after = released(self)
-        flying, waiting = self.dial.in_flight, self.dial.waiting
+        flying, waiting = self.state.in_flight, self.state.waiting
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
     patches.set(planned, "Decision", alone)

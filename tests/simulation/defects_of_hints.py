@@ -18,9 +18,9 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
     freed = outcome.freed
     known: dict[int, str | None] = {}
 
-    def stale(dial: ScheduleState, *rest: Any) -> ScheduleState:
-        before, known[dial.schedule_key] = known.get(dial.schedule_key), dial.hints
-        return freed(dial, *rest)._replace(hints=before)
+    def stale(state: ScheduleState, *rest: Any) -> ScheduleState:
+        before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
+        return freed(state, *rest)._replace(hints=before)
 
     patches.set(settle, "freed", stale)
 
@@ -28,7 +28,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
 @defect
 def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
     """Whoever hints at once gets a run every second."""
-    patches.set(adaptive, "spent", lambda dial, nominal_s, now_ms: dial.hints)
+    patches.set(adaptive, "spent", lambda state, nominal_s, now_ms: state.hints)
 
 
 @defect
@@ -36,10 +36,12 @@ def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
     """A hint may be later than the longest interval."""
     wish, clamped = adaptive._wish, adaptive._clamped
 
-    def unbounded(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
-        hinted = wish(dial, rule, adaptive.hints_of(dial))
+    def unbounded(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
+        hinted = wish(state, compiled, adaptive.hints_of(state))
         free = hinted is not None and hinted.hint is not None
-        return clamped(dial, rule._replace(policy=replace(rule.policy, max_interval_ms=None)) if free else rule, at_ms)
+        return clamped(
+            state, compiled._replace(policy=replace(compiled.policy, max_interval_ms=None)) if free else compiled, at_ms
+        )
 
     patches.set(adaptive, "_clamped", unbounded)
 
@@ -49,8 +51,8 @@ def the_shortest_interval_is_forgotten(patches: Patches) -> None:
     """A hint may be sooner than the shortest interval."""
     clamped = adaptive._clamped
 
-    def hasty(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
-        return clamped(dial, rule._replace(policy=replace(rule.policy, min_interval_ms=0)), at_ms)
+    def hasty(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
+        return clamped(state, compiled._replace(policy=replace(compiled.policy, min_interval_ms=0)), at_ms)
 
     patches.set(adaptive, "_clamped", hasty)
 
@@ -60,8 +62,8 @@ def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> N
     """The next run follows the end of the last one; one that never began has no end."""
     after_skip = decide._after_skip
 
-    def waiting(dial: ScheduleState, decision: decide.Decision, *rest: Any) -> ScheduleState:
-        after = after_skip(dial, decision, *rest)
+    def waiting(state: ScheduleState, decision: decide.Decision, *rest: Any) -> ScheduleState:
+        after = after_skip(state, decision, *rest)
         return after._replace(next_nominal_s=None, next_fire_ms=None) if decision.runs else after
 
     patches.set(decide, "_after_skip", waiting)

@@ -105,11 +105,11 @@ class Receiver:
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
         story = self._story
-        drawn = Random(f"{story.seed}/{notice_id}/{story.clock.now()}")
+        drawn = Random(f"{story.seed}/{notification_id}/{story.clock.now()}")
         await pause(drawn.choice((0.0, 0.5, 8.0)))
-        story.told.append((notice_id, body))
+        story.told.append((notification_id, body))
         return Delivery(not story.raging or drawn.random() < 0.6, "drawn")
 
     async def aclose(self) -> None:
@@ -169,7 +169,9 @@ class Story:
         self.clock = SimClock(loop)
         self.real = SqliteStore(clock=self.clock, inline=True)
         # The ids of notices are made with it, and they decide in which order notices of one moment go out.
-        self.real.write(lambda transaction: transaction.secret(CALLBACKS, "the same in every story")).result()
+        self.real.write(
+            lambda transaction: transaction.secret_get_or_create(CALLBACKS, "the same in every story")
+        ).result()
         self.beside = self.random.random() < 0.3
         self.settings = replace(
             SETTINGS, max_pickups=self.random.choice((50, 50, 2)), fire_batch=1 if self.beside else SETTINGS.fire_batch
@@ -205,7 +207,7 @@ class Story:
         """What is launched is in the ledger at that moment, not later."""
         run = RunId(*map(int, launch.run_id.split("-")))
         seen = self.observer.last.runs.get(run) or self.observer.finals.get(run)
-        if run.schedule_key in self.observer.last.dials and (seen is None or seen.attempt < launch.attempt):
+        if run.schedule_key in self.observer.last.states and (seen is None or seen.attempt < launch.attempt):
             self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
         return self.plan(launch.run_id, launch.attempt)
 
@@ -364,8 +366,12 @@ class Story:
             run.state == "SUCCESS" and not run.result for run in self.observer.finals.values()
         )
         reached.update(f"source:{run.source}" for runs in ledger.runs.values() for run in runs)
-        reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
-        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))
+        reached.update(
+            f"span:{dropped_range.reason}"
+            for dropped_ranges in ledger.dropped_ranges.values()
+            for dropped_range in dropped_ranges
+        )
+        everything = repr((ledger.runs, ledger.dropped_ranges, ledger.states, len(self.executor.executions)))
         digest = sha256(everything.encode()).hexdigest()
         return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
 

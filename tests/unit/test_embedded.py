@@ -122,7 +122,7 @@ def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
     reads = {"get", "list_schedules", "history", "versions", "backfills", "hints", "runs", "get_run", "spans",
              "describe", "verify", "preview", "get_workflow", "list_workflows", "list_queues", "get_calendar",
              "list_calendars", "list_keys", "list_instances", "get_backfill", "recent_runs", "coming",
-             "stats", "effect", "forecast", "glances", "attention", "list_notices", "verify_audit",
+             "stats", "effect", "forecast", "glances", "attention", "list_notifications", "verify_audit",
              "count_schedules", "sharers"}  # fmt: skip
     members = operations(SyncMethods, _Sync)
     assert {name for name, member in members.items() if not member.writes} == reads

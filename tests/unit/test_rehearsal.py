@@ -91,7 +91,7 @@ def test_an_outage_is_time_in_which_nobody_is_there() -> None:
         rehearsal.advance(1)
         (run,) = rehearsal.all_runs("report")
         assert (f"{run.scheduled_for:%H:%M}", run.reason) == ("00:30", "coalesced")
-        (span,) = rehearsal.spans("report")
+        (span,) = rehearsal.dropped_ranges("report")
         assert (span.ticks, span.reason) == (2, "coalesced")
         with pytest.raises(InvalidField, match="does not go back"):
             rehearsal.outage(-1)

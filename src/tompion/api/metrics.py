@@ -63,11 +63,11 @@ COUNTERS: dict[str, MetricEntry] = {
     "tompion_store_errors": MetricEntry("store_errors", (), "Steps that the store could not do just then."),
     "tompion_unexpected_errors": MetricEntry("unexpected_errors", (), "Mistakes of this program."),
     "tompion_runs_settled": MetricEntry("runs_settled", (), "Outcomes that were written down here."),
-    "tompion_notices_delivered": MetricEntry("notices_delivered", (), "Notices that arrived."),
+    "tompion_notices_delivered": MetricEntry("notifications_delivered", (), "Notices that arrived."),
     "tompion_notices_retried": MetricEntry(
-        "notices_retried", (), "Tries to deliver a notice that failed, and are made again."
+        "notifications_retried", (), "Tries to deliver a notice that failed, and are made again."
     ),
-    "tompion_notices_given_up": MetricEntry("notices_given_up", (), "Notices that nobody was told."),
+    "tompion_notices_given_up": MetricEntry("notifications_given_up", (), "Notices that nobody was told."),
     "tompion_pings": MetricEntry("pings", (), "Times that a monitor was told how this process is."),
     "tompion_pings_failed": MetricEntry("pings_failed", (), "Times that a monitor could not be told."),
     "tompion_runs_finished": MetricEntry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),

@@ -105,7 +105,7 @@ def configured_outside(told: Config) -> Outside:
     return build_outside(told.notifications, ping, told.settings, told.get("public_url") or None, where)
 
 
-async def send_test_notice(told: Config, name: str) -> Delivery:
+async def send_test_notification(told: Config, name: str) -> Delivery:
     """Send a notice that says nothing but that it is a test; return what became of it."""
     courier = configured_outside(told).courier
     if courier is None or name not in told.notifications:
@@ -119,7 +119,7 @@ async def send_test_notice(told: Config, name: str) -> Delivery:
         NotificationState.PENDING, 1, None, now_ms, None, None, None,
     )  # fmt: skip
     try:
-        return await courier.send(name, row.notice_id, body_of(row))
+        return await courier.send(name, row.notification_id, body_of(row))
     finally:
         await courier.aclose()
 

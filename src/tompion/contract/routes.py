@@ -149,7 +149,7 @@ ROUTES = (
     Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, history.restore, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[SameSpecSchedule], _SCHEDULE),
     Route("GET", f"{_ONE}/runs", Role.READER, read.runs, Page[Run], _RUN),
-    Route("GET", f"{_ONE}/spans", Role.READER, read.spans, tuple[DroppedTicks, ...], _RUN),
+    Route("GET", f"{_ONE}/dropped", Role.READER, read.dropped_ranges, tuple[DroppedTicks, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, schedule.verify, Verification, _SCHEDULE),
     Route("GET", "/runs", Role.READER, read.recent_runs, Page[Run], _RUN),
     Route("GET", "/runs/{run_id}", Role.READER, read.run, Run, _RUN),
@@ -191,7 +191,9 @@ ROUTES = (
     Route("GET", "/keys", Role.ADMIN, api_keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, api_keys.create_key, NewKey, _KEYS, 201),
     Route("DELETE", "/keys/{key_id}", Role.ADMIN, api_keys.revoke_key, bool, _KEYS),
-    Route("GET", "/notices", Role.OPERATOR, notifications.list_notices, Page[Notification], "notices"),
+    Route(
+        "GET", "/notifications", Role.OPERATOR, notifications.list_notifications, Page[Notification], "notifications"
+    ),
     Route("GET", "/calendars", Role.READER, calendars.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, calendars.get_calendar, NamedCalendar, _CALENDAR),
     Route("PUT", "/calendars/{name}", Role.EDITOR, calendars.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),

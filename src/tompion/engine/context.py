@@ -30,14 +30,14 @@ class EngineContext:
         self.settings = settings
         self.probe = probe
         self.queues = queues
-        self.rules = ScheduleCache()
+        self.schedules = ScheduleCache()
         self.appetite = AdaptiveConcurrencyLimit(settings.max_threads, settings.max_active_launches)
         self.number = 0
         self.can_call = False
         self.skew_ms = 0
         self.tracing: Tracing | None = None
         self.sign: Callable[[str], str] = unsigned
-        self.notices = NotificationOutbox(self)
+        self.notifications = NotificationOutbox(self)
         self.limits = DueLimits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
@@ -46,11 +46,11 @@ class EngineContext:
             settings.lookahead_ms,
         )
 
-    def notify(self, rules: Sequence[NotificationRule], public_url: str | None) -> None:
+    def notify(self, schedules: Sequence[NotificationRule], public_url: str | None) -> None:
         """Take what somebody outside is to be told."""
-        self.notices = NotificationOutbox(self, rules, public_url)
+        self.notifications = NotificationOutbox(self, schedules, public_url)
 
-    def worlds(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:
+    def contexts(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:
         """Return the world of this moment for any rule."""
         return DecisionContexts(self, now_ms, paused_targets)
 
@@ -66,9 +66,9 @@ class DecisionContexts:
         self._ours = DecisionContext(now_ms, instance.number, instance.limits, settings.max_buffer)
         self._others = self._ours._replace(owner=None)
 
-    def of(self, rule: CompiledSchedule) -> DecisionContext:
+    def of(self, compiled: CompiledSchedule) -> DecisionContext:
         """Return the world that a schedule is decided in."""
-        world = self._ours if rule.action.queue in self._queues else self._others
-        if self._paused and is_target_paused(rule, self._paused):
-            return world._replace(target_paused=True)
-        return world
+        context = self._ours if compiled.action.queue in self._queues else self._others
+        if self._paused and is_target_paused(compiled, self._paused):
+            return context._replace(target_paused=True)
+        return context

@@ -190,7 +190,7 @@ class Engine:
         """Let others have what this instance will not execute."""
 
         def hand_back(transaction: Transaction) -> None:
-            transaction.hand_back(held, transaction.now_ms())
+            transaction.run_hand_back(held, transaction.now_ms())
             transaction.notify()
 
         if held:
@@ -201,7 +201,7 @@ class Engine:
 
         def leave(transaction: Transaction) -> None:
             now_ms = transaction.now_ms()
-            transaction.stop_instance(self.instance.number, now_ms, now_ms)  # whatever is left is anybody's, at once
+            transaction.instance_stop(self.instance.number, now_ms, now_ms)  # whatever is left is anybody's, at once
             transaction.notify()
 
         try:
@@ -270,8 +270,8 @@ class Engine:
         limit = self.settings.max_active_launches
 
         def learn(transaction: Transaction) -> None:
-            pairs = transaction.coming_dials(now_ms, now_ms + PREPARE_MS, limit)
-            self.instance.rules.of_versions(transaction, pairs)
+            pairs = transaction.state_list_upcoming(now_ms, now_ms + PREPARE_MS, limit)
+            self.instance.schedules.of_versions(transaction, pairs)
 
         await self._read(learn)
 
@@ -368,7 +368,7 @@ class Engine:
 
     def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
         now_ms = transaction.now_ms()
-        return now_ms, transaction.due_now(now_ms, now_ms - self.settings.misfire_grace_ms)
+        return now_ms, transaction.work_due(now_ms, now_ms - self.settings.misfire_grace_ms)
 
     def _is_skewed(self, now_ms: int) -> bool:
         """Whether this machine's clock is too far from the database's to be trusted with anything."""

@@ -60,10 +60,10 @@ class Lease:
 
         def join(transaction: Transaction) -> tuple[int, str, bool]:
             now_ms = transaction.now_ms()
-            number = transaction.insert_instance(
+            number = transaction.instance_insert(
                 self._name, self._release, now_ms, now_ms + ttl_ms, self._instance.queues
             )
-            return number, transaction.secret(CALLBACKS, token_hex(32)), transaction.can_call
+            return number, transaction.secret_get_or_create(CALLBACKS, token_hex(32)), transaction.can_call
 
         self._instance.number, secret, self._instance.can_call = await answer_of(self._store.write(join))
         self._instance.sign = signer(secret)
@@ -74,8 +74,8 @@ class Lease:
 
         def beat(transaction: Transaction) -> tuple[bool, int]:
             now_ms = transaction.now_ms()
-            held = transaction.beat(number, now_ms, skew_ms, now_ms + settings.lock_ttl_ms)
-            return held, transaction.live_instances(now_ms - MISSED_BEATS * settings.heartbeat_ms)
+            held = transaction.lease_renew(number, now_ms, skew_ms, now_ms + settings.lock_ttl_ms)
+            return held, transaction.instance_count_live(now_ms - MISSED_BEATS * settings.heartbeat_ms)
 
         held, live = await answer_of(self._store.write(beat))
         if held:
@@ -119,10 +119,10 @@ class Lease:
         """Return work that says nothing, and does nothing, without a lease."""
 
         def led(transaction: Transaction) -> StepT | None:
-            if not transaction.hold_lease(self._instance.number):
+            if not transaction.lease_hold(self._instance.number):
                 return None
             step = work(transaction)
-            self._instance.notices.late(transaction, step.launches, step.now_ms)
+            self._instance.notifications.late(transaction, step.launches, step.now_ms)
             return self._carry_out(transaction, step)
 
         return led

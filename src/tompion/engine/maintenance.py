@@ -121,7 +121,7 @@ class Maintenance:
         if not attempts:
             return
         held = [attempt.held for attempt in attempts]
-        await self._write(lambda transaction: transaction.mark_started(held, transaction.now_ms()))
+        await self._write(lambda transaction: transaction.run_mark_started(held, transaction.now_ms()))
         for attempt in attempts:
             attempt.marked = True
             attempt.row = attempt.row._replace(state=RunState.STARTED)
@@ -135,7 +135,7 @@ class Maintenance:
         held = [
             attempt.held
             for attempt in launching.active.values()
-            if attempt.marked or attempt.rule.policy.overlap_policy in ("cancel_other", "terminate_other")
+            if attempt.marked or attempt.compiled.policy.overlap_policy in ("cancel_other", "terminate_other")
         ]
         await self._check_held(held)
 
@@ -143,7 +143,7 @@ class Maintenance:
         probe, launching = self._instance.probe, self._launching
         if not held:
             return
-        found = await self._read(lambda transaction: transaction.check_runs(held))
+        found = await self._read(lambda transaction: transaction.run_check_held(held))
         lost = launching.lost(set(found), held)
         probe.count("leases_lost", len(lost))
         await self._end_by_force([attempt for attempt in lost if attempt.remote])
@@ -161,7 +161,7 @@ class Maintenance:
         def write(transaction: Transaction) -> None:
             now_ms = transaction.now_ms()
             for held, progress in said:
-                transaction.renew_runs([held], now_ms, now_ms, progress)
+                transaction.run_renew_remote([held], now_ms, now_ms, progress)
 
         await self._write(write)
         for held, progress in said:
@@ -202,4 +202,4 @@ class Maintenance:
 
 
 def _row_of(transaction: Transaction, run: RunId) -> RunRow | None:
-    return transaction.run_by_id(run)
+    return transaction.run_get(run)

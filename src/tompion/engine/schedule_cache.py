@@ -29,21 +29,21 @@ class ScheduleCache:
         self._newest: dict[int, CompiledSchedule] = {}
         self.broken: dict[int, str] = {}
 
-    def of(self, transaction: Transaction, dials: Iterable[ScheduleState]) -> dict[int, CompiledSchedule]:
+    def of(self, transaction: Transaction, states: Iterable[ScheduleState]) -> dict[int, CompiledSchedule]:
         """Return the rules of dials, by schedule; one that cannot be compiled is left out and noted in ``broken``."""
-        return self.of_versions(transaction, [(dial.schedule_key, dial.version) for dial in dials])
+        return self.of_versions(transaction, [(state.schedule_key, state.version) for state in states])
 
     def of_versions(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> dict[int, CompiledSchedule]:
         """Return the rules of versions, by schedule; of each there is one."""
         known = self._known_of(transaction, pairs)
-        return {pair[0]: rule for pair in pairs if (rule := known.get(pair)) is not None}
+        return {pair[0]: compiled for pair in pairs if (compiled := known.get(pair)) is not None}
 
     def by_version(
         self, transaction: Transaction, pairs: list[tuple[int, int]]
     ) -> dict[tuple[int, int], CompiledSchedule]:
         """Return the rules of versions, by schedule and version."""
         known = self._known_of(transaction, pairs)
-        return {pair: rule for pair in pairs if (rule := known.get(pair)) is not None}
+        return {pair: compiled for pair in pairs if (compiled := known.get(pair)) is not None}
 
     def newest(self, schedule_key: int) -> CompiledSchedule | None:
         """Return the rule of a schedule that was read last, if any is remembered."""
@@ -70,13 +70,13 @@ class ScheduleCache:
             forgotten = next(iter(self._known))
             self._known.pop(forgotten)
             self._newest.pop(forgotten[0], None)
-        for row in transaction.definitions(pairs):
+        for row in transaction.version_list_definitions(pairs):
             try:
-                rule = rule_of(row, _calendars(transaction, row))
+                compiled = rule_of(row, _calendars(transaction, row))
             except UNREADABLE as error:
                 self.broken[row.schedule_key] = f"{row.schedule_id}: {error}"
             else:
-                self._known[row.schedule_key, row.version] = self._newest[row.schedule_key] = rule
+                self._known[row.schedule_key, row.version] = self._newest[row.schedule_key] = compiled
                 self.broken.pop(row.schedule_key, None)
 
 

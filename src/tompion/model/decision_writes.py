@@ -19,9 +19,9 @@ class DecisionWrites(NamedTuple):
     """
 
     now_ms: int
-    dials: list[ScheduleState]
+    states: list[ScheduleState]
     runs: list[RunRow]
-    spans: list[DroppedRange]
+    dropped_ranges: list[DroppedRange]
     supersede: list[tuple[int, str | None]]
     cancel: list[tuple[int, int]]
     terminate: list[tuple[int, int]]

@@ -92,8 +92,8 @@ class NotificationRow(NamedTuple):
     ``due_ms`` is when somebody may try it: while one does, that is the end of their lease.  ``attempts`` is the fence.
     """
 
-    notice_id: str
-    notification: str
+    notification_id: str
+    rule_name: str
     topic: str
     namespace: str
     schedule_id: str
@@ -119,8 +119,8 @@ class Delivery(NamedTuple):
 class Notification:
     """A notice as it is shown; ``data`` is what the receiver is sent."""
 
-    notice_id: str
-    notification: str
+    notification_id: str
+    rule_name: str
     topic: str
     schedule_id: str
     state: str

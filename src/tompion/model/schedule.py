@@ -191,7 +191,7 @@ class Description:
     would_run_on_resume: tuple[datetime, ...]
     would_run_count: int
     backfills: tuple[Backfill, ...]
-    spans: tuple[DroppedTicks, ...]
+    dropped_ranges: tuple[DroppedTicks, ...]
     outlook: Outlook | None = None
 
 

@@ -31,24 +31,24 @@ def once(
         assert "request_id" in signature.parameters, "a change takes a request id"
 
         @wraps(operation)
-        def call(session: OperationContext, /, *args: P.args, **given: P.kwargs) -> T:
+        def call(context: OperationContext, /, *args: P.args, **given: P.kwargs) -> T:
             request_id: Any = given.get("request_id")
             if request_id is None:
-                return operation(session, *args, **given)
-            bound = signature.bind(session, *args, **given)
-            do = partial(operation, session, *args, **given)
-            return answer_once(session, operation.__name__, request_id, _asked(bound), kind, do)
+                return operation(context, *args, **given)
+            bound = signature.bind(context, *args, **given)
+            do = partial(operation, context, *args, **given)
+            return answer_once(context, operation.__name__, request_id, _asked(bound), kind, do)
 
         return call
 
     return decorate
 
 
-def answer_once(
-    session: OperationContext, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
+def answer_once(  # noqa: PLR0913 - the parts of one request
+    context: OperationContext, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
 ) -> T:
     """Do something, unless the same request has been answered before: then answer the same again."""
-    most = session.settings.max_name_chars
+    most = context.settings.max_name_chars
     # A number would pass as text in SQLite only.
     if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
         raise InvalidField("request_id", f"expected 1 to {most} printable characters")
@@ -56,14 +56,14 @@ def answer_once(
         fingerprint = _fingerprint(operation, arguments)
     except (ValueError, RecursionError):
         return do()  # which refuses what contains itself, and says where
-    known = session.transaction.request(session.namespace, request_id)
+    known = context.transaction.request_get(context.namespace, request_id)
     if known is not None:
         if (known.operation, known.fingerprint) != (operation, fingerprint):
             raise RequestReused(f"request_id {request_id!r} was used for another request ({known.operation})")
         return from_plain(kind, json.loads(known.answer))
     answer = do()
     row = RequestRow(operation, fingerprint, compact(to_plain(answer)))
-    session.transaction.insert_request(session.namespace, request_id, row, session.now_ms)
+    context.transaction.request_insert(context.namespace, request_id, row, context.now_ms)
     return answer
 
 
@@ -73,7 +73,7 @@ def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
     return {
         name: value
         for name, value in bound.arguments.items()
-        if name not in ("session", "request_id") and value is not parameters[name].default
+        if name not in ("context", "request_id") and value is not parameters[name].default
     }
 
 

@@ -9,10 +9,10 @@ from tompion.operations.validation import check_text
 DEFAULT_PAGE = 50
 
 
-def page_limit(session: OperationContext, limit: int) -> int:
+def page_limit(context: OperationContext, limit: int) -> int:
     """Return how long a page may be."""
-    if type(limit) is not int or not 1 <= limit <= session.settings.max_page:
-        raise InvalidField("limit", f"{shown(limit)}; expected 1 to max_page ({session.settings.max_page})")
+    if type(limit) is not int or not 1 <= limit <= context.settings.max_page:
+        raise InvalidField("limit", f"{shown(limit)}; expected 1 to max_page ({context.settings.max_page})")
     return limit
 
 

@@ -61,9 +61,9 @@ class OperationRunner:
         if (error := done.exception()) is not None:
             self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
             return
-        for session in last:
-            for (name, reason), number in session.counted.items():
-                labels = (self.tally.namespace(session.namespace), reason) if reason else ()
+        for context in last:
+            for (name, reason), number in context.counted.items():
+                labels = (self.tally.namespace(context.namespace), reason) if reason else ()
                 self.tally.count(name, number, labels)
                 if (name, reason) == ("runs_skipped", Reason.OVERLAP):
                     self.tally.count("runs_skipped_overlap", number)

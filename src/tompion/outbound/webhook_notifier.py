@@ -57,14 +57,14 @@ class WebhookNotifier:
         """Return what each notification is about."""
         return tuple(each.rule for each in self._receivers.values())
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
         """Post a notice once; return what became of it."""
-        receiver = self._receivers[notification]
+        receiver = self._receivers[rule_name]
         try:
             target = receiver.guard.target(receiver.url)
             headers = {
                 "Content-Type": "application/json",
-                **signed(notice_id, int(self._clock.now()), body, receiver.keys),
+                **signed(notification_id, int(self._clock.now()), body, receiver.keys),
             }
             posted = self._session(receiver).post(
                 target.url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout

@@ -48,138 +48,138 @@ class _Wish(NamedTuple):
     on_grid: bool = False
 
 
-def plan(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
+def plan(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
     """Return the next run from now on, ``None`` if there is none.
 
     A hint counts for the time before it expires, and no longer: the answer is the first moment at which the rules, with
     the hints that are live at that moment, want a run.
     """
-    hints = hints_of(dial)
+    hints = hints_of(state)
     moment_ms = now_ms
     for until_ms in sorted({hint.expires_ms for hint in hints if hint is not None and hint.expires_ms > now_ms}):
-        found = _plan_at(dial, rule, hints, moment_ms)
+        found = _plan_at(state, compiled, hints, moment_ms)
         if found is not None and found.fire_ms < until_ms:
             return found
         moment_ms = until_ms
-    return _plan_at(dial, rule, hints, moment_ms)
+    return _plan_at(state, compiled, hints, moment_ms)
 
 
-def pending(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
+def pending(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> AdaptivePlan | None:
     """Return the run that the dial waits for, with its cause; another one if that was a hint which has expired."""
-    known = waited_for(dial, rule)
+    known = waited_for(state, compiled)
     if known.hint is not None and known.hint.expires_ms <= now_ms:
-        return plan(dial, rule, now_ms)
+        return plan(state, compiled, now_ms)
     return known
 
 
-def waited_for(dial: ScheduleState, rule: CompiledSchedule) -> AdaptivePlan:
+def waited_for(state: ScheduleState, compiled: CompiledSchedule) -> AdaptivePlan:
     """Return what was planned when the dial was aimed at its nominal time."""
-    assert dial.next_nominal_s is not None
-    begins_ms = dial.next_nominal_s * 1000
-    found = _plan_at(dial, rule, hints_of(dial), begins_ms)
-    return found if found is not None and found.nominal_s == dial.next_nominal_s else AdaptivePlan(begins_ms)
+    assert state.next_nominal_s is not None
+    begins_ms = state.next_nominal_s * 1000
+    found = _plan_at(state, compiled, hints_of(state), begins_ms)
+    return found if found is not None and found.nominal_s == state.next_nominal_s else AdaptivePlan(begins_ms)
 
 
-def passed(dial: ScheduleState, nominal_s: int) -> ScheduleState:
+def passed(state: ScheduleState, nominal_s: int) -> ScheduleState:
     """Return the dial when the run of a nominal time has been decided."""
-    return dial._replace(cursor_s=nominal_s, hints=spent(dial, nominal_s, nominal_s * 1000))
+    return state._replace(cursor_s=nominal_s, hints=spent(state, nominal_s, nominal_s * 1000))
 
 
-def spent(dial: ScheduleState, nominal_s: int, now_ms: int) -> str | None:
+def spent(state: ScheduleState, nominal_s: int, now_ms: int) -> str | None:
     """Return the hints that are left after a run was decided: not the expired ones, nor a one-shot that had its run."""
-    if dial.hints is None:
+    if state.hints is None:
         return None
-    live = hints_of(dial).live_at(now_ms)
+    live = hints_of(state).live_at(now_ms)
     if live.once is not None and live.once.value // 1000 <= nominal_s:
         live = live._replace(once=None)
     return live.text()
 
 
-def unexpired(dial: ScheduleState, now_ms: int) -> ScheduleState:
+def unexpired(state: ScheduleState, now_ms: int) -> ScheduleState:
     """Return the dial without hints that have expired."""
-    return dial if dial.hints is None else dial._replace(hints=hints_of(dial).live_at(now_ms).text())
+    return state if state.hints is None else state._replace(hints=hints_of(state).live_at(now_ms).text())
 
 
-def contested(dial: ScheduleState, now_ms: int) -> bool:
+def contested(state: ScheduleState, now_ms: int) -> bool:
     """Whether an interval hint and a one-shot hint are live at once."""
-    return dial.hints is not None and all(hints_of(dial).live_at(now_ms))
+    return state.hints is not None and all(hints_of(state).live_at(now_ms))
 
 
-def hints_of(dial: ScheduleState) -> HintRows:
+def hints_of(state: ScheduleState) -> HintRows:
     """Return the hints of a dial; what cannot be read is no advice."""
     try:
-        return read_hints(dial.hints)
+        return read_hints(state.hints)
     except (ValueError, TypeError):
         return NO_HINTS
 
 
-def _plan_at(dial: ScheduleState, rule: CompiledSchedule, hints: HintRows, moment_ms: int) -> AdaptivePlan | None:
+def _plan_at(state: ScheduleState, compiled: CompiledSchedule, hints: HintRows, moment_ms: int) -> AdaptivePlan | None:
     """The next run from a moment on, as if its live hints were so for ever."""
-    wish = _wish(dial, rule, hints.live_at(moment_ms))
+    wish = _wish(state, compiled, hints.live_at(moment_ms))
     if wish is None:
         return None
-    at_ms, bound = _clamped(dial, rule, wish.at_ms)
-    at_ms = max(at_ms, moment_ms, (dial.cursor_s + 1) * 1000)
+    at_ms, bound = _clamped(state, compiled, wish.at_ms)
+    at_ms = max(at_ms, moment_ms, (state.cursor_s + 1) * 1000)
     if not wish.on_grid or at_ms != wish.at_ms:
-        assert rule.gate is not None
-        allowed_s = rule.gate.next_epoch(at_ms // 1000 - 1)
+        assert compiled.gate is not None
+        allowed_s = compiled.gate.next_epoch(at_ms // 1000 - 1)
         if allowed_s is None:
             return None
         at_ms = max(at_ms, allowed_s * 1000)
     return AdaptivePlan(at_ms, RunSource.SCHEDULE if wish.hint is None else RunSource.HINT, wish.hint, bound)
 
 
-def _wish(dial: ScheduleState, rule: CompiledSchedule, live: HintRows) -> _Wish | None:
+def _wish(state: ScheduleState, compiled: CompiledSchedule, live: HintRows) -> _Wish | None:
     once = None if live.once is None else _Wish(live.once.value, live.once)
     if live.interval is not None:
-        regular: _Wish | None = _Wish(_after(dial, live.interval.value), live.interval)
+        regular: _Wish | None = _Wish(_after(state, live.interval.value), live.interval)
     else:
-        regular = _baseline(dial, rule)
+        regular = _baseline(state, compiled)
     if regular is None or once is None:
         return regular or once
     return once if once.at_ms < regular.at_ms else regular
 
 
-def _baseline(dial: ScheduleState, rule: CompiledSchedule) -> _Wish | None:
+def _baseline(state: ScheduleState, compiled: CompiledSchedule) -> _Wish | None:
     """When the spec by itself wants the next run: at first as any schedule, then after the run before."""
-    delay_ms = rule.interval_ms
-    if delay_ms is not None and dial.last_start_ms is not None:
-        doublings = min(dial.failures, MAX_DOUBLINGS) if rule.policy.failure_backoff else 0
-        return _Wish(_after(dial, delay_ms << doublings, from_end=_counts_from_end(rule)))
-    if _counts_from_end(rule):
-        return _Wish(dial.cursor_s * 1000)
-    done_ms = max(dial.last_start_ms or 0, dial.cursor_s * 1000 + 999)
-    tick = rule.next_after(done_ms // 1000)
-    while tick is not None and rule.fire_ms(tick) <= done_ms:
-        tick = rule.next_after(tick)
-    return None if tick is None else _Wish(rule.fire_ms(tick), on_grid=True)
+    delay_ms = compiled.interval_ms
+    if delay_ms is not None and state.last_start_ms is not None:
+        doublings = min(state.failures, MAX_DOUBLINGS) if compiled.policy.failure_backoff else 0
+        return _Wish(_after(state, delay_ms << doublings, from_end=_counts_from_end(compiled)))
+    if _counts_from_end(compiled):
+        return _Wish(state.cursor_s * 1000)
+    done_ms = max(state.last_start_ms or 0, state.cursor_s * 1000 + 999)
+    tick = compiled.next_after(done_ms // 1000)
+    while tick is not None and compiled.fire_ms(tick) <= done_ms:
+        tick = compiled.next_after(tick)
+    return None if tick is None else _Wish(compiled.fire_ms(tick), on_grid=True)
 
 
-def _counts_from_end(rule: CompiledSchedule) -> bool:
-    return bool(rule.spec.intervals) and rule.spec.intervals[0].anchor == "completion"
+def _counts_from_end(compiled: CompiledSchedule) -> bool:
+    return bool(compiled.spec.intervals) and compiled.spec.intervals[0].anchor == "completion"
 
 
-def _after(dial: ScheduleState, delay_ms: int, *, from_end: bool = False) -> int:
+def _after(state: ScheduleState, delay_ms: int, *, from_end: bool = False) -> int:
     """So long after the last run: counted from its start, from its end if that came later than the delay.
 
     What was decided since and did not start is counted from its own time.
     """
-    ended_ms = _begin_of_second(dial.last_end_ms or 0)
-    if dial.last_start_ms is None:
-        return max(ended_ms, (dial.cursor_s + 1) * 1000) + delay_ms
-    at_ms = max(_begin_of_second(dial.last_start_ms), ended_ms if from_end else 0) + delay_ms
-    if at_ms < ended_ms or at_ms // 1000 <= dial.cursor_s:
-        return max(ended_ms, dial.cursor_s * 1000) + delay_ms
+    ended_ms = _begin_of_second(state.last_end_ms or 0)
+    if state.last_start_ms is None:
+        return max(ended_ms, (state.cursor_s + 1) * 1000) + delay_ms
+    at_ms = max(_begin_of_second(state.last_start_ms), ended_ms if from_end else 0) + delay_ms
+    if at_ms < ended_ms or at_ms // 1000 <= state.cursor_s:
+        return max(ended_ms, state.cursor_s * 1000) + delay_ms
     return at_ms
 
 
-def _clamped(dial: ScheduleState, rule: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
+def _clamped(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
     """Not sooner than the shortest interval after the last start, and not later than the longest after the run."""
-    policy = rule.policy
-    earliest_ms = 0 if dial.last_start_ms is None else dial.last_start_ms + policy.min_interval_ms
+    policy = compiled.policy
+    earliest_ms = 0 if state.last_start_ms is None else state.last_start_ms + policy.min_interval_ms
     if at_ms < earliest_ms:
         return earliest_ms, MIN
-    if policy.max_interval_ms is not None and at_ms > (latest_ms := _after(dial, policy.max_interval_ms)):
+    if policy.max_interval_ms is not None and at_ms > (latest_ms := _after(state, policy.max_interval_ms)):
         return max(earliest_ms, latest_ms), MAX
     return at_ms, None
 

@@ -120,6 +120,9 @@ def _gate(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, 
 
 def _interval_ms(spec: SpecDocument) -> int | None:
     """The interval of a spec that is nothing else, ``None`` if it has a grid."""
-    intervals = [*spec.intervals, *(rule for _, rule in cron_rules(spec) if isinstance(rule, IntervalDocument))]
+    intervals = [
+        *spec.intervals,
+        *(compiled for _, compiled in cron_rules(spec) if isinstance(compiled, IntervalDocument)),
+    ]
     others = len(spec.cron) + len(spec.intervals) + len(spec.calendars) + len(spec.rrules) + len(spec.times) - 1
     return intervals[0].every_s * 1000 if intervals and not others else None

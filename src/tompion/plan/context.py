@@ -22,9 +22,9 @@ class DecisionContext(NamedTuple):
     target_paused: bool = False
 
 
-def is_target_paused(rule: CompiledSchedule, paused: set[tuple[str, str, str]]) -> bool:
+def is_target_paused(compiled: CompiledSchedule, paused: set[tuple[str, str, str]]) -> bool:
     """Whether what a schedule starts is paused by itself: ``paused`` holds namespace, kind and name."""
-    action = rule.action
-    if (rule.namespace, "queue", action.queue) in paused:
+    action = compiled.action
+    if (compiled.namespace, "queue", action.queue) in paused:
         return True
-    return action.workflow_id is not None and (rule.namespace, "workflow", action.workflow_id) in paused
+    return action.workflow_id is not None and (compiled.namespace, "workflow", action.workflow_id) in paused

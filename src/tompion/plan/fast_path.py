@@ -25,29 +25,29 @@ def around(ticks: Ticks, nominal_s: int) -> tuple[int | None, int | None, str | 
 
 
 def start(
-    dial: StateTuple, rule: CompiledSchedule, world: DecisionContext
+    state: StateTuple, compiled: CompiledSchedule, context: DecisionContext
 ) -> tuple[RunRow, StartRow, FastAdvanceRow] | None:
     """Return the run of a tick that simply starts, and how it is written; ``None`` where there is more to decide."""
     (
         key, version, _cursor, nominal, fire_ms, paused, _until, closed, in_flight, waiting, remaining, _last_start,
         _failures, _carry, carry_until, skips, starts, _successes, _failed, _skipped, _missed,
         _last_end, _hints,
-    ) = dial  # fmt: skip
-    owner, now_ms = world.owner, world.now_ms
+    ) = state  # fmt: skip
+    owner, now_ms = context.owner, context.now_ms
     if (
-        owner is None or nominal is None or not rule.simple or world.target_paused or paused or closed or waiting
+        owner is None or nominal is None or not compiled.simple or context.target_paused or paused or closed or waiting
         or remaining is not None or carry_until is not None or skips is not None
     ):  # fmt: skip
         return None
-    policy = rule.policy
+    policy = compiled.policy
     if in_flight >= policy.max_concurrent and policy.overlap_policy is not Overlap.ALLOW:
         return None
-    if not now_ms - world.limits.grace_ms <= fire_ms <= now_ms:
+    if not now_ms - context.limits.grace_ms <= fire_ms <= now_ms:
         return None
-    following, local_s, moved = around(rule.ticks, nominal)
-    if rule.spec.jitter_ms > 0:
-        expected_ms = rule.fire_ms(nominal)
-        next_fire_ms = None if following is None else rule.fire_ms(following)
+    following, local_s, moved = around(compiled.ticks, nominal)
+    if compiled.spec.jitter_ms > 0:
+        expected_ms = compiled.fire_ms(nominal)
+        next_fire_ms = None if following is None else compiled.fire_ms(following)
     else:
         expected_ms = nominal * 1000
         next_fire_ms = None if following is None else following * 1000

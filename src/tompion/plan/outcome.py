@@ -106,29 +106,33 @@ def _left(outcome: Outcome, now_ms: int) -> RunChange:
 
 
 def freed(
-    dial: ScheduleState, rule: CompiledSchedule | None, state: str, source_origin: int, now_ms: int
+    schedule_state: ScheduleState, compiled: CompiledSchedule | None, state: str, source_origin: int, now_ms: int
 ) -> ScheduleState:
     """Return the dial after one of its runs has ended in a final state."""
     assert state in FINAL
     failed = state in (RunState.FAILED, RunState.TIMED_OUT)
-    dial = dial._replace(
-        in_flight=dial.in_flight - 1,
-        successes=dial.successes + (state == RunState.SUCCESS),
-        failed=dial.failed + failed,
-        failures=dial.failures + 1 if failed else 0 if state == RunState.SUCCESS else dial.failures,
+    schedule_state = schedule_state._replace(
+        in_flight=schedule_state.in_flight - 1,
+        successes=schedule_state.successes + (state == RunState.SUCCESS),
+        failed=schedule_state.failed + failed,
+        failures=schedule_state.failures + 1 if failed else 0 if state == RunState.SUCCESS else schedule_state.failures,
     )
-    if rule is None or not rule.follows:
-        return dial
+    if compiled is None or not compiled.follows:
+        return schedule_state
     if source_origin == 0:
-        return after_run(dial._replace(last_end_ms=now_ms) if rule.gate is not None else dial, rule, now_ms)
-    if rule.gate is not None:
-        return governed(dial, rule, now_ms)
-    return rested(dial, rule, now_ms)
+        return after_run(
+            schedule_state._replace(last_end_ms=now_ms) if compiled.gate is not None else schedule_state,
+            compiled,
+            now_ms,
+        )
+    if compiled.gate is not None:
+        return governed(schedule_state, compiled, now_ms)
+    return rested(schedule_state, compiled, now_ms)
 
 
-def pauses(dial: ScheduleState, policy: Policy, state: str) -> bool:
+def pauses(schedule_state: ScheduleState, policy: Policy, state: str) -> bool:
     """Whether this final state pauses the schedule."""
-    return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not dial.paused
+    return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not schedule_state.paused
 
 
 def change_of(row: RunRow, fence: int) -> RunChange:

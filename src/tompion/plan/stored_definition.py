@@ -144,11 +144,19 @@ def _shared(
     if depends_on_id(spec) or spec.exclude.named:
         return None
     try:
-        rule = compile_rule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
+        compiled = compile_rule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
     except UnknownZone:
         return None
-    found = (rule.spec, rule.ticks, rule.policy, rule.action, rule.start_s, rule.follows, rule.simple)
-    return (*found, rule.gate, rule.interval_ms)
+    found = (
+        compiled.spec,
+        compiled.ticks,
+        compiled.policy,
+        compiled.action,
+        compiled.start_s,
+        compiled.follows,
+        compiled.simple,
+    )
+    return (*found, compiled.gate, compiled.interval_ms)
 
 
 def definition_row(namespace: str, schedule_id: str, row: VersionRow) -> DefinitionRow:

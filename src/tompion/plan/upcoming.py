@@ -9,21 +9,21 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import next_unskipped, skips_of
 
 
-def upcoming(dial: ScheduleState, rule: CompiledSchedule, now_ms: int) -> Iterator[int]:
+def upcoming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Iterator[int]:
     """Yield the ticks from now on that will run, or would if the schedule were not paused.
 
     Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of
     a fixed delay, and of an adaptive schedule, only one is known, and it is never too late for that.
     """
-    if dial.closed or dial.remaining == 0:
+    if state.closed or state.remaining == 0:
         return
-    if rule.follows:
-        pending = next_unskipped(dial, rule)
+    if compiled.follows:
+        pending = next_unskipped(state, compiled)
         yield from () if pending is None else (pending,)
         return
-    skips = skips_of(dial)
-    tick = rule.ticks.next_epoch(max(dial.cursor_s, now_ms // 1000))
+    skips = skips_of(state)
+    tick = compiled.ticks.next_epoch(max(state.cursor_s, now_ms // 1000))
     while tick is not None:
         if tick not in skips:
             yield tick
-        tick = rule.ticks.next_epoch(tick)
+        tick = compiled.ticks.next_epoch(tick)

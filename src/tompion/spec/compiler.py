@@ -118,25 +118,27 @@ def zone_of(spec: SpecDocument) -> Zone:
     """Return the zone that a spec as a whole is read and shown in: its own, or the one all its cron strings name."""
     if spec.timezone is not None:
         return load_zone(spec.timezone)
-    named = {rule.zone for _path, rule in cron_rules(spec) if isinstance(rule, CronRule)}
+    named = {compiled.zone for _path, compiled in cron_rules(spec) if isinstance(compiled, CronRule)}
     return load_zone(named.pop()) if len(named) == 1 else load_zone(None)
 
 
 def compile_cron_rule(
-    rule: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
+    compiled: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
 ) -> WallSource:
     """Return the ticks of one parsed cron string or calendar."""
-    wildcard = rule.wildcard
-    clock = wall_without(rule.clock.times_for(schedule_id), rule.dates.days_for(schedule_id), wildcard, excluded)
+    wildcard = compiled.wildcard
+    clock = wall_without(
+        compiled.clock.times_for(schedule_id), compiled.dates.days_for(schedule_id), wildcard, excluded
+    )
     return zoned(clock, zone, policy.rule_for(wildcard))
 
 
 @lru_cache(maxsize=INTERNED_SPECS)
 def _compile_text(text: str, timezone: str | None, schedule_id: str) -> Ticks:
-    rule = parse_cron(text)
-    if isinstance(rule, IntervalDocument):
-        return IntervalTicks(rule.every_s, rule.offset_s, load_zone(timezone))
-    return compile_cron_rule(rule, _cron_zone(rule, timezone, "cron"), VIXIE, schedule_id)
+    compiled = parse_cron(text)
+    if isinstance(compiled, IntervalDocument):
+        return IntervalTicks(compiled.every_s, compiled.offset_s, load_zone(timezone))
+    return compile_cron_rule(compiled, _cron_zone(compiled, timezone, "cron"), VIXIE, schedule_id)
 
 
 @lru_cache(maxsize=INTERNED_SPECS)
@@ -165,7 +167,7 @@ class _Compiler:
     def sources(self) -> list[tuple[str, Ticks]]:
         spec = self._spec
         compiled: list[tuple[str, Ticks]] = []
-        compiled += [(path, self._cron(path, rule)) for path, rule in cron_rules(spec)]
+        compiled += [(path, self._cron(path, compiled_schedule)) for path, compiled_schedule in cron_rules(spec)]
         for index, calendar in enumerate(spec.calendars):
             path = f"calendars[{index}]"
             compiled.append((path, self._calendar(path, calendar)))
@@ -195,18 +197,18 @@ class _Compiler:
             raise InvalidSpec(f"{spec.end_at} is before start_at {spec.start_at}", field="end_at")
         return BoundedTicks(inner, start, end, self._windows)
 
-    def _cron(self, path: str, rule: CronRule | IntervalDocument) -> Ticks:
-        if isinstance(rule, IntervalDocument):
-            return self._interval(rule)
-        zone = _cron_zone(rule, self._spec.timezone, path)
-        return compile_cron_rule(rule, zone, self._policy, self._schedule_id, self._excluded)
+    def _cron(self, path: str, compiled: CronRule | IntervalDocument) -> Ticks:
+        if isinstance(compiled, IntervalDocument):
+            return self._interval(compiled)
+        zone = _cron_zone(compiled, self._spec.timezone, path)
+        return compile_cron_rule(compiled, zone, self._policy, self._schedule_id, self._excluded)
 
     def _calendar(self, path: str, calendar: CalendarDocument) -> Ticks:
         try:
-            rule = calendar_rule(calendar, self._spec.dialect)
+            compiled = calendar_rule(calendar, self._spec.dialect)
         except InvalidSpec as error:
             raise error.located(field=path) from None
-        return compile_cron_rule(rule, self._zone, self._policy, self._schedule_id, self._excluded)
+        return compile_cron_rule(compiled, self._zone, self._policy, self._schedule_id, self._excluded)
 
     def _interval(self, interval: IntervalDocument) -> Ticks:
         if interval.anchor == "completion":
@@ -219,16 +221,16 @@ class _Compiler:
             instant = first_instant(read_moment(self._spec.start_at, field="start_at"), zone)
             start = instant + zone.offset_at(instant)
         try:
-            rule = parse_rrule(text, start=start, to_local=lambda epoch: epoch + zone.offset_at(epoch))
+            compiled = parse_rrule(text, start=start, to_local=lambda epoch: epoch + zone.offset_at(epoch))
         except InvalidSpec as error:
             raise error.located(text=text) from None
-        if rule.timezone is not None and load_zone(rule.timezone) is not zone:
+        if compiled.timezone is not None and load_zone(compiled.timezone) is not zone:
             raise InvalidSpec(
-                f"DTSTART is in {rule.timezone}, the spec in {zone.name}",
+                f"DTSTART is in {compiled.timezone}, the spec in {zone.name}",
                 field=path,
-                hint=f"set timezone={rule.timezone!r}",
+                hint=f"set timezone={compiled.timezone!r}",
             )
-        return WallSource(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
+        return WallSource(rrule_without(compiled, self._excluded), zone, self._policy.rule_for(compiled.wildcard))
 
     def _times(self) -> list[Ticks]:
         moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]
@@ -250,14 +252,14 @@ class _Compiler:
         return AllowedTicks(ticks, every_second_without(self._excluded), self._zone)
 
 
-def _cron_zone(rule: CronRule, timezone: str | None, path: str) -> Zone:
+def _cron_zone(compiled: CronRule, timezone: str | None, path: str) -> Zone:
     """Return the zone of a cron string; its prefix and the spec's own must not contradict each other."""
-    if rule.zone is None:
+    if compiled.zone is None:
         return load_zone(timezone)
-    zone = load_zone(rule.zone)
+    zone = load_zone(compiled.zone)
     if timezone is not None and load_zone(timezone) is not zone:
         raise InvalidSpec(
-            f"the prefix says {rule.zone}, timezone says {timezone}", field=path, hint="give the zone in one place"
+            f"the prefix says {compiled.zone}, timezone says {timezone}", field=path, hint="give the zone in one place"
         )
     return zone
 

@@ -57,12 +57,12 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast": ("forecast", ()),
     "attention": ("attention", ()),
     "verify_audit": ("audit --verify", ()),
-    "list_notices": ("notify list", ()),
+    "list_notifications": ("notify list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),
     "retry_run": ("runs retry", ("run_id",)),
-    "spans": ("schedules spans", SCHEDULE),
+    "dropped_ranges": ("schedules dropped", SCHEDULE),
     "describe": ("schedules describe", SCHEDULE),
     "verify": ("schedules verify", SCHEDULE),
     "preview": ("schedules preview", ()),
@@ -102,14 +102,14 @@ OPTIONS = {
 """Parameters and fields whose option has another name."""
 FIELDS = (
     "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
-    "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
+    "workflow_id", "workflow_get_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
     "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
     "token", "request_id",
 )  # fmt: skip
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-ONE_SCHEDULE = ("coming", "list_notices")
+ONE_SCHEDULE = ("coming", "list_notifications")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
 UNSAYABLE = (
     line("pause_target"),

@@ -99,7 +99,7 @@ def belongings(tenants: Tenants) -> dict[str, str]:
 def rows_of(tenants: Tenants) -> list[tuple[Any, ...]]:
     """What is written about the namespace of the one whom the other tries to reach."""
     return tenants.desk.send(
-        lambda session: [tuple(row) for row in session.transaction.audit_page("mine", None, 1 << 62, 1_000)],
+        lambda session: [tuple(row) for row in session.transaction.audit_list("mine", None, 1 << 62, 1_000)],
         namespace="mine", actor="ann", writes=False,
     ).result(SECONDS)  # fmt: skip
 
@@ -149,7 +149,16 @@ def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
         tenants.made("PUT", f"/api/v1/schedules/s{number}", spec)
         tenants.made("POST", f"/api/v1/schedules/s{number}/trigger", {})
     lists = [f"/schedules?text={CANARY}", f"/schedules?label=team&label_value={CANARY}", "/runs", "/audit", "/keys"]
-    lists += ["/workflows", "/calendars", "/notices", "/instances", "/queues", "/coming", "/attention", "/forecast"]
+    lists += [
+        "/workflows",
+        "/calendars",
+        "/notifications",
+        "/instances",
+        "/queues",
+        "/coming",
+        "/attention",
+        "/forecast",
+    ]
     for path in lists:
         answer = tenants.ask("theirs", "GET", f"/api/v1{path}")
         assert answer.status in (200, 400), (path, answer.body)
@@ -276,7 +285,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     names = belongings(tenants)
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
     secret = tenants.desk.send(
-        lambda session: session.transaction.secret(CALLBACKS, "x" * 64),
+        lambda session: session.transaction.secret_get_or_create(CALLBACKS, "x" * 64),
         namespace="", actor="test", writes=True, walled=False,
     ).result(SECONDS)  # fmt: skip
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")

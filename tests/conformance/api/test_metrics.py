@@ -107,7 +107,7 @@ def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    assert store.read(lambda transaction: transaction.standing(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
+    assert store.read(lambda transaction: transaction.backlog_count(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
 
 
 def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clock: ManualClock) -> None:

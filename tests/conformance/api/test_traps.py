@@ -300,8 +300,8 @@ def test_transactions_of_the_store_are_still_there(store: Store) -> None:
     """A lock of a name ends with its transaction."""
 
     def twice(transaction: Transaction) -> int:
-        transaction.lock_name("schedule", "default", "x")
-        transaction.lock_name("schedule", "default", "x")
+        transaction.name_lock("schedule", "default", "x")
+        transaction.name_lock("schedule", "default", "x")
         return 1
 
     assert [store.write(twice).result(SECONDS) for _ in range(2)] == [1, 1]

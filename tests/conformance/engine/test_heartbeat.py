@@ -87,7 +87,7 @@ async def told(store: PostgresStore, clock: ManualClock) -> list[str]:
         for _ in range(3):
             clock.advance(LEASE_MS / 1000 - 1)
             await busy.beaten()
-            lapsed = store.write(lambda t: t.rows("lapsed_instances", {"now_ms": t.now_ms() + LEASE_MS - 1}))
+            lapsed = store.write(lambda t: t.rows("lease_list_expired", {"now_ms": t.now_ms() + LEASE_MS - 1}))
             assert lapsed.result(SECONDS) == []
     finally:
         busy.leave()

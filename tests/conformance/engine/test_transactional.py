@@ -102,7 +102,7 @@ def test_without_its_lease_an_engine_adds_nothing(scene: Scene) -> None:
     async def story() -> tuple[int, int]:
         async with scene.engine() as engine:
             number = engine.instance.number
-            scene.store.write(lambda transaction: transaction.end_leases([number])).result(SECONDS)
+            scene.store.write(lambda transaction: transaction.lease_end([number])).result(SECONDS)
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("ended")
             return number, engine.instance.number
@@ -345,7 +345,7 @@ def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) ->
 
     async def story() -> None:
         with psycopg.connect(scene.url) as connection:
-            connection.execute("SELECT * FROM dials FOR UPDATE")
+            connection.execute("SELECT * FROM schedule_state FOR UPDATE")
             async with scene.engine():
                 await asyncio.to_thread(stand_in_the_way, connection)
                 connection.rollback()

@@ -132,7 +132,7 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
     for name in names:
         pages[f"runs of {name}"] = await home.runs(name)
         pages[f"changes of {name}"] = await home.history(name)
-        pages[f"spans of {name}"] = await home.spans(name)
+        pages[f"spans of {name}"] = await home.dropped_ranges(name)
         pages[f"backfills of {name}"] = await home.backfills(name)
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
 

@@ -197,8 +197,8 @@ def test_a_failure_reaches_its_receiver(
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
     with SyncTompion(store, engine=False) as tompion:
-        (notice,) = tompion.list_notices().items
-    assert (notice.notice_id, notice.notification) == (second.headers["webhook-id"], "ops")
+        (notification,) = tompion.list_notifications().items
+    assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 
 
 # --- the ping -----------------------------------------------------------------------------------------------------

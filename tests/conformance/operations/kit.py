@@ -39,7 +39,7 @@ SECONDS = 30
 """After which a test gives up waiting."""
 FUNCTION = "tasks:work"
 TABLES = (
-    "schedules", "schedule_versions", "dials", "schedule_runs", "tick_spans", "backfills", "calendars",
+    "schedules", "schedule_versions", "schedule_state", "schedule_runs", "dropped_ranges", "backfills", "calendars",
     "calendar_uses", "workflows", "paused_targets", "audit", "audit_heads", "requests", "instances",
 )  # fmt: skip
 
@@ -126,16 +126,19 @@ class Bench:
             for run in self.runs(schedule_id, source)
         ]
 
-    def spans(self, schedule_id: str = "report") -> list[str]:
+    def dropped_ranges(self, schedule_id: str = "report") -> list[str]:
         """What was dropped together, the oldest first: ``08:05 5 missed`` says that five ended at 08:05."""
-        found: tuple[DroppedTicks, ...] = self.ask(read.spans, schedule_id)
-        return [f"{shown(span.until)} {span.ticks} {span.reason}" for span in reversed(found)]
+        found: tuple[DroppedTicks, ...] = self.ask(read.dropped_ranges, schedule_id)
+        return [
+            f"{shown(dropped_range.until)} {dropped_range.ticks} {dropped_range.reason}"
+            for dropped_range in reversed(found)
+        ]
 
-    def dial(self, schedule_id: str = "report", namespace: str = "default") -> ScheduleState:
+    def state(self, schedule_id: str = "report", namespace: str = "default") -> ScheduleState:
         def look(transaction: Transaction) -> ScheduleState:
-            row = transaction.schedule_by_id(namespace, schedule_id)
+            row = transaction.schedule_get(namespace, schedule_id)
             assert row is not None
-            return transaction.read_dials([row.schedule_key])[row.schedule_key]
+            return transaction.state_get([row.schedule_key])[row.schedule_key]
 
         return self.read(look)
 
@@ -180,7 +183,7 @@ class Worker:
         self.probe = EngineEvents()
         self.instance = EngineContext(settings, self.probe, frozenset(queues))
         lease_ms = settings.lock_ttl_ms
-        self.instance.number = bench.write(lambda t: t.insert_instance("test", "", t.now_ms(), t.now_ms() + lease_ms))
+        self.instance.number = bench.write(lambda t: t.instance_insert("test", "", t.now_ms(), t.now_ms() + lease_ms))
         self.firing = FireStep(self.instance)
         self.releasing = PlannedStep(self.instance)
         self.rescuing = RescueStep(self.instance)
@@ -239,7 +242,7 @@ class Worker:
     def beat(self) -> bool:
         """Prolong the lease; return whether it is still there."""
         lease_ms = int(self.bench.clock.now() * 1000) + self.instance.settings.lock_ttl_ms
-        return self.bench.write(lambda t: t.beat(self.instance.number, t.now_ms(), 0, lease_ms))
+        return self.bench.write(lambda t: t.lease_renew(self.instance.number, t.now_ms(), 0, lease_ms))
 
     def sweep(self) -> None:
         """Clean up as an engine does."""
@@ -250,9 +253,9 @@ class Worker:
 
     def launch(self, index: int = -1) -> RunContext:
         """What the executor is told about a run that this worker has launched."""
-        row, rule = self.launched[index]
-        payload = row.payload if row.payload is not None else rule.payload
-        return RunContext(row, rule.namespace, rule.schedule_id, rule.action, payload)
+        row, compiled = self.launched[index]
+        payload = row.payload if row.payload is not None else compiled.payload
+        return RunContext(row, compiled.namespace, compiled.schedule_id, compiled.action, payload)
 
     def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
         fired = self.bench.write(step)

@@ -102,7 +102,7 @@ def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
     bench.go("08:05")
     assert run_for(bench, worker, "08:15:02") == "08:15:02"
     assert run_for(bench, worker, "08:15:10") == "08:20"
-    assert bench.spans() == []
+    assert bench.dropped_ranges() == []
 
 
 def test_failures_and_their_reset(minutely: Bench) -> None:
@@ -142,7 +142,7 @@ def test_an_interval_hint_holds_until_it_expires(minutely: Bench) -> None:
     assert [run.source for run in minutely.runs()] == ["schedule", "hint", "hint"]
     minutely.go("08:02:20")
     run_for(minutely, worker, "08:02:21")
-    assert minutely.dial().hints is None
+    assert minutely.state().hints is None
 
 
 def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
@@ -309,7 +309,7 @@ def test_the_same_request_is_done_once(minutely: Bench) -> None:
     first = hint(minutely, interval_ms=10_000, request_id="r1")
     minutely.ask(hints.clear_hints, "report")
     assert hint(minutely, interval_ms=10_000, request_id="r1") == first
-    assert minutely.dial().hints is None
+    assert minutely.state().hints is None
     with pytest.raises(TompionError):
         hint(minutely, interval_ms=20_000, request_id="r1")
     for operation in (hints.clear_hints, hints.reset_failures):
@@ -386,7 +386,7 @@ def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench
     worker.tick()
     bench.go("08:02:20")
     bench.ask(crud.patch, "report", adaptive=True)
-    assert bench.spans() == ["08:02:19 1 edited"]
+    assert bench.dropped_ranges() == ["08:02:19 1 edited"]
     worker.settle()
     hint(bench, at=when("08:02:40"))
     bench.go("08:02:40")
@@ -400,7 +400,7 @@ def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench
 def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
-    bench.execute(f"UPDATE dials SET next_nominal_s = {int(at('10:00'))}")
+    bench.execute(f"UPDATE schedule_state SET next_nominal_s = {int(at('10:00'))}")
     replanning = ReplanStep(bench.worker().instance)
     assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
     ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))

@@ -37,7 +37,7 @@ def test_a_hint_that_is_written_while_the_run_goes_on_is_used(bench: Bench) -> N
 
 
 def stored(bench: Bench) -> list[int | None]:
-    return [None if row is None else row[0] for row in json.loads(bench.dial().hints or "[null, null]")]
+    return [None if row is None else row[0] for row in json.loads(bench.state().hints or "[null, null]")]
 
 
 def outcome_of(worker: Worker, state: RunState = RunState.SUCCESS) -> Outcome:
@@ -86,8 +86,8 @@ def test_a_hint_that_waits_for_a_settle(race: Race) -> None:
     with open_transaction(race.bench.store, lambda t: race.worker.settling.settle(t, [outcome])):
         hinting = race.ask(hints.hint, interval_ms=10_000)
     assert next_run(hinting.result(SECONDS)) == "08:01:10"
-    dial = race.bench.dial()
-    assert (stored(race.bench), dial.failures, dial.last_end_ms) == ([10_000, None], 1, int(at("08:01:05") * 1000))
+    state = race.bench.state()
+    assert (stored(race.bench), state.failures, state.last_end_ms) == ([10_000, None], 1, int(at("08:01:05") * 1000))
 
 
 def test_a_settle_that_waits_for_a_hint(race: Race) -> None:
@@ -97,7 +97,7 @@ def test_a_settle_that_waits_for_a_hint(race: Race) -> None:
         settling = race.beside.write(lambda t: race.worker.settling.settle(t, [outcome]))
         assert not settling.done()
     settling.result(SECONDS)
-    assert (stored(race.bench), race.bench.dial().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
+    assert (stored(race.bench), race.bench.state().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
     assert race.bench.get().next_run_at == when("08:01:07")
 
 

@@ -16,7 +16,7 @@ def concerns(bench: Bench) -> dict[str, Problem]:
 def test_nothing_fires_without_an_engine(bench: Bench) -> None:
     bench.worker()  # it has no release, as workers do that come over a network
     assert list(concerns(bench)) == ["no_engine"]
-    bench.write(lambda t: t.insert_instance("engine", "1.0", t.now_ms(), t.now_ms() + 1_000))
+    bench.write(lambda t: t.instance_insert("engine", "1.0", t.now_ms(), t.now_ms() + 1_000))
     assert concerns(bench) == {}
     bench.go("09:00:00")
     assert list(concerns(bench)) == ["no_engine"]

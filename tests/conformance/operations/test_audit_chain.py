@@ -132,7 +132,7 @@ def test_a_row_that_was_changed(told: Bench) -> None:
 
 def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
     """Whoever can compute one digest has to compute all that follow."""
-    row, following = told.read(lambda t: t.audit_chain("default", 3, 2))
+    row, following = told.read(lambda t: t.audit_list_chain("default", 3, 2))
     assert row.position is not None
     assert row.previous is not None
     forged = sealed(row._replace(actor="eve"), row.position, row.previous)
@@ -285,9 +285,9 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
     ]
 
     def written(transaction: Transaction, change: Callable[[OperationContext], object]) -> int:
-        before = transaction.last_audit_number()
+        before = transaction.audit_last_number()
         change(bench.session(transaction))
-        return len(transaction.audit_since(before, 10))
+        return len(transaction.audit_list_after(before, 10))
 
     bench.create("a0", intervals="60s", adaptive=True, max_interval_ms=600_000)
     accepted, refused = 2, 0
@@ -316,7 +316,7 @@ def test_a_row_that_commits_late_comes_later_in_the_chain(postgres: Bench) -> No
     seal(postgres)
     found = proof(postgres)
     assert (found.ok, found.checked, found.unsealed) == (True, 3, 0)
-    numbers = [row.audit_number for row in postgres.read(lambda t: t.audit_chain("default", 0, 10))]
+    numbers = [row.audit_number for row in postgres.read(lambda t: t.audit_list_chain("default", 0, 10))]
     assert numbers != sorted(numbers)
 
 
@@ -378,7 +378,7 @@ def test_many_write_to_one_file(tmp_path: Path) -> None:
             each.result()
     seal(benches[0])
     found = proof(benches[1])
-    rows = benches[0].read(lambda t: len(t.audit_since(0, 1_000)))
+    rows = benches[0].read(lambda t: len(t.audit_list_after(0, 1_000)))
     assert (found.ok, found.checked, found.unsealed) == (True, rows, 0)
     for store in stores:
         store.close()

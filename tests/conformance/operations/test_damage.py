@@ -12,7 +12,7 @@ from tompion.operations.runs import read
 from tompion.operations.schedules import control, crud
 from tompion.operations.verify.schedule import verify
 
-NO_DIAL = "DELETE FROM dials WHERE schedule_key = 2"
+NO_DIAL = "DELETE FROM schedule_state WHERE schedule_key = 2"
 VERSIONS = {
     "DELETE FROM schedule_versions WHERE schedule_key = 2": "its version 1 is missing",
     "UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
@@ -25,13 +25,13 @@ VERSIONS = {
     "UPDATE schedule_versions SET calendars = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
 }
 DIALS = {
-    "UPDATE dials SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    "UPDATE dials SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    'UPDATE dials SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
-    "UPDATE dials SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
+    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]
-GONE = {"DELETE FROM dials WHERE schedule_key = 2": "its dial is missing"}
+GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its dial is missing"}
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_purge_removes_a_damaged_schedule_at_once(three: Bench, damage: str) -
         three.get("b")
     tables = three.dump()
     assert [
-        name for name in ("schedules", "dials", "schedule_versions", "schedule_runs") if len(tables[name]) > 2
+        name for name in ("schedules", "schedule_state", "schedule_versions", "schedule_runs") if len(tables[name]) > 2
     ] == []
     assert three.create("b").next_run_at is not None
     three.prove()
@@ -179,16 +179,16 @@ def test_a_calendar_that_is_gone_damages_who_excludes_it(excluding: Bench, damag
 def test_nothing_fires_on_days_that_a_calendar_excluded_which_is_gone(excluding: Bench) -> None:
     """The day is excluded; without the calendar nobody knows that any more, so that nothing may run."""
     excluding.execute("DELETE FROM calendars")
-    excluding.execute("UPDATE dials SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
+    excluding.execute("UPDATE schedule_state SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
     worker = tick(excluding, "08:01")
     assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
-    assert list(worker.instance.rules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
+    assert list(worker.instance.schedules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
     assert [shown(run.scheduled_for) for run in excluding.runs("other")] == ["08:01"]
 
 
 def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """The fire transaction raised, again and again, and nobody's tick was decided."""
-    three.execute("UPDATE dials SET skips = 'soon' WHERE schedule_key = 2")
+    three.execute("UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2")
     worker = three.worker()
     three.go("08:02")
     assert worker.tick() == ["08:02", "08:02"]

@@ -52,10 +52,10 @@ def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
     worker.tick()
     last = bench.ask(stats.stats, seconds=600, stretches=1).stretches[0]
     ledger = {name: bench.get(name).counters for name in ("none", "coalesced", "outside", "overlapping", "resumed")}
-    assert [bench.spans(name)[-1].split()[-1] for name in ledger] == [
+    assert [bench.dropped_ranges(name)[-1].split()[-1] for name in ledger] == [
         "missed", "coalesced", "outside_window", "overlap", "resumed"
     ]  # fmt: skip
-    assert bench.spans("edited")[-1].endswith("edited")
+    assert bench.dropped_ranges("edited")[-1].endswith("edited")
     assert last.missed == sum(each.missed for each in ledger.values()) > 0
     assert last.skipped == sum(each.skipped for each in ledger.values()) > 400
     assert (ledger["overlapping"].missed, ledger["resumed"].missed) == (0, 0)

@@ -108,7 +108,7 @@ def test_a_tick_of_a_pause_that_is_within_the_grace_would_run(bench: Bench) -> N
     bench.resume()
     assert bench.worker().tick() == ["08:03"]
     assert bench.story() == ["08:03 ENQUEUED"]
-    assert bench.spans() == ["08:02 2 missed"]
+    assert bench.dropped_ranges() == ["08:02 2 missed"]
 
 
 def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:

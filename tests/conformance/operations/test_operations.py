@@ -116,11 +116,11 @@ def test_namespaces_never_mix(bench: Bench, change: Change) -> None:
     """The same id in two namespaces: a change of one leaves every row of the other as it was."""
     bench.create()
     bench.ask(crud.create, "report", namespace="other", **BASE)
-    key = bench.dial("report", "other").schedule_key
+    key = bench.state("report", "other").schedule_key
 
     def rows_of_other() -> list[Any]:
         dump = bench.dump()
-        places = {"dials": 0, "schedule_versions": 0, "schedule_runs": 1, "backfills": 1}
+        places = {"schedule_state": 0, "schedule_versions": 0, "schedule_runs": 1, "backfills": 1}
         keyed = [row for table, place in places.items() for row in dump[table] if row[place] == key]
         named = [row for table in ("schedules", "audit", "requests") for row in dump[table] if "other" in row]
         return [*named, *keyed]
@@ -148,7 +148,7 @@ def test_a_deleted_schedule_takes_no_change(bench: Bench, change: Change) -> Non
 def test_the_same_request_however_it_is_written(bench: Bench, change: Change) -> None:
     """Arguments by position or by name, defaults spelt out or not: what is asked for is the same."""
     bench.create()
-    names = [name for name in inspect.signature(change.call).parameters if name != "session"]
+    names = [name for name in inspect.signature(change.call).parameters if name != "context"]
     first = change.send(bench, request_id="once")
     named = dict(zip(names, change.args, strict=False))
     spelt = {"token": None} if change.token else {}
@@ -363,7 +363,7 @@ def test_purge_removes_everything_but_the_audit(bench: Bench) -> None:
     bench.go("08:05")
     bench.ask(crud.delete, "report", purge=True)
     dump = bench.dump()
-    for table in ("schedules", "schedule_versions", "dials", "schedule_runs", "tick_spans", "backfills"):
+    for table in ("schedules", "schedule_versions", "schedule_state", "schedule_runs", "dropped_ranges", "backfills"):
         assert dump[table] == [], table
     assert dump["calendar_uses"] == []
     assert bench.ask(history, "report").items[0].operation == "purge"

@@ -16,7 +16,7 @@ from tompion.operations.resources import calendars, targets, workflows
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, crud, history
 from tompion.operations.verify.schedule import verify
-from tompion.store import statements
+from tompion.store.tables import schedules
 
 
 @pytest.fixture
@@ -58,12 +58,12 @@ def many(bench: Bench) -> Bench:
         ({"user_id": "u1", "text": "daily"}, "a"),
     ],
 )
-@pytest.mark.parametrize("few", [statements.FEW, 0])
+@pytest.mark.parametrize("few", [schedules.FEW, 0])
 def test_every_filter(
     many: Bench, wanted: dict[str, Any], found: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare state is read, a frequent one is sought in the order of the ids: the answer is the same."""
-    monkeypatch.setattr(statements, "FEW", few)
+    monkeypatch.setattr(schedules, "FEW", few)
     page = many.ask(crud.list_schedules, **wanted)
     assert "".join(each.schedule_id[0] for each in page.items) == found
     assert page.next_page is None
@@ -216,12 +216,12 @@ ROW = (
         (f"DELETE FROM schedule_runs WHERE nominal_s = {TICK}", "missing", "08:03"),
         (ROW.format(at=TICK + 7, tick=TICK), "invented", "08:03:07"),
         (ROW.format(at=TICK + 240, tick=TICK), "twice", "08:07"),
-        ("UPDATE tick_spans SET ticks = 9", "miscounted", "08:15"),
-        (f"UPDATE tick_spans SET until_s = {DAY + 8 * 3600 + 14 * 60}, ticks = 9", "missing", "08:15"),
-        ("DELETE FROM tick_spans", "missing", "08:06"),
+        ("UPDATE dropped_ranges SET ticks = 9", "miscounted", "08:15"),
+        (f"UPDATE dropped_ranges SET until_s = {DAY + 8 * 3600 + 14 * 60}, ticks = 9", "missing", "08:15"),
+        ("DELETE FROM dropped_ranges", "missing", "08:06"),
         (f"UPDATE schedule_runs SET decided_ms = decided_ms - 1 WHERE nominal_s = {TICK}", "early", "08:03"),
-        ("UPDATE dials SET in_flight = 5", "counter", None),
-        ("UPDATE dials SET waiting = 1", "counter", None),
+        ("UPDATE schedule_state SET in_flight = 5", "counter", None),
+        ("UPDATE schedule_state SET waiting = 1", "counter", None),
     ],
 )
 def test_planted_damage_is_found(ledger: Bench, damage: str, kind: str, moment: str | None) -> None:

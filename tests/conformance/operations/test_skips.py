@@ -90,7 +90,13 @@ LATEST = [
 @pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
 def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
-    bench: Bench, given: dict[str, Any], reason: str, skips: list[str], story: list[str], spans: list[str], size: int
+    bench: Bench,
+    given: dict[str, Any],
+    reason: str,
+    skips: list[str],
+    story: list[str],
+    dropped_ranges: list[str],
+    size: int,
 ) -> None:
     """The latest tick was skipped, the others were dropped in its favour, and nothing ran."""
     bench.create(cron="0 * * * *", paused=True, **given)
@@ -105,7 +111,7 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
     if size == 50:
         assert bench.story() == [each.format(reason) for each in story]
-        assert bench.spans() == [each.format(reason) for each in spans]
+        assert bench.dropped_ranges() == [each.format(reason) for each in dropped_ranges]
 
 
 @pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
@@ -142,7 +148,7 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
     assert bench.story() == [
         "08:00:30 SKIPPED skip_requested", "08:05:30 SKIPPED skip_requested", "08:10:30 ENQUEUED"
     ]  # fmt: skip
-    assert bench.dial().skips is None
+    assert bench.state().skips is None
 
 
 def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:

@@ -96,7 +96,7 @@ def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
     bench.ask(cancel.cancel_run, run.run_id, request_id="c1")
     row = engine.launched[0][0]
     held = [(*row.id, row.attempt)]
-    assert bench.read(lambda t: t.check_runs(held)) == {row.id: True}
+    assert bench.read(lambda t: t.run_check_held(held)) == {row.id: True}
     assert now(bench, run).state == RunState.ENQUEUED, "how it ends is for it to say"
 
 
@@ -141,7 +141,7 @@ def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
     assert again == bench.ask(cancel.retry_run, run.run_id, request_id="r1")
     assert (again.scheduled_for, again.source) == (run.scheduled_for, "trigger")
     assert again.key != run.key
-    row = bench.read(lambda t: t.run_by_id(RunId(*map(int, again.run_id.split("-")))))
+    row = bench.read(lambda t: t.run_get(RunId(*map(int, again.run_id.split("-")))))
     assert row is not None
     assert row.payload == '{"n":2}'
 

@@ -46,7 +46,7 @@ def test_queue_loses_no_tick(bench: Bench) -> None:
     assert bench.story() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 BUFFERED", "08:04 BUFFERED"]
     for waiting in (2, 1, 0):
         assert len(worker.settle().launches) == 1
-        assert bench.dial().waiting == waiting
+        assert bench.state().waiting == waiting
     worker.settle()
     assert bench.story() == [f"08:0{minute} SUCCESS" for minute in (1, 2, 3, 4)]
 
@@ -137,8 +137,8 @@ def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
     settled = sleeper.settle(row=stale, error="late", result='"late"')
     assert (settled.accepted, settled.stale) == (set(), 1)
     assert not sleeper.beat()
-    assert bench.write(lambda t: t.hand_back([held_of(stale)], 1)) == set()
-    assert bench.write(lambda t: t.mark_started([held_of(stale)], 1)) == set()
+    assert bench.write(lambda t: t.run_hand_back([held_of(stale)], 1)) == set()
+    assert bench.write(lambda t: t.run_mark_started([held_of(stale)], 1)) == set()
     after = bench.dump()
     assert after == before
     assert other.settle().stale == 0
@@ -299,7 +299,7 @@ def test_cancel_other(bench: Bench) -> None:
         bench.go(minute)
         assert worker.tick() == []
     assert old.id in {row.id for row in worker.to_end}
-    assert bench.read(lambda t: t.check_runs([held_of(old)])) == {old.id: True}
+    assert bench.read(lambda t: t.run_check_held([held_of(old)])) == {old.id: True}
     assert len(worker.settle(RunState.CANCELLED).launches) == 1
     assert bench.story() == ["08:01 CANCELLED", "08:02 SKIPPED superseded", "08:03 ENQUEUED"]
 
@@ -368,7 +368,7 @@ def test_remaining_actions(bench: Bench) -> None:
     bench.ask(crud.patch, "report", remaining_actions=1)
     bench.go("08:11")
     assert worker.tick() == ["08:11"]
-    assert bench.spans() == ["08:10:29 7 limit_reached"]
+    assert bench.dropped_ranges() == ["08:10:29 7 limit_reached"]
 
 
 def test_min_interval_is_never_undercut(bench: Bench) -> None:
@@ -416,7 +416,7 @@ def test_skip_the_next_tick(bench: Bench) -> None:
         "08:03 SKIPPED skip_requested",
         "08:04 SUCCESS",
     ]
-    assert bench.dial().skips is None
+    assert bench.state().skips is None
 
 
 def test_skip_twice_skips_two(bench: Bench) -> None:
@@ -462,4 +462,4 @@ def test_a_schedule_that_cannot_be_compiled_stops_nobody(bench: Bench) -> None:
     bench.go("08:05")
     fresh.tick()
     assert (fresh.planned().claimed, fresh.backfill().claimed) == (0, 0)  # there is nothing that it could do again
-    assert fresh.instance.rules.broken
+    assert fresh.instance.schedules.broken

@@ -122,7 +122,7 @@ def test_what_is_decided_while_a_backfill_goes_on_was_not_asked_for(bench: Bench
     bench.resume()
     worker = bench.worker()
     worker.tick()
-    assert bench.spans() == ["11:00 3 missed"]
+    assert bench.dropped_ranges() == ["11:00 3 missed"]
     assert work_off(worker) == made.total == 2
     assert bench.backfill("07:00", "11:00", only="missing").total == 3
 

@@ -115,7 +115,7 @@ def test_what_was_undecided_at_the_delete_is_on_record(bench: Bench) -> None:
     bench.create()
     bench.go("08:03:30")
     bench.ask(crud.delete, "report")
-    assert bench.spans() == ["08:03:29 3 deleted"]
+    assert bench.dropped_ranges() == ["08:03:29 3 deleted"]
 
 
 # --- triggers ---------------------------------------------------------------------------------------------------------

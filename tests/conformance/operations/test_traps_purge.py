@@ -75,7 +75,7 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
     begun: list[str] = []
 
     def expire(transaction: Transaction) -> None:
-        look = transaction.purgeable
+        look = transaction.schedule_list_purgeable
 
         def meanwhile(before_s: int, before_ms: int, limit: int) -> list[int]:
             found = look(before_s, before_ms, limit)
@@ -85,12 +85,12 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
                 begun.append(postgres.ask(control.trigger, "report").run_id)
             return found
 
-        transaction.purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
+        transaction.schedule_list_purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
         worker.sweeping.expire(transaction)
 
     postgres.write(expire)
     assert [run.run_id for run in postgres.runs(source="trigger")] == begun
-    assert worker.rescue().claimed == postgres.dial().in_flight == 1
+    assert worker.rescue().claimed == postgres.state().in_flight == 1
     worker.settle()
     assert_it_ticks(postgres, worker)
 

@@ -20,7 +20,7 @@ def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:
     bench.go("08:01")
     worker.tick()
     bench.go("08:02")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms())).on_time
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms())).on_time
     bench.ask(crud.patch, "report", function="tasks:other", payload=[2])
     worker.on_time()
     launch = worker.launch()
@@ -33,7 +33,7 @@ def test_a_pause_between_read_and_write(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms())).on_time
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms())).on_time
     bench.pause()
     assert worker.on_time().launches == []
     assert bench.story() == []
@@ -44,10 +44,10 @@ def test_a_delete_between_read_and_write(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01:05")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms() - 9_000)).on_time
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms() - 9_000)).on_time
     bench.ask(crud.delete, "report")
     assert worker.on_time().launches == []
-    assert bench.spans() == ["08:01:04 1 deleted"]
+    assert bench.dropped_ranges() == ["08:01:04 1 deleted"]
 
 
 def test_a_pause_waits_for_the_fire_transaction(postgres: Bench) -> None:

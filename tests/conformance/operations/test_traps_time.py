@@ -21,7 +21,7 @@ def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
     bench.go("08:03:30.001")
     assert worker.tick() == []
     assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS"]
-    assert bench.spans() == ["08:03 1 missed"]
+    assert bench.dropped_ranges() == ["08:03 1 missed"]
 
 
 def test_a_tick_is_never_early(bench: Bench) -> None:
@@ -82,7 +82,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
         "08:03 SKIPPED overlap",
         "08:04 SKIPPED overlap",
     ]
-    assert bench.spans() == []
+    assert bench.dropped_ranges() == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
     ],
 )
 def test_each_policy_accounts_for_every_missed_tick(
-    bench: Bench, policy: str, story: list[str], spans: list[str]
+    bench: Bench, policy: str, story: list[str], dropped_ranges: list[str]
 ) -> None:
     """Four ticks were missed; each is one run or part of one span."""
     bench.create(catchup_policy=policy, overlap_policy="allow")
@@ -104,7 +104,7 @@ def test_each_policy_accounts_for_every_missed_tick(
     worker.tick()
     worker.planned()
     assert bench.story() == story
-    assert bench.spans() == spans
+    assert bench.dropped_ranges() == dropped_ranges
 
 
 def test_spread_keeps_its_distance(bench: Bench) -> None:
@@ -131,14 +131,16 @@ def test_spread_keeps_its_distance(bench: Bench) -> None:
         (None, [f"08:0{minute} ENQUEUED catch_up" for minute in (1, 2, 3, 4)], []),
     ],
 )
-def test_the_window_comes_before_the_policy(bench: Bench, window: object, story: list[str], spans: list[str]) -> None:
+def test_the_window_comes_before_the_policy(
+    bench: Bench, window: object, story: list[str], dropped_ranges: list[str]
+) -> None:
     """Only what is young enough is caught up."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow", catchup_window=window)
     worker = bench.worker()
     bench.go("08:04:40")
     worker.tick()
     assert bench.story() == story
-    assert bench.spans() == spans
+    assert bench.dropped_ranges() == dropped_ranges
 
 
 def test_a_storm_is_limited_and_on_time_ticks_go_first(bench: Bench) -> None:
@@ -191,7 +193,7 @@ def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) ->
         "coalesce": (["08:10"], ["08:09 9 coalesced"]),
         "fire_immediately": (ten, []),
     }[policy if on_resume == "policy" else on_resume]
-    assert (launched, bench.spans()) == expected
+    assert (launched, bench.dropped_ranges()) == expected
     if on_resume == "policy":
         assert list(before) == [when(each) for each in launched]
     bench.go("08:11")
@@ -288,7 +290,7 @@ def test_a_change_of_the_spec_does_not_replay(bench: Bench) -> None:
     bench.ask(crud.patch, "report", cron="*/2 * * * *")
     worker = bench.worker()
     assert worker.tick() == []
-    assert bench.spans() == ["08:02:29 2 edited"]
+    assert bench.dropped_ranges() == ["08:02:29 2 edited"]
     bench.go("08:04")
     assert worker.tick() == ["08:04"]
 

@@ -228,7 +228,7 @@ def test_a_request_does_not_wait_for_what_it_has_cancelled(bench: Bench, overlap
     asked = [bench.trigger(overlap=each).run_id for each in ("cancel_other", "cancel_other", overlap)]
     states = {run.run_id: run.state for run in bench.runs()}
     assert [states[each] for each in asked] == ["CANCELLED", second, third]
-    assert bench.dial().in_flight + bench.dial().waiting == (1 if overlap == "cancel_other" else 2)
+    assert bench.state().in_flight + bench.state().waiting == (1 if overlap == "cancel_other" else 2)
 
 
 def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench) -> None:

@@ -49,13 +49,13 @@ def found_in(bench: Bench, damage: str, **given: Any) -> list[tuple[str, str | N
 
 def test_a_schedule_without_its_dial(edited: Bench) -> None:
     """A list joins the two, so that such a schedule was nowhere; asked for by its name, it was a KeyError."""
-    assert found_in(edited, "DELETE FROM dials") == [("dial", None)]
+    assert found_in(edited, "DELETE FROM schedule_state") == [("state", None)]
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM dials", "its dial is missing"),
+        ("DELETE FROM schedule_state", "its dial is missing"),
         ("DELETE FROM schedule_versions WHERE version = 3", "its version 3 is missing"),
         ("UPDATE schedule_versions SET spec = '[' WHERE version = 3", "its version 3 cannot be read"),
     ],
@@ -164,7 +164,7 @@ def test_a_version_that_is_gone_or_cannot_be_read(edited: Bench, damage: str, to
 
 
 def test_the_number_of_the_version_in_force(edited: Bench) -> None:
-    assert found_in(edited, "UPDATE schedules SET version = 2") == [("version", None), ("dial", None)]
+    assert found_in(edited, "UPDATE schedules SET version = 2") == [("version", None), ("state", None)]
 
 
 def test_the_other_versions_are_checked_beside_one_that_cannot_be_read(edited: Bench) -> None:
@@ -184,8 +184,8 @@ def test_a_run_beyond_the_cursor(edited: Bench) -> None:
 
 def test_a_span_beyond_the_cursor(edited: Bench) -> None:
     damage = (
-        f"INSERT INTO tick_spans SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
-        "FROM dials"
+        f"INSERT INTO dropped_ranges SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
+        "FROM schedule_state"
     )
     assert found_in(edited, damage) == [("beyond", "08:09")]
 
@@ -209,9 +209,9 @@ def test_a_run_while_the_schedule_was_deleted(bench: Bench) -> None:
 
 NUMBERS = {
     "schedule_versions": ("after_s", "until_s", "created_ms"),
-    "dials": ("cursor_s", "version", "next_nominal_s"),
+    "schedule_state": ("cursor_s", "version", "next_nominal_s"),
     "schedule_runs": ("nominal_s", "version", "decided_ms", "fire_ms"),
-    "tick_spans": ("after_s", "until_s", "ticks"),
+    "dropped_ranges": ("after_s", "until_s", "ticks"),
     "schedules": ("version",),
 }
 
@@ -224,7 +224,7 @@ def test_no_number_is_a_traceback(edited: Bench, table: str, number: int) -> Non
     edited.worker().tick()
     for column in NUMBERS[table]:
         before = edited.dump()[table]
-        only = {"schedule_runs": "run_number = 5", "tick_spans": "ticks > 10"}.get(table, "schedule_key > 0")
+        only = {"schedule_runs": "run_number = 5", "dropped_ranges": "ticks > 10"}.get(table, "schedule_key > 0")
         edited.execute(f"UPDATE {table} SET {column} = {number} WHERE {only}")
         assert edited.dump()[table] != before
         assert isinstance(edited.ask(verify, "report"), Verification)
@@ -273,9 +273,9 @@ def test_every_schedule_is_checked_whatever_is_wrong_with_another(
     bench.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE schedule_key = {key.format('a')}")
     bench.execute(f"DELETE FROM schedule_versions WHERE schedule_key = {key.format('b')}")
     for name in ("c", "z", "x"):
-        bench.execute(f"DELETE FROM dials WHERE schedule_key = {key.format(name)}")
-    assert proved(bench) == {"a": ["version"], "b": ["version"], "c": ["dial"], "d": [], "z": ["dial"], "gone": []}
-    assert proved(bench, "other") == {"x": ["dial"]}
+        bench.execute(f"DELETE FROM schedule_state WHERE schedule_key = {key.format(name)}")
+    assert proved(bench) == {"a": ["version"], "b": ["version"], "c": ["state"], "d": [], "z": ["state"], "gone": []}
+    assert proved(bench, "other") == {"x": ["state"]}
     assert proved(bench, "nobody") == {}
 
 
@@ -310,7 +310,7 @@ def problems_of(bench: Bench, damage: str) -> list[str]:
 )
 def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -> None:
     """It never fired again, or at another time, and all was said to be well."""
-    assert problems_of(edited, f"UPDATE dials SET {damage}") == [told]
+    assert problems_of(edited, f"UPDATE schedule_state SET {damage}") == [told]
 
 
 @pytest.mark.parametrize(
@@ -328,19 +328,21 @@ def test_a_pause_whose_end_is_lost(edited: Bench) -> None:
     edited.pause(until=when("09:00"))
     assert edited.ask(verify, "report").ok
     told = ["dial: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
-    assert problems_of(edited, "UPDATE dials SET next_fire_ms = NULL") == told
+    assert problems_of(edited, "UPDATE schedule_state SET next_fire_ms = NULL") == told
 
 
 def test_a_fixed_delay_that_is_lost(bench: Bench) -> None:
     bench.create(intervals=[{"every": "10m", "anchor": "completion"}])
     assert bench.ask(verify, "report").ok
-    assert problems_of(bench, "UPDATE dials SET next_fire_ms = NULL")[0].startswith("dial: nobody looks at it any more")
+    assert problems_of(bench, "UPDATE schedule_state SET next_fire_ms = NULL")[0].startswith(
+        "dial: nobody looks at it any more"
+    )
 
 
 def test_a_dial_may_be_looked_at_sooner(edited: Bench) -> None:
     """Whoever changes something has it looked at, and a dial that could not be read is looked at after five minutes."""
     for damage in ("next_fire_ms = next_fire_ms - 120000", "next_fire_ms = next_fire_ms + 240000"):
-        assert problems_of(edited, f"UPDATE dials SET {damage}") == []
+        assert problems_of(edited, f"UPDATE schedule_state SET {damage}") == []
 
 
 def test_counters_are_not_compared_with_what_has_expired(edited: Bench) -> None:
@@ -351,7 +353,7 @@ def test_counters_are_not_compared_with_what_has_expired(edited: Bench) -> None:
 def test_a_span_before_the_first_version(edited: Bench) -> None:
     row = f"SELECT schedule_key, {second('07:50')}, {second('08:00:29')}, 9, 'missed', 1, 0 FROM schedules"
     columns = "schedule_key, after_s, until_s, ticks, reason, version, decided_ms"
-    assert problems_of(edited, f"INSERT INTO tick_spans ({columns}) {row}") == [
+    assert problems_of(edited, f"INSERT INTO dropped_ranges ({columns}) {row}") == [
         "beyond: a span that begins before the first version, at 2027-01-15 08:00:29Z"
     ]
 

@@ -132,7 +132,7 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
 
 
 def test_who_executes_runs(bench: Bench) -> None:
-    bench.write(lambda t: t.insert_instance("engine:1", "1.0", t.now_ms(), t.now_ms() + 120_000, ["default"]))
+    bench.write(lambda t: t.instance_insert("engine:1", "1.0", t.now_ms(), t.now_ms() + 120_000, ["default"]))
     worker = joined(bench)
     newest, engine = bench.ask(workers.list_instances)
     assert (newest.instance_id, newest.kind, newest.queues, newest.alive) == (worker, "worker", ("reports",), True)

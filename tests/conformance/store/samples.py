@@ -13,7 +13,7 @@ NOW_MS = 1_800_000_000_000
 """What the clock of a store under test says."""
 
 
-def dial(key: int, next_fire_ms: int | None = None, **other: Any) -> ScheduleState:
+def state(key: int, next_fire_ms: int | None = None, **other: Any) -> ScheduleState:
     """The dial of a schedule that has done nothing yet."""
     made = ScheduleState(
         schedule_key=key, version=1, cursor_s=0, next_nominal_s=None, next_fire_ms=next_fire_ms, paused=False,
@@ -70,7 +70,7 @@ def version(key: int, number: int = 1, **other: Any) -> VersionRow:
     return made._replace(**other)
 
 
-def span(key: int, after_s: int, until_s: int) -> DroppedRange:
+def dropped_range(key: int, after_s: int, until_s: int) -> DroppedRange:
     """Ticks that were missed."""
     return DroppedRange(key, after_s, until_s, (until_s - after_s) // 60, "missed", 1, NOW_MS)
 

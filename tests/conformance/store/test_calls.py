@@ -98,14 +98,14 @@ def made(postgres: PostgresStore, *given: SqlCall, timeout_ms: int = 5_000) -> l
     """Carry out calls in a transaction that writes something of ours before and after."""
 
     def work(transaction: Transaction) -> list[SqlResult]:
-        transaction.insert_workflow(workflow("before"))
+        transaction.workflow_insert(workflow("before"))
         answers = transaction.call(given, timeout_ms)
-        transaction.insert_workflow(workflow("after"))
+        transaction.workflow_insert(workflow("after"))
         return answers
 
     answers = postgres.write(work).result(SECONDS)
-    assert postgres.read(lambda t: t.workflow("default", "before")).result(SECONDS) is not None
-    assert postgres.read(lambda t: t.workflow("default", "after")).result(SECONDS) is not None
+    assert postgres.read(lambda t: t.workflow_get("default", "before")).result(SECONDS) is not None
+    assert postgres.read(lambda t: t.workflow_get("default", "after")).result(SECONDS) is not None
     return answers
 
 

@@ -66,7 +66,7 @@ def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> 
         assert seen(walled, None, query) == [("a",), ("b",)], table
         assert seen(walled, "a", query) == [("a",)], table
         assert seen(walled, "nobody", query) == [], table
-    for table in ("dials", "schedule_versions", "schedule_runs"):
+    for table in ("schedule_state", "schedule_versions", "schedule_runs"):
         query = f"SELECT count(*), count(DISTINCT schedule_key) FROM {table}"
         assert seen(walled, None, query) == [(2, 2)], table
         assert seen(walled, "b", query) == [(1, 1)], table
@@ -104,7 +104,7 @@ def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
 def test_what_is_another_s_cannot_be_changed_or_made(walled: Bench) -> None:
     changed = {
         "UPDATE schedules SET description = 'x' RETURNING namespace": [("a",)],
-        "DELETE FROM dials RETURNING 1": [(1,)],
+        "DELETE FROM schedule_state RETURNING 1": [(1,)],
         "DELETE FROM requests RETURNING namespace": [("a",)],
     }
     for statement, rows in changed.items():
@@ -160,7 +160,7 @@ FORBIDDEN = (
     "UPDATE audit SET actor = 'eve'",
     "UPDATE tompion_schema SET version = 99",
     "UPDATE secrets SET value = 'x'",
-    "CREATE INDEX more ON dials (cursor_s)",
+    "CREATE INDEX more ON schedule_state (cursor_s)",
 )
 
 

@@ -225,7 +225,7 @@ def test_a_token_knows_how_many_actions_remain() -> None:
 def _use_up(session: OperationContext) -> None:
     """What the engine does when three ticks have started."""
     opened = open_schedule(session, "s")
-    session.transaction.save_dials([opened.dial._replace(remaining=2)])
+    session.transaction.state_update([opened.state._replace(remaining=2)])
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
     "argv",
     [
         ("schedules", "versions", "report"),
-        ("schedules", "spans", "report"),
+        ("schedules", "dropped", "report"),
         ("schedules", "verify", "report"),
         ("keys", "list"),
         ("doctor",),

@@ -66,7 +66,7 @@ def damage(file: Path, name: str, seconds: int = 3) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         key = connection.execute("SELECT schedule_key FROM schedules WHERE schedule_id = ?", [name]).fetchone()[0]
         connection.execute(
-            "UPDATE dials SET cursor_s = cursor_s + :by, next_nominal_s = next_nominal_s + :by, "
+            "UPDATE schedule_state SET cursor_s = cursor_s + :by, next_nominal_s = next_nominal_s + :by, "
             "next_fire_ms = next_fire_ms + :by * 1000 WHERE schedule_key = :key",
             {"by": seconds, "key": key},
         )
@@ -76,7 +76,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
     damage(file, "b")
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(
-            "INSERT INTO tick_spans SELECT schedule_key, cursor_s - 3, cursor_s, 3, 'missed', 1, 0 FROM dials "
+            "INSERT INTO dropped_ranges SELECT schedule_key, cursor_s - 3, cursor_s, 3, 'missed', 1, 0 FROM schedule_state "
             "WHERE schedule_key = 2"
         )
     result = verify()
@@ -109,7 +109,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE {key}", ["a"])
-        connection.execute(f"DELETE FROM dials WHERE {key}", ["b"])
+        connection.execute(f"DELETE FROM schedule_state WHERE {key}", ["b"])
         connection.execute(f"DELETE FROM schedule_versions WHERE {key}", ["gone"])
     result = verify()
     assert (result.code, result.err) == (1, "")

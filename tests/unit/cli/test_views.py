@@ -59,7 +59,7 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     ),
     "coming": (lambda home: home.coming(seconds=86_400 * 7), stats.tick_list),
     "stats": (lambda home: home.stats(), stats.figures),
-    "notices": (lambda home: home.list_notices(), notifications.notice_list),
+    "notices": (lambda home: home.list_notifications(), notifications.notice_list),
     "run": (lambda home: home.runs(LONG).items[0], views.run_facts),
     "backfills": (lambda home: home.backfills("other"), views.backfill_list),
     "history": (lambda home: home.history(LONG), views.change_list),
@@ -67,7 +67,7 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "audit": (lambda home: home.history(), views.change_list),
     "queues": (lambda home: home.list_queues(), workers.queue_rows),
     "instances": (lambda home: home.list_instances(), workers.instance_rows),
-    "spans": (lambda home: home.spans(LONG), views.span_list),
+    "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.dropped_list),
     "verification": (lambda home: home.verify("other"), views.verification),
 }
 

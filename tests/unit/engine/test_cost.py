@@ -71,7 +71,7 @@ class Meter:
 
 def memories(engine: Engine, lines: TextLog) -> list[Walked]:
     """Whatever grows with the schedules that an engine knows, made countable."""
-    rules = engine.instance.rules
+    rules = engine.instance.schedules
     walked = [Walked(rules._known), Walked(rules._newest), Walked(lines._launched)]
     rules._known, rules._newest, lines._launched = walked
     return walked
@@ -94,7 +94,7 @@ def cost_of_an_outcome(known: int, ended: Completed, monkeypatch: pytest.MonkeyP
     async def story() -> None:
         await engine.start()
         await pause(62.5)  # neither end of the minute is the time of a heartbeat
-        assert len(engine.instance.rules._known) == known + 1
+        assert len(engine.instance.schedules._known) == known + 1
         meter, walked = Meter(monkeypatch), memories(engine, lines)
         await pause(55)
         counts.update(meter.counts)
@@ -121,5 +121,5 @@ def test_an_outcome_costs_the_same_however_many_rules_are_known(
         many = cost_of_an_outcome(MANY, ended, patching)
     assert few == many
     statements, steps = many
-    assert (statements["lock_dials"], statements["claim_due"], steps) == (1, 1, 0)
+    assert (statements["state_lock"], statements["state_claim_due"], steps) == (1, 1, 0)
     assert f"ended     {ended.state}" in capsys.readouterr().out

@@ -422,14 +422,14 @@ def test_a_sweep_forgets_all_that_is_too_old_and_stumbles_over_nothing(world: Wo
     world.create(cron="1 8 * * *")
     still_open = [run(2, at, decided_ms=at, due_ms=None) for at in range(1, 1_501)]
     over = [run(2, at, decided_ms=at, due_ms=None, state="SUCCESS", finished_ms=at) for at in range(1_501, 4_000)]
-    world.store.write(lambda t: t.insert_runs([*still_open, *over])).result()
+    world.store.write(lambda t: t.run_insert([*still_open, *over])).result()
 
     async def story() -> None:
         await world.engine().start()
         await pause(1)
 
     world.run(story)
-    rows = world.store.read(lambda t: t.runs_page(2, (FAR_S, 0), 10_000)).result()
+    rows = world.store.read(lambda t: t.run_list_page(2, (FAR_S, 0), 10_000)).result()
     assert [row.nominal_s for row in rows] == list(range(1_500, 0, -1))
 
 

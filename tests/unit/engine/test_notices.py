@@ -29,9 +29,9 @@ FAILED = Completed(RunState.FAILED, error="boom")
 class Sent:
     """A try to deliver a notice."""
 
-    def __init__(self, at: float, notice_id: str, body: bytes) -> None:
+    def __init__(self, at: float, notification_id: str, body: bytes) -> None:
         self.at = at
-        self.notice_id = notice_id
+        self.notification_id = notification_id
         self.message: dict[str, Any] = json.loads(body)
         self.kind: str = self.message["type"]
         self.data: dict[str, Any] = self.message["data"]
@@ -48,9 +48,9 @@ class Recorder:
         self.sent: list[Sent] = []
         self.closed = False
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
-        assert notification in {rule.name for rule in self.rules}
-        sent = Sent(self.world.clock.now() - BEGIN, notice_id, body)
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
+        assert rule_name in {rule.name for rule in self.rules}
+        sent = Sent(self.world.clock.now() - BEGIN, notification_id, body)
         self.sent.append(sent)
         await pause(self.takes_s)
         return self.answer(sent)
@@ -75,7 +75,7 @@ def told(world: World, seconds: float, *couriers: Recorder, **settings: Any) -> 
 
 
 def kept(world: World, **given: Any) -> list[Notification]:
-    return list(world.ask(notifications.list_notices, limit=1_000, **given).items)
+    return list(world.ask(notifications.list_notifications, limit=1_000, **given).items)
 
 
 def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
@@ -96,8 +96,12 @@ def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
         "reason": None,
         "error": "boom",
     }
-    (notice,) = kept(world)
-    assert (notice.notice_id, notice.state, notice.attempts) == (sent.notice_id, "DELIVERED", 1)
+    (notification,) = kept(world)
+    assert (notification.notification_id, notification.state, notification.attempts) == (
+        sent.notification_id,
+        "DELIVERED",
+        1,
+    )
     assert courier.closed
 
 
@@ -281,12 +285,12 @@ def test_a_notice_is_tried_again_with_the_same_id_and_body(world: World) -> None
     courier = Recorder(world)
     courier.answer = lambda _: ARRIVED if len(courier.sent) == 4 else REFUSED
     told(world, 120, courier, notice_retry_ms=5_000)
-    assert len({sent.notice_id for sent in courier.sent}) == 1
+    assert len({sent.notification_id for sent in courier.sent}) == 1
     assert len({json.dumps(sent.message) for sent in courier.sent}) == 1
     pauses = [after.at - before.at for before, after in zip(courier.sent, courier.sent[1:], strict=False)]
     assert pauses == pytest.approx([5, 10, 20], abs=1.1)
-    (notice,) = kept(world)
-    assert (notice.state, notice.attempts, notice.last_error) == ("DELIVERED", 4, None)
+    (notification,) = kept(world)
+    assert (notification.state, notification.attempts, notification.last_error) == ("DELIVERED", 4, None)
 
 
 def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> None:
@@ -295,11 +299,11 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     courier = Recorder(world)
     courier.answer = lambda _: REFUSED
     told(world, 300, courier, notice_retry_ms=5_000, notice_give_up_ms=60_000)
-    (notice,) = kept(world, state="GIVEN_UP")
-    assert (notice.attempts, notice.last_error, notice.next_try_at) == (4, REFUSED.said, None)
+    (notification,) = kept(world, state="GIVEN_UP")
+    assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.said, None)
     assert [event.text for event in world.events][-1].endswith("was given up: the receiver answered 500")
-    assert world.engines[0].probe.counts["notices_given_up"] == 1
-    assert world.engines[0].probe.counts["notices_retried"] == 3
+    assert world.engines[0].probe.counts["notifications_given_up"] == 1
+    assert world.engines[0].probe.counts["notifications_retried"] == 3
 
 
 def test_a_receiver_that_wants_no_more_is_left_alone(world: World) -> None:
@@ -329,7 +333,7 @@ def test_a_crash_after_the_commit_delays_a_notice_and_no_more(world: World) -> N
         await pause(60)
 
     world.run(story)
-    assert [sent.notice_id for sent in before.sent] == [sent.notice_id for sent in after.sent]
+    assert [sent.notification_id for sent in before.sent] == [sent.notification_id for sent in after.sent]
     assert len(after.sent) == 1
     assert kept(world)[0].state == "DELIVERED"
 
@@ -360,7 +364,7 @@ def test_two_instances_deliver_a_notice_once(world: World) -> None:
     for courier in couriers:
         courier.takes_s = 2.0
     told(world, 120, *couriers)
-    sent = [each.notice_id for courier in couriers for each in courier.sent]
+    sent = [each.notification_id for courier in couriers for each in courier.sent]
     assert len(sent) == len(set(sent)) == 30
 
 
@@ -379,14 +383,17 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
         settings = Settings(notice_give_up_ms=600_000, sweep_ms=60_000)
         await world.engine(settings, outside=Outside(other)).start()
         await pause(500)
-        assert [notice.state for notice in kept(world)] == ["PENDING"]
+        assert [notification.state for notification in kept(world)] == ["PENDING"]
         await pause(300)
 
     world.run(story)
-    (notice,) = kept(world)
-    assert (notice.state, notice.last_error) == ("GIVEN_UP", "no instance that runs knows this notification")
+    (notification,) = kept(world)
+    assert (notification.state, notification.last_error) == (
+        "GIVEN_UP",
+        "no instance that runs knows this notification",
+    )
     assert other.sent == []
-    assert world.engines[1].probe.counts["notices_given_up"] == 1
+    assert world.engines[1].probe.counts["notifications_given_up"] == 1
 
 
 def test_a_storm_becomes_summaries(world: World) -> None:
@@ -406,10 +413,10 @@ def test_a_storm_becomes_summaries(world: World) -> None:
     assert first["schedules"][0]["type"] == "tompion.run.failed"
     assert len(first["schedules"]) == 100
     assert first["more_schedules"] == first["count"] - 100
-    states = [notice.state for notice in kept(world)]
+    states = [notification.state for notification in kept(world)]
     assert states.count("SUMMARIZED") == sum(sent.data["count"] for sent in summaries)
-    ids = {sent.notice_id for sent in summaries}
-    assert {notice.summary_id for notice in kept(world, state="SUMMARIZED")} == ids
+    ids = {sent.notification_id for sent in summaries}
+    assert {notification.summary_id for notification in kept(world, state="SUMMARIZED")} == ids
 
 
 def test_a_storm_of_one_schedule_is_one_line_of_a_summary(world: World) -> None:
@@ -428,14 +435,14 @@ def test_a_receiver_that_hangs_delays_no_other(world: World) -> None:
     courier = Recorder(world, slow, quick)
     send = courier.send
 
-    async def uneven(notification: str, notice_id: str, body: bytes) -> Delivery:
-        if notification == "slow":
+    async def uneven(rule_name: str, notification_id: str, body: bytes) -> Delivery:
+        if rule_name == "slow":
             await pause(1e6)
-        return await send(notification, notice_id, body)
+        return await send(rule_name, notification_id, body)
 
     courier.send = uneven  # type: ignore[method-assign]  # as a receiver that does not answer
     told(world, 40, courier)
-    assert [(notice.notification, notice.state) for notice in kept(world)] == [
+    assert [(notification_row.rule_name, notification_row.state) for notification_row in kept(world)] == [
         ("quick", "DELIVERED"), ("slow", "PENDING"),
     ]  # fmt: skip
 

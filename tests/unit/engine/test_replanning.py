@@ -35,11 +35,11 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
 
     def pretend(transaction: Transaction) -> None:
         """The schedule was planned when Berlin was an hour further east."""
-        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
-        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
-        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
-        assert dial.next_nominal_s == NINE
-        transaction.save_dials([dial._replace(next_nominal_s=NINE - 3600, next_fire_ms=(NINE - 3600) * 1000)])
+        (row,) = [row for row in transaction.schedule_list_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.schedule_update(row._replace(zones="Europe/Berlin:older"))
+        state = transaction.state_lock([row.schedule_key])[row.schedule_key]
+        assert state.next_nominal_s == NINE
+        transaction.state_update([state._replace(next_nominal_s=NINE - 3600, next_fire_ms=(NINE - 3600) * 1000)])
 
     store.write(pretend).result()
     assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
@@ -51,7 +51,7 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     ]
     assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
     assert store.read(replanning.outdated).result() == []
-    (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()
+    (change,) = store.read(lambda transaction: transaction.audit_list("default", "berlin", 1 << 60, 1)).result()
     assert (change.actor, change.operation) == ("tompion", "zone_data")
     assert json.loads(change.after or "{}")["next_nominal_s"] == [NINE - 3600, NINE]
     store.close()
@@ -65,12 +65,12 @@ def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() ->
 
     def old_tick(transaction: Transaction) -> None:
         """A run at 08:00, as the tables said then; they are replaced on the day after."""
-        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
-        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
-        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
-        transaction.insert_starts([(row.schedule_key, NINE - 3600, 1, (NINE - 3600) * 1000, 1, NINE * 1000, None)])
-        transaction.finish_runs([(row.schedule_key, NINE - 3600, 0, 1, None, NINE * 1000)])
-        transaction.save_dials([dial._replace(cursor_s=NINE, starts=1, successes=1)])
+        (row,) = [row for row in transaction.schedule_list_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.schedule_update(row._replace(zones="Europe/Berlin:older"))
+        state = transaction.state_lock([row.schedule_key])[row.schedule_key]
+        transaction.run_insert_fast([(row.schedule_key, NINE - 3600, 1, (NINE - 3600) * 1000, 1, NINE * 1000, None)])
+        transaction.run_finish_fast([(row.schedule_key, NINE - 3600, 0, 1, None, NINE * 1000)])
+        transaction.state_update([state._replace(cursor_s=NINE, starts=1, successes=1)])
 
     store.write(old_tick).result()
     clock.set(float(NINE + 60))

@@ -39,7 +39,7 @@ def test_other_runs_cost_what_they_did(world: World, monkeypatch: pytest.MonkeyP
     world.executors["recorder"] = world.executor
     world.ask(workflows.put_workflow, "flow", {"executor": "recorder"})
     world.create(workflow_id="flow", function=None)
-    monkeypatch.setattr("tompion.store.statements.Statements.newest_workflows", None)
+    monkeypatch.setattr("tompion.store.tables.workflows.WorkflowTable.workflow_list_newest", None)
 
     async def story() -> None:
         await world.engine().start()

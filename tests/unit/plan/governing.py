@@ -30,7 +30,7 @@ def hints(interval: int | None = None, once: int | None = None, lives_ms: int = 
     ).text()
 
 
-def ran(rule: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
+def ran(compiled: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
     """A dial whose run has started at noon, and ended."""
     ended_ms = NOON_MS + int(took_s * 1000)
-    return dial_of(rule, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)
+    return dial_of(compiled, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)

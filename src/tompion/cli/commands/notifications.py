@@ -34,10 +34,10 @@ def try_command(
     """
     import asyncio
 
-    from tompion.bootstrap.engine import send_test_notice
+    from tompion.bootstrap.engine import send_test_notification
     from tompion.config.loader import told
 
-    answer = asyncio.run(send_test_notice(told({}, config), name))
+    answer = asyncio.run(send_test_notification(told({}, config), name))
     if as_json:
         console.print_json({"arrived": answer.arrived, "said": answer.said})
     else:
@@ -62,7 +62,7 @@ def list_command(
     Example: tompion notify list --state GIVEN_UP
     """
     options = given(state=state, schedule_id=schedule, limit=limit, before=before)
-    ask.show(lambda home: home.list_notices(**options), notice_list)
+    ask.show(lambda home: home.list_notifications(**options), notice_list)
 
 
 def notice_list(page: Page[Notification]) -> None:
@@ -85,7 +85,7 @@ def notice_list(page: Page[Notification]) -> None:
             (
                 absolute(each.created_at),
                 each.state,
-                each.notification,
+                each.rule_name,
                 each.topic,
                 each.schedule_id or "-",
                 str(each.attempts),

@@ -301,14 +301,14 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
 
 
-@operating_app.command("spans")
+@operating_app.command("dropped")
 @taking(ask=watched)
 def spans_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
 
-    Example: tompion schedules spans report
+    Example: tompion schedules dropped report
     """
-    ask.show(lambda home: home.spans(schedule_id, **given(limit=limit)), views.span_list)
+    ask.show(lambda home: home.dropped_ranges(schedule_id, **given(limit=limit)), views.dropped_list)
 
 
 @operating_app.command("verify")

@@ -38,7 +38,7 @@ _WORDS = {
     "version": ("version", "missing or unreadable"),
     "gap": ("gap", "between versions"),
     "overlap": ("overlap", "between versions"),
-    "dial": ("dial", "missing or wrong"),
+    "state": ("schedule state", "missing or wrong"),
     "counter": ("counter", "wrong"),
 }
 _PLURALS = {"entry": "entries"}

@@ -131,9 +131,9 @@ def description(found: Description) -> None:
     if found.backfills:
         heading("backfills")
         backfill_list(found.backfills)
-    if found.spans:
+    if found.dropped_ranges:
         heading("dropped ticks")
-        span_list(found.spans)
+        dropped_list(found.dropped_ranges)
 
 
 def run_list(page: Page[Run], *, of_many: bool = False) -> None:
@@ -233,7 +233,7 @@ def backfill_list(found: Sequence[Backfill]) -> None:
     )
 
 
-def span_list(found: Sequence[DroppedTicks]) -> None:
+def dropped_list(found: Sequence[DroppedTicks]) -> None:
     """Print which ticks were dropped together."""
     if not found:
         console.note("no ticks were dropped")

@@ -20,18 +20,31 @@ class Attempt(RunSignals):
     """
 
     __slots__ = (
-        "begun", "called_ns", "dag", "deadline", "executor", "held", "kind", "launch", "marked", "over", "row", "rule",
-        "started_ms", "task", "waits",
+        "begun",
+        "called_ns",
+        "compiled",
+        "dag",
+        "deadline",
+        "executor",
+        "held",
+        "kind",
+        "launch",
+        "marked",
+        "over",
+        "row",
+        "started_ms",
+        "task",
+        "waits",
     )  # fmt: skip
 
-    def __init__(self, row: RunRow, rule: CompiledSchedule, started_ms: int) -> None:
+    def __init__(self, row: RunRow, compiled: CompiledSchedule, started_ms: int) -> None:
         """Take the run as it was leased, and when that was."""
         self.cancelled = None
         self.lost = False
         self.progress = None
         self.unwanted = False
         self.row = row
-        self.rule = rule
+        self.compiled = compiled
         self.started_ms = started_ms
         self.task: asyncio.Task[None] | None = None
         self.executor: Executor | None = None

@@ -71,9 +71,9 @@ class Launcher:
         create_task = _task_maker(asyncio.get_running_loop())
         pickups = self._instance.settings.max_pickups
         active, execute = self.active, self._execute
-        for row, rule in launches:
-            attempt = Attempt(row, rule, now_ms)
-            if row.pickups and rule.policy.gives_up(row.pickups, pickups):
+        for row, compiled in launches:
+            attempt = Attempt(row, compiled, now_ms)
+            if row.pickups and compiled.policy.gives_up(row.pickups, pickups):
                 self._end(attempt, *lost_too_often(row))
                 continue
             active[attempt.held] = attempt
@@ -85,17 +85,17 @@ class Launcher:
 
     def forsake(self, runs: Iterable[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Say of runs that are ours since a moment that they are over: nobody wants them any more."""
-        for row, rule in runs:
+        for row, compiled in runs:
             reason = Reason.CANCEL_REQUESTED if row.cancel_requested else Reason.DELETED
             ended = Completed(RunState.CANCELLED, error="cancelled before anybody could go on with it")
-            self._end(Attempt(row, rule, row.started_ms or now_ms), ended, reason)
+            self._end(Attempt(row, compiled, row.started_ms or now_ms), ended, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
         reason = None
         ended: Completed | Accepted
         try:
             attempt.begin()
-            limit_ms = attempt.rule.policy.max_execution_ms
+            limit_ms = attempt.compiled.policy.max_execution_ms
             if limit_ms is None:
                 ended = await self._run(attempt)
             else:
@@ -116,7 +116,7 @@ class Launcher:
             ended, reason = Completed(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
             self._instance.probe.count("runs_failed_launch")
         except TimeoutError:
-            ended = _too_slow(attempt.rule.policy.max_execution_ms)
+            ended = _too_slow(attempt.compiled.policy.max_execution_ms)
             attempt.unwanted = True
             self._ask(attempt)
         except (KeyboardInterrupt, SystemExit):
@@ -146,17 +146,17 @@ class Launcher:
 
     async def _placed(self, attempt: Attempt) -> Completed | Accepted:
         """Find out whom to call with what, and call as soon as there is room."""
-        row, rule = attempt.row, attempt.rule
+        row, compiled = attempt.row, attempt.compiled
         kind, options = "function", NO_OPTIONS
-        if rule.action.function is None:
-            kind, options, attempt.dag = workflow_parts(await self._shelf.document(rule))
+        if compiled.action.function is None:
+            kind, options, attempt.dag = workflow_parts(await self._shelf.document(compiled))
         attempt.executor = executor = self._executor(kind)
         attempt.kind = kind
         if self._instance.can_call and isinstance(executor, TransactionalExecutor):
             return Completed(
                 RunState.ENQUEUED
             )  # it became one since the run was taken: whoever takes it now has a transaction
-        attempt.launch = launch = self._launch(row, rule, options, attempt.waits, attempt)
+        attempt.launch = launch = self._launch(row, compiled, options, attempt.waits, attempt)
         if executor.wants_previous:
             launch.previous = await self._shelf.previous(row)
         room = self._rooms.get(kind)
@@ -177,12 +177,12 @@ class Launcher:
     def _launch(
         self,
         row: RunRow,
-        rule: CompiledSchedule,
+        compiled: CompiledSchedule,
         options: Any,
         waits: Callable[[bool], None],
         link: Attempt | None = None,
     ) -> RunContext:
-        return launch_of(self._instance, row, rule, options, waits, link)
+        return launch_of(self._instance, row, compiled, options, waits, link)
 
     def _executor(self, kind: str) -> Executor:
         executor = self._executors.get(kind)
@@ -198,7 +198,7 @@ class Launcher:
     def _end(self, attempt: Attempt, ended: Completed | Accepted, reason: Reason | None) -> None:
         row, lease_ms = attempt.row, 0
         if isinstance(ended, Accepted):
-            lease_ms = attempt.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = attempt.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
             ended = Completed(RunState.STARTED, execution_id=ended.execution_id)
         elif attempt.cancelled is not None and ended.state in FAILURES:  # it was asked to end: it is not tried again
             reason = reason or Reason.CANCEL_REQUESTED
@@ -273,16 +273,16 @@ class Launcher:
             then.cancel()
 
     async def _end_elsewhere(self, row: RunRow, *, forced: bool) -> None:
-        rule = self._instance.rules.newest(row.schedule_key)
-        if rule is None or rule.action.function is not None:
+        compiled = self._instance.schedules.newest(row.schedule_key)
+        if compiled is None or compiled.action.function is not None:
             return
         try:
-            kind, options, dag = workflow_parts(await self._shelf.document(rule))
+            kind, options, dag = workflow_parts(await self._shelf.document(compiled))
             executor = self._executor(kind)
         except LaunchError as error:
             self._instance.probe.warn(f"cannot end run {row.id}: {error}")
             return
-        launch = self._launch(row, rule, options, lambda _: None)
+        launch = self._launch(row, compiled, options, lambda _: None)
         await self._asked(executor, dag, launch, row.execution_id, forced=forced)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -296,7 +296,7 @@ class Launcher:
         for attempt in overdue:
             attempt.over = True  # what it says when it ends after all is of no interest
             del self.active[attempt.held]
-            self._end(attempt, _too_slow(attempt.rule.policy.max_execution_ms), None)
+            self._end(attempt, _too_slow(attempt.compiled.policy.max_execution_ms), None)
         self._give_up_unbegun()
         if not self.active:
             self._rest()
@@ -388,15 +388,15 @@ def _task_maker(loop: asyncio.AbstractEventLoop) -> Callable[..., asyncio.Task[N
 def launch_of(  # noqa: PLR0913 - what a launch is made of
     instance: EngineContext,
     row: RunRow,
-    rule: CompiledSchedule,
+    compiled: CompiledSchedule,
     options: Any,
     waits: Callable[[bool], None] = nobody_asks,
     link: Attempt | None = None,
 ) -> RunContext:
     """Return an attempt as its executor sees it."""
-    payload = row.payload if row.payload is not None else rule.payload
+    payload = row.payload if row.payload is not None else compiled.payload
     launch = RunContext(
-        row, rule.namespace, rule.schedule_id, rule.action, payload, options, waits, instance.sign, link
+        row, compiled.namespace, compiled.schedule_id, compiled.action, payload, options, waits, instance.sign, link
     )
     if instance.tracing is not None:
         launch.traceparent = instance.tracing.traceparent(launch)

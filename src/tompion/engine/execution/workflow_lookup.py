@@ -20,14 +20,14 @@ class WorkflowLookup:
         """Take the store."""
         self._store = store
 
-    async def document(self, rule: CompiledSchedule) -> Any:
+    async def document(self, compiled: CompiledSchedule) -> Any:
         """Return the document of the workflow that a rule starts."""
-        action = rule.action
+        action = compiled.action
         assert action.workflow_id is not None
         name, version = action.workflow_id, action.workflow_version
         try:
             row = await answer_of(
-                self._store.read(lambda transaction: transaction.workflow(rule.namespace, name, version))
+                self._store.read(lambda transaction: transaction.workflow_get(compiled.namespace, name, version))
             )
         except TompionError as error:
             raise LaunchError(f"the workflow {name!r} cannot be loaded: {error}") from error
@@ -40,7 +40,7 @@ class WorkflowLookup:
 
         def look(transaction: Transaction) -> Previous:
             found = {
-                state: transaction.runs_page(row.schedule_key, (FAR_S, 0), 1, state, None)
+                state: transaction.run_list_page(row.schedule_key, (FAR_S, 0), 1, state, None)
                 for state in (RunState.SUCCESS, RunState.FAILED)
             }
             succeeded = next(iter(found[RunState.SUCCESS]), None)

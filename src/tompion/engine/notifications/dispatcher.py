@@ -42,7 +42,7 @@ class NotificationSender(Protocol):
     def rules(self) -> Sequence[NotificationRule]:
         """Return the notifications that it knows."""
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
         """Try once."""
 
     async def aclose(self) -> None:
@@ -100,13 +100,13 @@ class NotificationDispatcher:
     # --- which, and how -------------------------------------------------------------------------------------------
 
     def _is_due(self, transaction: Transaction) -> bool:
-        next_ms = transaction.next_notice([self._rule.name])
+        next_ms = transaction.notification_next_due([self._rule.name])
         return next_ms is not None and next_ms <= transaction.now_ms()
 
     def _taken(self, transaction: Transaction) -> list[NotificationRow]:
         """Lease what is to be tried now, within the rates; put off or summarise the rest."""
         now_ms = transaction.now_ms()
-        due = transaction.due_notices([self._rule.name], now_ms, LOOKED_AT)
+        due = transaction.notification_claim_due([self._rule.name], now_ms, LOOKED_AT)
         taken = [row for row in due if row.attempts][: AT_ONCE // 2]
         fresh: dict[str, list[NotificationRow]] = {}
         for row in due:
@@ -115,7 +115,7 @@ class NotificationDispatcher:
         for namespace, rows in sorted(fresh.items()):
             taken += self._within_rate(transaction, namespace, rows, AT_ONCE - len(taken), now_ms)
         lease_ms = LEASE_TIMEOUTS * self._instance.settings.notice_timeout_ms
-        transaction.lease_notices([row.notice_id for row in taken], now_ms + lease_ms)
+        transaction.notification_lease([row.notification_id for row in taken], now_ms + lease_ms)
         return [row._replace(attempts=row.attempts + 1) for row in taken]
 
     def _within_rate(
@@ -125,23 +125,23 @@ class NotificationDispatcher:
         if limit <= 0:
             return []
         rule, minute = self._rule, now_ms // MINUTE_MS
-        room = rule.max_per_minute - transaction.notice_rate(rule.name, namespace, minute)
+        room = rule.max_per_minute - transaction.notification_rate_lock(rule.name, namespace, minute)
         if room <= 0:
-            transaction.put_off_notices([row.notice_id for row in rows], (minute + 1) * MINUTE_MS)
+            transaction.notification_postpone([row.notification_id for row in rows], (minute + 1) * MINUTE_MS)
             return []
         taken = rows[:limit]
         if len(rows) > room and room <= limit:
             taken = rows[: room - 1]
             taken.append(self._summary(transaction, rows[room - 1 :], now_ms))
-        transaction.add_to_notice_rate(rule.name, namespace, len(taken))
+        transaction.notification_rate_add(rule.name, namespace, len(taken))
         return taken
 
     def _summary(self, transaction: Transaction, rows: list[NotificationRow], now_ms: int) -> NotificationRow:
         """Put many notices into one."""
         first = rows[0]
         row = first._replace(
-            notice_id=self._instance.notices.notice_id(
-                f"{first.notification}:{NotificationKind.SUMMARY}:{first.notice_id}"
+            notification_id=self._instance.notifications.notification_id(
+                f"{first.rule_name}:{NotificationKind.SUMMARY}:{first.notification_id}"
             ),
             topic=NotificationKind.SUMMARY,
             schedule_id="",
@@ -149,8 +149,8 @@ class NotificationDispatcher:
             created_ms=now_ms,
             due_ms=now_ms,
         )
-        transaction.insert_notices([row])
-        transaction.summarize_notices([each.notice_id for each in rows], row.notice_id, now_ms)
+        transaction.notification_insert([row])
+        transaction.notification_summarize([each.notification_id for each in rows], row.notification_id, now_ms)
         return row
 
     # --- sending --------------------------------------------------------------------------------------------------
@@ -174,15 +174,15 @@ class NotificationDispatcher:
 
     async def _send(self, row: NotificationRow) -> Delivery:
         try:
-            return await self._courier.send(row.notification, row.notice_id, body_of(row))
+            return await self._courier.send(row.rule_name, row.notification_id, body_of(row))
         except Exception as error:  # noqa: BLE001 - a courier that breaks its contract must not stop the others
             return Delivery(False, f"{type(error).__name__}: {error}")
 
     def _settle(self, transaction: Transaction, tries: Sequence[DeliveryAttempt]) -> dict[str, str]:
         """Write down how tries ended; return what became of each notice, unless somebody else has tried it since."""
         now_ms = transaction.now_ms()
-        ends = [(each.row.notice_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
-        settled = transaction.settle_notices(ends)
+        ends = [(each.row.notification_id, each.row.attempts, *self._end(each, now_ms)) for each in tries]
+        settled = transaction.notification_settle(ends)
         return {end[0]: end[2] for end in ends if end[0] in settled}
 
     def _end(self, tried: DeliveryAttempt, now_ms: int) -> tuple[str, int | None, int | None, str | None]:
@@ -201,19 +201,19 @@ class NotificationDispatcher:
         """Count what became of notices, and say what did not arrive."""
         probe = self._instance.probe
         for row, delivery in tries:
-            state = states.get(row.notice_id)
+            state = states.get(row.notification_id)
             if delivery is None or state is None:
                 continue
             probe.count(_COUNTED[NotificationState(state)])
             if not delivery.arrived:
                 end = "was given up" if state == NotificationState.GIVEN_UP else "did not arrive"
-                probe.warn(f"a notice for {row.notification} ({row.topic}) {end}: {delivery.said}")
+                probe.warn(f"a notice for {row.rule_name} ({row.topic}) {end}: {delivery.said}")
 
 
 _COUNTED = {
-    NotificationState.DELIVERED: "notices_delivered",
-    NotificationState.GIVEN_UP: "notices_given_up",
-    NotificationState.PENDING: "notices_retried",
+    NotificationState.DELIVERED: "notifications_delivered",
+    NotificationState.GIVEN_UP: "notifications_given_up",
+    NotificationState.PENDING: "notifications_retried",
 }
 
 

@@ -93,19 +93,22 @@ class NotificationOutbox:
     def missed(
         self,
         transaction: Transaction,
-        spans: Sequence[DroppedRange],
+        dropped_ranges: Sequence[DroppedRange],
         rules: Mapping[int, CompiledSchedule],
         now_ms: int,
     ) -> None:
         """Write down which ticks were dropped because nobody was there in time."""
-        if not spans or not self.wants(NotificationKind.MISSED):
+        if not dropped_ranges or not self.wants(NotificationKind.MISSED):
             return
         happened = [
             NotificationEvent(
-                NotificationKind.MISSED, span.schedule_key, f"{span.schedule_key}-{span.until_s}", _span(span)
+                NotificationKind.MISSED,
+                dropped_range.schedule_key,
+                f"{dropped_range.schedule_key}-{dropped_range.until_s}",
+                _span(dropped_range),
             )
-            for span in spans
-            if span.reason in MISSED and _notifies(rules.get(span.schedule_key))
+            for dropped_range in dropped_ranges
+            if dropped_range.reason in MISSED and _notifies(rules.get(dropped_range.schedule_key))
         ]
         self._write(transaction, happened, now_ms)
 
@@ -126,7 +129,7 @@ class NotificationOutbox:
             for topic in _topics(ending)
             if topic in self._topics
         ]
-        fire_ms = transaction.fire_times(ending.change.id for _, ending in found)
+        fire_ms = transaction.run_list_fire_times(ending.change.id for _, ending in found)
         happened = [
             NotificationEvent(topic, ending.change.schedule_key, str(ending.change.id), _ending(topic, ending, fire_ms))
             for topic, ending in found
@@ -136,7 +139,7 @@ class NotificationOutbox:
     def _write(self, transaction: Transaction, happened: Sequence[NotificationEvent], now_ms: int) -> None:
         if not happened:
             return
-        schedules = transaction.schedules_by_key(each.schedule_key for each in happened)
+        schedules = transaction.schedule_list_by_key(each.schedule_key for each in happened)
         rows = []
         for each in happened:
             schedule = schedules.get(each.schedule_key)
@@ -151,16 +154,18 @@ class NotificationOutbox:
                 if rule.wants(each.topic, schedule.namespace, schedule.schedule_id, labels)
                 and (each.topic is not NotificationKind.LATE or each.late_ms > rule.late_after_ms)
             ]
-        transaction.insert_notices(rows)
+        transaction.notification_insert(rows)
 
     def _row(  # noqa: PLR0913 - what a notice is made of
         self, rule: NotificationRule, each: NotificationEvent, namespace: str, schedule_id: str, about: str, now_ms: int
     ) -> NotificationRow:
-        notice_id = self.notice_id(f"{rule.name}:{each.topic}:{each.subject}")
+        notification_id = self.notification_id(f"{rule.name}:{each.topic}:{each.subject}")
         whose = (rule.name, each.topic, namespace, schedule_id)
-        return NotificationRow(notice_id, *whose, about, NotificationState.PENDING, 0, now_ms, now_ms, None, None, None)
+        return NotificationRow(
+            notification_id, *whose, about, NotificationState.PENDING, 0, now_ms, now_ms, None, None, None
+        )
 
-    def notice_id(self, subject: str) -> str:
+    def notification_id(self, subject: str) -> str:
         """Return the id of a notice: the same for the same subject in this store, and for no other in any."""
         return f"msg_{self._instance.sign(f'notice:{subject}').rpartition('.')[2]}"
 
@@ -215,12 +220,12 @@ def _lateness(row: RunRow, started_ms: int) -> dict[str, Any]:
     return {**data, "started_at": shown(started_ms), "late_ms": started_ms - row.fire_ms}
 
 
-def _span(span: DroppedRange) -> dict[str, Any]:
+def _span(dropped_range: DroppedRange) -> dict[str, Any]:
     return {
-        "after": shown(span.after_s * 1000),
-        "until": shown(span.until_s * 1000),
-        "ticks": span.ticks,
-        "reason": span.reason,
+        "after": shown(dropped_range.after_s * 1000),
+        "until": shown(dropped_range.until_s * 1000),
+        "ticks": dropped_range.ticks,
+        "reason": dropped_range.reason,
     }
 
 

@@ -19,17 +19,17 @@ SEAL_BATCH = 1_000
 
 def seal(transaction: Transaction) -> bool:
     """Put some rows into their chains; return whether there may be more."""
-    names = transaction.unsealed_namespaces(SEAL_BATCH)
+    names = transaction.audit_list_unchained_namespaces(SEAL_BATCH)
     if not names:
         return False
-    heads = {head.namespace: head for head in transaction.lock_heads(names)}
-    rows = transaction.unsealed_audit(heads, SEAL_BATCH) if heads else []
+    heads = {head.namespace: head for head in transaction.audit_head_lock(names)}
+    rows = transaction.audit_list_unchained(heads, SEAL_BATCH) if heads else []
     done: list[AuditRow] = []
     for name, own in groupby(sorted(rows, key=lambda row: row.namespace), key=lambda row: row.namespace):
         heads[name], more = _appended(heads[name], list(own))
         done += more
-    transaction.seal_audit(done)
-    transaction.save_heads([heads[name] for name in sorted({row.namespace for row in done})])
+    transaction.audit_chain_rows(done)
+    transaction.audit_head_update([heads[name] for name in sorted({row.namespace for row in done})])
     return len(rows) == SEAL_BATCH
 
 
@@ -38,16 +38,16 @@ def expire(transaction: Transaction, before_ms: int) -> bool:
 
     Return whether any were: then there may be more.
     """
-    found = transaction.oldest_audit(before_ms, SEAL_BATCH)
+    found = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
     if not found:
         return False
     gone = False
-    for head in transaction.lock_heads(found):
+    for head in transaction.audit_head_lock(found):
         until = found[head.namespace]
-        last = transaction.audit_chain(head.namespace, until - 1, 1)
+        last = transaction.audit_list_chain(head.namespace, until - 1, 1)
         if until > head.gone_position and last and last[0].position == until and last[0].digest is not None:
-            transaction.save_heads([head._replace(gone_position=until, gone_digest=last[0].digest)])
-            transaction.expire_audit(head.namespace, until)
+            transaction.audit_head_update([head._replace(gone_position=until, gone_digest=last[0].digest)])
+            transaction.audit_expire(head.namespace, until)
             gone = True
     return gone
 
@@ -84,11 +84,11 @@ def zones_changed(transaction: Transaction, key: int, zones: str, note: Any, now
 
 
 def _changed(transaction: Transaction, key: int, operation: str, now_ms: int, note: Any = None, **changes: Any) -> str:
-    row = transaction.schedules_by_key([key])[key]
+    row = transaction.schedule_list_by_key([key])[key]
     before = {name: getattr(row, name) for name in changes}
     row = row._replace(token=row.token + 1, updated_ms=now_ms, **changes)
-    transaction.save_schedule(row)
+    transaction.schedule_update(row)
     texts = (compact(before), compact(changes if note is None else {**changes, **note}))
     audit = (0, now_ms, row.namespace, row.schedule_id, AUTHOR, operation, row.token, row.version, None)
-    transaction.insert_audit(AuditRow(*audit, *texts))
+    transaction.audit_insert(AuditRow(*audit, *texts))
     return row.schedule_id

@@ -28,35 +28,37 @@ class BackfillStep:
         """Go on with backfills that may; at most one of each schedule at a time."""
         now_ms = transaction.now_ms()
         chosen: dict[int, BackfillRow] = {}
-        for row in transaction.due_backfills(now_ms, limit):
+        for row in transaction.backfill_list_due(now_ms, limit):
             chosen.setdefault(row.schedule_key, row)
         if not chosen:
             return NOTHING
-        dials = transaction.lock_dials(chosen)
+        states = transaction.state_lock(chosen)
         fresh = {
-            key: now for key, row in chosen.items() if (now := transaction.backfill_by_id(row.backfill_id)) is not None
+            key: now for key, row in chosen.items() if (now := transaction.backfill_get(row.backfill_id)) is not None
         }
         running = {key: row for key, row in fresh.items() if row.next_ms is not None}
-        rules = self._instance.rules.of_versions(transaction, [(key, row.version) for key, row in running.items()])
-        current = self._instance.rules.of(transaction, dials.values())
-        worlds = self._instance.worlds(now_ms, transaction.paused_targets())
+        schedules = self._instance.schedules.of_versions(
+            transaction, [(key, row.version) for key, row in running.items()]
+        )
+        current = self._instance.schedules.of(transaction, states.values())
+        contexts = self._instance.contexts(now_ms, transaction.target_list_paused())
         decisions: list[Decision] = []
         for key, backfill in running.items():
-            if key not in rules or key not in current:
-                self._put_off(transaction, backfill, now_ms, self._instance.rules.problem(key))
+            if key not in schedules or key not in current:
+                self._put_off(transaction, backfill, now_ms, self._instance.schedules.problem(key))
                 continue
             # The ticks are those of the version that was asked about; the policy is read when admitting.
-            rule = rules[key]._replace(policy=current[key].policy)
+            compiled = schedules[key]._replace(policy=current[key].policy)
             try:
-                moved = self._step(transaction, backfill, dials[key], rule, worlds.of(rule))
+                moved = self._step(transaction, backfill, states[key], compiled, contexts.of(compiled))
             except UNREADABLE as error:  # a row that makes no sense must not stop the others
                 self._put_off(transaction, backfill, now_ms, repr(error))
                 continue
-            transaction.save_backfill(moved.backfill)
+            transaction.backfill_update(moved.backfill)
             decisions.append(moved.decision)
         recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
         notes = Notes()
-        notes.decided(decisions, recorded, rules)
+        notes.decided(decisions, recorded, schedules)
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
         return Fired(len(decisions), launches, recorded.to_end, now_ms, notes=notes)
 
@@ -64,27 +66,29 @@ class BackfillStep:
         self,
         transaction: Transaction,
         backfill: BackfillRow,
-        dial: ScheduleState,
-        rule: CompiledSchedule,
-        world: DecisionContext,
+        state: ScheduleState,
+        compiled: CompiledSchedule,
+        context: DecisionContext,
     ) -> BackfillChunk:
         """Decide the next ticks of one backfill; nothing is written yet."""
         if backfill.state != RUNNING:
             raise ValueError(f"its state is {backfill.state!r}")
-        earlier = self._earlier(transaction, backfill, rule)
-        return step(backfill, dial, rule, world, self._instance.settings.backfills_per_iteration, earlier)
+        earlier = self._earlier(transaction, backfill, compiled)
+        return step(backfill, state, compiled, context, self._instance.settings.backfills_per_iteration, earlier)
 
     def _put_off(self, transaction: Transaction, backfill: BackfillRow, now_ms: int, problem: str) -> None:
         """Look at a damaged backfill again later."""
-        transaction.put_off_backfill(backfill.backfill_id, now_ms + BROKEN_RETRY_MS)
+        transaction.backfill_postpone(backfill.backfill_id, now_ms + BROKEN_RETRY_MS)
         self._instance.probe.warn(
             f"backfill {backfill.backfill_id} of schedule {backfill.schedule_key} cannot go on: {problem}"
         )
 
-    def _earlier(self, transaction: Transaction, backfill: BackfillRow, rule: CompiledSchedule) -> dict[int, set[str]]:
+    def _earlier(
+        self, transaction: Transaction, backfill: BackfillRow, compiled: CompiledSchedule
+    ) -> dict[int, set[str]]:
         """What became of the next ticks so far, if that matters."""
         if backfill.only == ALL:
             return {}
         size = self._instance.settings.backfills_per_iteration
-        ticks = list(islice(rule.ticks.between_epochs(backfill.cursor_s + 1, backfill.last_s), size))
-        return transaction.tick_states(backfill.schedule_key, ticks)
+        ticks = list(islice(compiled.ticks.between_epochs(backfill.cursor_s + 1, backfill.last_s), size))
+        return transaction.run_list_tick_states(backfill.schedule_key, ticks)

@@ -70,51 +70,51 @@ class FireStep:
         """Fire schedules whose next tick is not missed."""
         now_ms = transaction.now_ms()
         edge = now_ms - self._instance.settings.misfire_grace_ms
-        return self._fire(transaction, now_ms, transaction.claim_due(edge - 1, now_ms, limit), 0)
+        return self._fire(transaction, now_ms, transaction.state_claim_due(edge - 1, now_ms, limit), 0)
 
     def catch_up(self, transaction: Transaction, limit: int, budget: int) -> Fired:
         """Fire schedules that have missed ticks, within the budget."""
         now_ms = transaction.now_ms()
         edge = now_ms - self._instance.settings.misfire_grace_ms
-        return self._fire(transaction, now_ms, transaction.claim_due(-1, edge - 1, limit), budget)
+        return self._fire(transaction, now_ms, transaction.state_claim_due(-1, edge - 1, limit), budget)
 
     def _fire(self, transaction: Transaction, now_ms: int, claimed: list[StateTuple], budget: int) -> Fired:
         if not claimed:
             return NOTHING
         instance = self._instance
-        rules = instance.rules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
-        worlds = instance.worlds(now_ms, transaction.paused_targets())
-        begun, rest = _begun(claimed, rules, worlds)
+        schedules = instance.schedules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
+        contexts = instance.contexts(now_ms, transaction.target_list_paused())
+        begun, rest = _begun(claimed, schedules, contexts)
         notes = Notes()
-        dials, launches = self._prepared(transaction, rest, rules, worlds, now_ms, notes)
+        states, launches = self._prepared(transaction, rest, schedules, contexts, now_ms, notes)
         decisions: list[Decision] = []
         written: list[ScheduleState] = []
         catchups = 0
-        for dial in dials:
-            rule = rules.get(dial.schedule_key)
-            if rule is None:
+        for state in states:
+            compiled = schedules.get(state.schedule_key)
+            if compiled is None:
                 notes.idle += 1
-                written.append(self._broken(dial, now_ms))
-            elif dial.paused or dial.closed:
+                written.append(self._broken(state, now_ms))
+            elif state.paused or state.closed:
                 notes.idle += 1
-                written.append(dial._replace(next_fire_ms=dial.pause_until_ms if dial.paused else None))
+                written.append(state._replace(next_fire_ms=state.pause_until_ms if state.paused else None))
             else:
                 try:
-                    decision, moved, used = decide(dial, rule, worlds.of(rule), budget - catchups)
+                    decision, moved, used = decide(state, compiled, contexts.of(compiled), budget - catchups)
                 except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
-                    instance.rules.broken[dial.schedule_key] = f"{rule.schedule_id}: {error!r}"
+                    instance.schedules.broken[state.schedule_key] = f"{compiled.schedule_id}: {error!r}"
                     notes.idle += 1
-                    written.append(self._broken(dial, now_ms))
+                    written.append(self._broken(state, now_ms))
                     continue
                 decisions.append(decision)
                 written.append(decision.awake(moved))
-                if decision.runs and contested(dial, now_ms):
-                    instance.probe.warn(f"{rule.schedule_id}: two hints are live, the earlier wins")
+                if decision.runs and contested(state, now_ms):
+                    instance.probe.warn(f"{compiled.schedule_id}: two hints are live, the earlier wins")
                 catchups += used
         record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
         recorded = transaction.record(record)
-        notes.decided(decisions, recorded, rules)
-        instance.notices.missed(transaction, record.spans, rules, now_ms)
+        notes.decided(decisions, recorded, schedules)
+        instance.notifications.missed(transaction, record.dropped_ranges, schedules, now_ms)
         if recorded.to_end:  # what was just released may have been terminated by a tick of the same moment
             over = {row.id for row in recorded.to_end if row.state == RunState.TERMINATED}
             launches = [each for each in launches if each[0].id not in over]
@@ -126,52 +126,52 @@ class FireStep:
     def _prepared(  # noqa: PLR0913 - what is prepared in which world
         self,
         transaction: Transaction,
-        dials: list[ScheduleState],
-        rules: dict[int, CompiledSchedule],
-        worlds: DecisionContexts,
+        states: list[ScheduleState],
+        schedules: dict[int, CompiledSchedule],
+        contexts: DecisionContexts,
         now_ms: int,
         notes: Notes,
     ) -> tuple[list[ScheduleState], list[tuple[RunRow, CompiledSchedule]]]:
         """Resume what was paused until now, and start what waits for a slot that is free."""
-        ready = [self._resumed(transaction, dial, rules.get(dial.schedule_key), now_ms) for dial in dials]
+        ready = [self._resumed(transaction, state, schedules.get(state.schedule_key), now_ms) for state in states]
         launches: list[tuple[RunRow, CompiledSchedule]] = []
-        waiting = {dial.schedule_key: dial for dial in ready if dial.waiting}
+        waiting = {state.schedule_key: state for state in ready if state.waiting}
         if waiting:
-            released = release_waiting(transaction, waiting, rules, worlds, self._instance, notes)
+            released = release_waiting(transaction, waiting, schedules, contexts, self._instance, notes)
             launches += released
-            ready = [waiting.get(dial.schedule_key, dial) for dial in ready]
+            ready = [waiting.get(state.schedule_key, state) for state in ready]
         return ready, launches
 
     def _resumed(
-        self, transaction: Transaction, dial: ScheduleState, rule: CompiledSchedule | None, now_ms: int
+        self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule | None, now_ms: int
     ) -> ScheduleState:
-        until = dial.pause_until_ms
-        if rule is None or not dial.paused or until is None or until > now_ms:
-            return dial
-        transaction.unhold_planned([dial.schedule_key], now_ms)
-        audit.resumed(transaction, dial.schedule_key, now_ms)
-        return resumed(dial, rule, now_ms, rule.policy.on_resume)
+        until = state.pause_until_ms
+        if compiled is None or not state.paused or until is None or until > now_ms:
+            return state
+        transaction.run_unhold_planned([state.schedule_key], now_ms)
+        audit.resumed(transaction, state.schedule_key, now_ms)
+        return resumed(state, compiled, now_ms, compiled.policy.on_resume)
 
-    def _broken(self, dial: ScheduleState, now_ms: int) -> ScheduleState:
-        problem = self._instance.rules.problem(dial.schedule_key)
-        self._instance.probe.warn(f"schedule {dial.schedule_key} cannot fire: {problem}")
-        return dial._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
+    def _broken(self, state: ScheduleState, now_ms: int) -> ScheduleState:
+        problem = self._instance.schedules.problem(state.schedule_key)
+        self._instance.probe.warn(f"schedule {state.schedule_key} cannot fire: {problem}")
+        return state._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
 
 
 def _begun(
-    claimed: list[StateTuple], rules: dict[int, CompiledSchedule], worlds: DecisionContexts
+    claimed: list[StateTuple], schedules: dict[int, CompiledSchedule], contexts: DecisionContexts
 ) -> tuple[FastStarts, list[ScheduleState]]:
     """Take the ticks that simply start; return the dials about which there is more to decide."""
     begun, rest = FastStarts([], [], []), []
     launches, starts, steps = begun
-    for dial in claimed:
-        rule = rules.get(dial[0])
-        found = None if rule is None else start(dial, rule, worlds.of(rule))
-        if rule is None or found is None:
-            rest.append(ScheduleState._make(dial))
+    for state in claimed:
+        compiled = schedules.get(state[0])
+        found = None if compiled is None else start(state, compiled, contexts.of(compiled))
+        if compiled is None or found is None:
+            rest.append(ScheduleState._make(state))
         else:
             row, start_row, step_row = found
-            launches.append((row, rule))
+            launches.append((row, compiled))
             starts.append(start_row)
             steps.append(step_row)
     return begun, rest
@@ -182,7 +182,7 @@ def launches_of(
 ) -> list[tuple[RunRow, CompiledSchedule]]:
     """Return the runs that an instance is to launch now that they are written."""
     return [
-        (run, decision.rule)
+        (run, decision.compiled)
         for decision in decisions
         for run in decision.runs
         if run.state is RunState.ENQUEUED and run.owner == owner and not (duplicates and run.id in duplicates)

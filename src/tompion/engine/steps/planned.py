@@ -23,25 +23,25 @@ class PlannedStep:
     def due(self, transaction: Transaction, limit: int) -> Fired:
         """Admit planned runs whose fire time has come; those of a paused schedule wait for its resume."""
         now_ms = transaction.now_ms()
-        found = transaction.due_planned(now_ms, limit)
+        found = transaction.run_list_planned_due(now_ms, limit)
         if not found:
             return NOTHING
-        dials = transaction.lock_dials(row.schedule_key for row in found)
-        paused = [key for key, dial in dials.items() if dial.paused]
+        states = transaction.state_lock(row.schedule_key for row in found)
+        paused = [key for key, state in states.items() if state.paused]
         if paused:
-            transaction.hold_planned(paused, now_ms)
-        rules = self._instance.rules.of(transaction, dials.values())
-        worlds = self._instance.worlds(now_ms, transaction.paused_targets())
-        rows = transaction.planned_of(dials.keys() - set(paused), now_ms)
-        broken = {row.schedule_key: self._instance.rules.problem(row.schedule_key) for row in found}
-        broken = {key: problem for key, problem in broken.items() if key not in rules and key not in paused}
+            transaction.run_hold_planned(paused, now_ms)
+        schedules = self._instance.schedules.of(transaction, states.values())
+        contexts = self._instance.contexts(now_ms, transaction.target_list_paused())
+        rows = transaction.run_list_planned(states.keys() - set(paused), now_ms)
+        broken = {row.schedule_key: self._instance.schedules.problem(row.schedule_key) for row in found}
+        broken = {key: problem for key, problem in broken.items() if key not in schedules and key not in paused}
         decisions: dict[int, Decision] = {}
         for row in rows:
             key = row.schedule_key
             if key in broken:
                 continue
             try:
-                fresh = Decision(dials[key], rules[key], worlds.of(rules[key]))
+                fresh = Decision(states[key], schedules[key], contexts.of(schedules[key]))
                 decisions.setdefault(key, fresh).tick(_due(row))
             except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
                 broken[key] = repr(error)
@@ -52,7 +52,7 @@ class PlannedStep:
 
     def _put_off(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
         """Look at the planned runs of damaged schedules again later."""
-        transaction.put_off_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
+        transaction.run_postpone_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
         for key, problem in broken.items():
             self._instance.probe.warn(f"schedule {key} cannot start its planned runs: {problem}")
 
@@ -63,14 +63,14 @@ class PlannedStep:
         decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
         record = record_of(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
         recorded = transaction.record(record._replace(runs=[]))
-        transaction.release_runs([change_of(run, 0) for run in decided])
-        rules = {decision.rule.schedule_key: decision.rule for decision in decisions}
+        transaction.run_release_waiting([change_of(run, 0) for run in decided])
+        schedules = {decision.compiled.schedule_key: decision.compiled for decision in decisions}
         started = launches_of(decisions, self._instance.number, set())
         notes = Notes()
-        notes.decided(decisions, recorded, rules)
+        notes.decided(decisions, recorded, schedules)
         runs = [row._replace(version=known[row.id].version) for row, _ in started]
         return Fired(
-            claimed, as_decided(transaction, runs, rules, self._instance), recorded.to_end, now_ms, notes=notes
+            claimed, as_decided(transaction, runs, schedules, self._instance), recorded.to_end, now_ms, notes=notes
         )
 
 

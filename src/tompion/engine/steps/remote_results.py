@@ -51,40 +51,46 @@ class RemoteResultsStep:
     def due(self, transaction: Transaction, limit: int) -> RemoteResults:
         """Write down what was reported, and give up waiting where nothing was for too long."""
         now_ms = transaction.now_ms()
-        rows = transaction.answered_runs(now_ms, limit)
-        rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
+        rows = transaction.run_list_reported(now_ms, limit)
+        schedules = self._instance.schedules.by_version(
+            transaction, sorted({(row.schedule_key, row.version) for row in rows})
+        )
         ended = [row for row in rows if row.state == RunState.TERMINATED]
-        transaction.no_longer_due(row.id for row in ended)
+        transaction.run_clear_due(row.id for row in ended)
         found, rows = len(rows), [row for row in rows if row.state != RunState.TERMINATED]
         unasked = [row for row in rows if _is_to_be_asked(row)]
-        transaction.asked_to_end(
+        transaction.run_mark_end_requested(
             [(*row.id, row.attempt) for row in unasked], now_ms + self._instance.settings.lock_ttl_ms
         )
         silent = [row for row in rows if row.report is None and row not in unasked]
-        too_late = [row for row in silent if _is_over(row, rules.get((row.schedule_key, row.version)), now_ms)]
-        transaction.relaunch_runs([(*row.id, row.attempt) for row in silent if row not in too_late])
+        too_late = [row for row in silent if _is_over(row, schedules.get((row.schedule_key, row.version)), now_ms)]
+        transaction.run_reset_remote([(*row.id, row.attempt) for row in silent if row not in too_late])
         outcomes = [_reported(row) for row in rows if row.report is not None]
-        outcomes += [_timed_out(row, rules.get((row.schedule_key, row.version))) for row in too_late]
+        outcomes += [_timed_out(row, schedules.get((row.schedule_key, row.version))) for row in too_late]
         to_end = [
             *ended,
             *too_late,
             *unasked,
             *(_forced(row) for row in rows if row.report is not None and _is_forced(row)),
         ]
-        self._tell_late(transaction, [row for row in rows if row.report is not None], rules, now_ms)
+        self._tell_late(transaction, [row for row in rows if row.report is not None], schedules, now_ms)
         return RemoteResults(outcomes, self._settling.settle(transaction, outcomes), to_end, found)
 
     def _tell_late(
-        self, transaction: Transaction, rows: list[RunRow], rules: dict[tuple[int, int], CompiledSchedule], now_ms: int
+        self,
+        transaction: Transaction,
+        rows: list[RunRow],
+        schedules: dict[tuple[int, int], CompiledSchedule],
+        now_ms: int,
     ) -> None:
         """Have it told which runs a worker took late that has no store: nobody could say so when it did."""
         taken = [
             (row, row.started_ms)
             for row in rows
             if row.started_ms is not None and (row.execution_id or "").startswith(WORKER)
-            if (rule := rules.get((row.schedule_key, row.version))) is not None and is_first(row, rule)
+            if (compiled := schedules.get((row.schedule_key, row.version))) is not None and is_first(row, compiled)
         ]
-        self._instance.notices.started_late(transaction, taken, now_ms)
+        self._instance.notifications.started_late(transaction, taken, now_ms)
 
 
 def _is_to_be_asked(row: RunRow) -> bool:
@@ -128,8 +134,8 @@ def _reason(row: RunRow, said: dict[str, str]) -> Reason | None:
     return Reason.CANCEL_REQUESTED if row.cancel_requested and said["state"] in FAILURES else None
 
 
-def _timed_out(row: RunRow, rule: CompiledSchedule | None) -> Outcome:
-    error = f"no word from its target within max_execution_ms ({_limit_ms(row, rule)})"
+def _timed_out(row: RunRow, compiled: CompiledSchedule | None) -> Outcome:
+    error = f"no word from its target within max_execution_ms ({_limit_ms(row, compiled)})"
     return Outcome(
         row.schedule_key,
         row.nominal_s,
@@ -144,10 +150,10 @@ def _timed_out(row: RunRow, rule: CompiledSchedule | None) -> Outcome:
     )
 
 
-def _is_over(row: RunRow, rule: CompiledSchedule | None, now_ms: int) -> bool:
-    limit_ms = _limit_ms(row, rule)
+def _is_over(row: RunRow, compiled: CompiledSchedule | None, now_ms: int) -> bool:
+    limit_ms = _limit_ms(row, compiled)
     return limit_ms is not None and now_ms >= (row.started_ms or row.decided_ms) + limit_ms
 
 
-def _limit_ms(row: RunRow, rule: CompiledSchedule | None) -> int | None:
-    return (Policy() if rule is None else rule.policy).limit_elsewhere_ms(row.execution_id)
+def _limit_ms(row: RunRow, compiled: CompiledSchedule | None) -> int | None:
+    return (Policy() if compiled is None else compiled.policy).limit_elsewhere_ms(row.execution_id)

@@ -30,7 +30,7 @@ class RescueStep:
         now_ms = transaction.now_ms()
         notes = Notes()
         notes.exposed = self._expose(transaction, now_ms)
-        rows = transaction.claim_runs(self._instance.number, now_ms, sorted(self._instance.queues), limit)
+        rows = transaction.run_claim(self._instance.number, now_ms, sorted(self._instance.queues), limit)
         return self._fired(transaction, rows, now_ms)._replace(notes=notes)
 
     def unknown(self, transaction: Transaction, held: Sequence[HeldRun]) -> list[HeldRun]:
@@ -40,42 +40,48 @@ class RescueStep:
 
     def adopt(self, transaction: Transaction, unknown: Sequence[HeldRun]) -> Fired:
         """Begin with what is ours and we did not know of."""
-        rows = transaction.adopt_runs(self._instance.number, unknown)
+        rows = transaction.run_readopt(self._instance.number, unknown)
         return self._fired(transaction, rows, transaction.now_ms())
 
     def _put_off(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> None:
         """Give back what nobody here can launch; somebody looks again later."""
         if rows:
-            transaction.hand_back([(*row.id, row.attempt) for row in rows], now_ms + BROKEN_RETRY_MS)
+            transaction.run_hand_back([(*row.id, row.attempt) for row in rows], now_ms + BROKEN_RETRY_MS)
         for row in rows:
-            problem = self._instance.rules.broken.get(row.schedule_key, "its definition is missing")
+            problem = self._instance.schedules.broken.get(row.schedule_key, "its definition is missing")
             self._instance.probe.warn(f"run {row.id} cannot be launched: {problem}")
 
     def _expose(self, transaction: Transaction, now_ms: int) -> int:
         """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
-        lapsed = transaction.seize_leases(now_ms, self._instance.number)
+        lapsed = transaction.lease_expire(now_ms, self._instance.number)
         if not lapsed:
             return 0
-        exposed = transaction.expose_runs(_held_by(transaction, lapsed), now_ms)
-        transaction.end_leases(lapsed)
+        exposed = transaction.run_release_expired(_held_by(transaction, lapsed), now_ms)
+        transaction.lease_end(lapsed)
         return len(exposed)
 
     def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
         if not rows:
             return NOTHING
-        rules = self._instance.rules.by_version(transaction, sorted({(row.schedule_key, row.version) for row in rows}))
-        launches = [(row, rules[row[0], row.version]) for row in rows if (row[0], row.version) in rules]
-        self._put_off(transaction, [row for row in rows if (row[0], row.version) not in rules], now_ms)
-        dials = transaction.read_dials(row.schedule_key for row in rows)
-        forsaken = [each for each in launches if _is_forsaken(each[0], dials.get(each[0].schedule_key))]
+        schedules = self._instance.schedules.by_version(
+            transaction, sorted({(row.schedule_key, row.version) for row in rows})
+        )
+        launches = [(row, schedules[row[0], row.version]) for row in rows if (row[0], row.version) in schedules]
+        self._put_off(transaction, [row for row in rows if (row[0], row.version) not in schedules], now_ms)
+        states = transaction.state_get(row.schedule_key for row in rows)
+        forsaken = [each for each in launches if _is_forsaken(each[0], states.get(each[0].schedule_key))]
         wanted = [each for each in launches if each not in forsaken] if forsaken else launches
         return Fired(len(rows), wanted, [], now_ms, forsaken=forsaken)
 
 
-def _is_forsaken(row: RunRow, dial: ScheduleState | None) -> bool:
-    return row.cancel_requested or dial is None or dial.closed
+def _is_forsaken(row: RunRow, state: ScheduleState | None) -> bool:
+    return row.cancel_requested or state is None or state.closed
 
 
 def _held_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:
     """Return everything in flight that instances hold."""
-    return [(*run.id, run.attempt) for run in transaction.all_in_flight() if run.owner in owners and run.due_ms is None]
+    return [
+        (*run.id, run.attempt)
+        for run in transaction.run_list_all_in_flight()
+        if run.owner in owners and run.due_ms is None
+    ]

@@ -17,12 +17,12 @@ from tompion.store.base import Transaction
 class Notes:
     """Runs that were skipped or ended by others, ticks that were missed, schedules that started nothing."""
 
-    __slots__ = ("ended", "exposed", "idle", "skipped", "spans")
+    __slots__ = ("dropped_ranges", "ended", "exposed", "idle", "skipped")
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.skipped: list[tuple[RunRow, CompiledSchedule]] = []
-        self.spans: list[tuple[DroppedRange, CompiledSchedule]] = []
+        self.dropped_ranges: list[tuple[DroppedRange, CompiledSchedule]] = []
         self.ended: list[tuple[RunRow, CompiledSchedule]] = []
         self.idle = 0
         self.exposed = 0
@@ -31,22 +31,24 @@ class Notes:
         """Take down runs that have left a queue without starting."""
         reasons = {change.id: change.reason for change in changes if change.state == RunState.SKIPPED}
         if reasons:
-            gone = [(row, rule) for row, rule in rows if row.id in reasons]
-            self.skipped += [(run._replace(state=RunState.SKIPPED, reason=reasons[run.id]), rule) for run, rule in gone]
+            gone = [(row, compiled) for row, compiled in rows if row.id in reasons]
+            self.skipped += [
+                (run._replace(state=RunState.SKIPPED, reason=reasons[run.id]), compiled) for run, compiled in gone
+            ]
 
     def decided(
-        self, decisions: Iterable[Decision], recorded: WriteResult, rules: Mapping[int, CompiledSchedule]
+        self, decisions: Iterable[Decision], recorded: WriteResult, schedules: Mapping[int, CompiledSchedule]
     ) -> None:
         """Take down decisions that were written, and who gave way to them."""
         for decision in decisions:
-            rule = decision.rule
+            compiled = decision.compiled
             runs = [run for run in decision.runs if run.id not in recorded.duplicates]
-            self.skipped += [(run, rule) for run in runs if run.state == RunState.SKIPPED]
-            self.spans += [(span, rule) for span in decision.spans]
-            self.idle += not any(run.state in OPEN for run in runs) and bool(decision.runs or decision.spans)
-        self.skipped += [(run, rules[run.schedule_key]) for run in recorded.superseded]
+            self.skipped += [(run, compiled) for run in runs if run.state == RunState.SKIPPED]
+            self.dropped_ranges += [(dropped_range, compiled) for dropped_range in decision.dropped_ranges]
+            self.idle += not any(run.state in OPEN for run in runs) and bool(decision.runs or decision.dropped_ranges)
+        self.skipped += [(run, schedules[run.schedule_key]) for run in recorded.superseded]
         forced = [run for run in recorded.to_end if run.state == RunState.TERMINATED]
-        self.ended += [(run, rules[run.schedule_key]) for run in (*recorded.given_up, *forced)]
+        self.ended += [(run, schedules[run.schedule_key]) for run in (*recorded.given_up, *forced)]
 
 
 Launches: TypeAlias = list[tuple[RunRow, CompiledSchedule]]

@@ -45,7 +45,7 @@ class Order(NamedTuple):
     """A run that is to be carried out: what to call, or why that is not possible."""
 
     row: RunRow
-    rule: CompiledSchedule
+    compiled: CompiledSchedule
     way: Way
     launch: RunContext
     call: SqlCall | None = None
@@ -70,8 +70,10 @@ class TransactionalStep:
         launches, others = step.launches, Launches()
         carried: list[Carried] = []
         for left in reversed(range(MOST_ROUNDS)):
-            ways = self._ways_of(transaction, (rule for _, rule in launches))
-            orders = [self._order(row, rule, ways[key]) for row, rule in launches if (key := _key(rule)) in ways]
+            ways = self._ways_of(transaction, (compiled for _, compiled in launches))
+            orders = [
+                self._order(row, compiled, ways[key]) for row, compiled in launches if (key := _key(compiled)) in ways
+            ]
             others += [each for each in launches if _key(each[1]) not in ways]
             if not orders:
                 break
@@ -80,17 +82,17 @@ class TransactionalStep:
             if any(outcome.state is RunState.ENQUEUED for outcome in outcomes):
                 transaction.notify()
             settled = self._settling.settle(transaction, outcomes)
-            self._instance.notices.late(transaction, settled.launches, settled.now_ms)
-            carried.append(Carried([(order.row, order.rule) for order in orders], outcomes, settled))
+            self._instance.notifications.late(transaction, settled.launches, settled.now_ms)
+            carried.append(Carried([(order.row, order.compiled) for order in orders], outcomes, settled))
             launches = settled.launches
         return step.carrying(others, carried) if carried else step
 
     # --- which runs -----------------------------------------------------------------------------------------------
 
-    def _ways_of(self, transaction: Transaction, rules: Iterable[CompiledSchedule]) -> dict[Asked, Way]:
+    def _ways_of(self, transaction: Transaction, schedules: Iterable[CompiledSchedule]) -> dict[Asked, Way]:
         """Return how the workflows of rules are carried out, as far as that is done in a transaction."""
-        asked = {key for rule in rules if (key := _key(rule)) is not None}
-        newest = transaction.newest_workflows(sorted({key[:2] for key in asked if key[2] is None}))
+        asked = {key for compiled in schedules if (key := _key(compiled)) is not None}
+        newest = transaction.workflow_list_newest(sorted({key[:2] for key in asked if key[2] is None}))
         found: dict[Asked, Way] = {}
         for key in asked:
             version = newest.get(key[:2]) if key[2] is None else key[2]
@@ -103,7 +105,7 @@ class TransactionalStep:
         if version not in self._ways:
             if len(self._ways) >= REMEMBERED_WORKFLOWS:
                 self._ways.pop(next(iter(self._ways)))
-            row = transaction.workflow(*version)
+            row = transaction.workflow_get(*version)
             if row is None:
                 return None
             self._ways[version] = self._read(row.document)
@@ -119,9 +121,9 @@ class TransactionalStep:
 
     # --- what becomes of them -------------------------------------------------------------------------------------
 
-    def _order(self, row: RunRow, rule: CompiledSchedule, way: Way) -> Order:
-        order = Order(row, rule, way, launch_of(self._instance, row, rule, way.options))
-        if rule.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
+    def _order(self, row: RunRow, compiled: CompiledSchedule, way: Way) -> Order:
+        order = Order(row, compiled, way, launch_of(self._instance, row, compiled, way.options))
+        if compiled.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
             ended, reason = lost_too_often(row)
             return order._replace(refused=ended.error, reason=reason)
         try:
@@ -156,7 +158,7 @@ class TransactionalStep:
             return _failed(row, now_ms, _broken(error))
         execution_id = _kept(said.execution_id)
         if isinstance(said, Accepted):
-            lease_ms = order.rule.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = order.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
             return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=execution_id, lease_ms=lease_ms)
         return _outcome(row, now_ms, said.state)._replace(
             error=_kept(said.error), result=_kept(said.result), execution_id=execution_id
@@ -172,10 +174,10 @@ class TransactionalStep:
         return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=_kept(error), lease_ms=pause_ms)
 
 
-def _key(rule: CompiledSchedule) -> Asked | None:
+def _key(compiled: CompiledSchedule) -> Asked | None:
     """The workflow that a rule starts, in the version that it names."""
-    action = rule.action
-    return None if action.workflow_id is None else (rule.namespace, action.workflow_id, action.workflow_version)
+    action = compiled.action
+    return None if action.workflow_id is None else (compiled.namespace, action.workflow_id, action.workflow_version)
 
 
 def _outcome(row: RunRow, now_ms: int, state: RunState) -> Outcome:

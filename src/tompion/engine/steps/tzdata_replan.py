@@ -36,19 +36,19 @@ class ReplanStep:
 
     def outdated(self, transaction: Transaction) -> list[str]:
         """Return the zone tables that schedules were planned with and that are others now; usually none."""
-        return [zones for zones in transaction.planned_zones() if is_outdated(zones)]
+        return [zones for zones in transaction.schedule_list_zones() if is_outdated(zones)]
 
     def some_of(self, transaction: Transaction, zones: str) -> Moved:
         """Aim some of the schedules of one zone anew; an empty answer says that none are left."""
-        keys = transaction.schedules_in_zone(zones, REPLAN_BATCH)
-        dials = transaction.lock_dials(keys)
-        rows = transaction.schedules_by_key(dials)
-        rules = self._instance.rules.of(transaction, dials.values())
+        keys = transaction.schedule_list_in_zone(zones, REPLAN_BATCH)
+        states = transaction.state_lock(keys)
+        rows = transaction.schedule_list_by_key(states)
+        schedules = self._instance.schedules.of(transaction, states.values())
         moved: Moved = []
-        for key, dial in dials.items():
-            if key in rules:
-                after = self._aimed(transaction, dial, rules[key], rows[key])
-                moved.append((rows[key].schedule_id, dial.next_nominal_s, after.next_nominal_s))
+        for key, state in states.items():
+            if key in schedules:
+                after = self._aimed(transaction, state, schedules[key], rows[key])
+                moved.append((rows[key].schedule_id, state.next_nominal_s, after.next_nominal_s))
         return moved
 
     def tell(self, moved: Moved) -> None:
@@ -59,16 +59,16 @@ class ReplanStep:
             probe.tell("replanned", schedule_id, f"new time zone data: next tick {_time(before)} → {_time(now)}")
 
     def _aimed(
-        self, transaction: Transaction, dial: ScheduleState, rule: CompiledSchedule, row: ScheduleRow
+        self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule, row: ScheduleRow
     ) -> ScheduleState:
-        after = dial
-        if not dial.closed and rule.gate is not None:
-            after = governed(dial, rule, transaction.now_ms())
-        elif not dial.closed and not rule.follows:
-            after = aimed(dial, rule, dial.cursor_s)
-        transaction.save_dials([after])
-        note = {"cursor_s": dial.cursor_s, "next_nominal_s": [dial.next_nominal_s, after.next_nominal_s]}
-        audit.zones_changed(transaction, row.schedule_key, zones_text(rule.spec), note, transaction.now_ms())
+        after = state
+        if not state.closed and compiled.gate is not None:
+            after = governed(state, compiled, transaction.now_ms())
+        elif not state.closed and not compiled.follows:
+            after = aimed(state, compiled, state.cursor_s)
+        transaction.state_update([after])
+        note = {"cursor_s": state.cursor_s, "next_nominal_s": [state.next_nominal_s, after.next_nominal_s]}
+        audit.zones_changed(transaction, row.schedule_key, zones_text(compiled.spec), note, transaction.now_ms())
         return after
 
 

@@ -49,7 +49,7 @@ class EngineMetrics:
         if settled.notes is not None:
             self.noted(settled.notes)
         if self._instance.tracing is not None:
-            self._instance.tracing.settled(self._instance.rules, outcomes, settled)
+            self._instance.tracing.settled(self._instance.schedules, outcomes, settled)
 
     def carried(self, carried: Iterable[Carried]) -> None:
         """Say what was carried out in the transaction that has taken it."""
@@ -64,17 +64,19 @@ class EngineMetrics:
         tally = self._instance.probe.tally
         tally.count("schedules_skipped", notes.idle)
         tally.count("lock_expired", notes.exposed)
-        skipped = Counter([(tally.namespace(rule.namespace), run.reason or "") for run, rule in notes.skipped])
-        for span, rule in notes.spans:
-            labels = (tally.namespace(rule.namespace), span.reason)
-            tally.count("ticks_missed", span.ticks if span.reason in MISSED else 0, labels)
-            tally.count("missed_catchup_window", span.ticks if span.reason == Reason.OUTSIDE_WINDOW else 0)
-            skipped[labels] += span.ticks if span.reason == Reason.OVERLAP else 0
+        skipped = Counter([(tally.namespace(compiled.namespace), run.reason or "") for run, compiled in notes.skipped])
+        for dropped_range, compiled in notes.dropped_ranges:
+            labels = (tally.namespace(compiled.namespace), dropped_range.reason)
+            tally.count("ticks_missed", dropped_range.ticks if dropped_range.reason in MISSED else 0, labels)
+            tally.count(
+                "missed_catchup_window", dropped_range.ticks if dropped_range.reason == Reason.OUTSIDE_WINDOW else 0
+            )
+            skipped[labels] += dropped_range.ticks if dropped_range.reason == Reason.OVERLAP else 0
         for labels, number in skipped.items():
             tally.count("runs_skipped", number, labels)
             tally.count("runs_skipped_overlap", number if labels[1] == Reason.OVERLAP else 0)
-        for run, rule in notes.ended:
-            tally.count("runs_finished", 1, (tally.namespace(rule.namespace), run.state))
+        for run, compiled in notes.ended:
+            tally.count("runs_finished", 1, (tally.namespace(compiled.namespace), run.state))
         tell_notes(self._instance, notes)
         tell_ends(self._instance, notes.ended)
         if self._instance.tracing is not None:
@@ -84,7 +86,7 @@ class EngineMetrics:
         tally = self._instance.probe.tally
         now_ms = int(self._clock.now() * 1000) - self._instance.skew_ms
         tally.count("runs_emitted", len(launches))
-        alike = Counter([(rule.namespace, _of_launch(row)) for row, rule in launches])
+        alike = Counter([(compiled.namespace, _of_launch(row)) for row, compiled in launches])
         for (name, (origin, attempt, failures, pickups, fire_ms, decided_ms)), number in alike.items():
             if pickups and not failures:
                 tally.count("duplicate_executions", number)
@@ -115,5 +117,5 @@ class EngineMetrics:
                 tally.count("runs_finished", 1, (tally.namespace(name), each.state))
 
     def _namespaces(self, outcomes: Sequence[Outcome]) -> list[str]:
-        found = self._instance.rules.newest_of(map(_schedule_of, outcomes))
-        return [OTHER if rule is None else rule.namespace for rule in found]
+        found = self._instance.schedules.newest_of(map(_schedule_of, outcomes))
+        return [OTHER if compiled is None else compiled.namespace for compiled in found]

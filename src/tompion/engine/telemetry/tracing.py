@@ -40,7 +40,7 @@ class TracedRun(NamedTuple):
     """A run that spans are written about."""
 
     row: RunRow
-    rule: CompiledSchedule
+    compiled: CompiledSchedule
     key: str
 
     @property
@@ -84,15 +84,20 @@ class Tracing:
         here = SpanContext(trace_id_of(launch.key), span, is_remote=False, trace_flags=flags)
         context.attach(trace.set_span_in_context(trace.NonRecordingSpan(here)))
 
-    def settled(self, rules: ScheduleCache, outcomes: Sequence[Outcome], settled: Settled) -> None:
+    def settled(self, schedules: ScheduleCache, outcomes: Sequence[Outcome], settled: Settled) -> None:
         """Write what is known of attempts that have ended, or that go on elsewhere."""
         for outcome in outcomes:
-            rule = rules.newest(outcome.schedule_key)
+            compiled = schedules.newest(outcome.schedule_key)
             run = RunId(*outcome[:3])
-            if rule is None or outcome.row is None or run not in settled.accepted or outcome.state is RunState.ENQUEUED:
+            if (
+                compiled is None
+                or outcome.row is None
+                or run not in settled.accepted
+                or outcome.state is RunState.ENQUEUED
+            ):
                 continue
             row = outcome.row._replace(started_ms=outcome.started_ms)
-            told = self._told(row, rule)
+            told = self._told(row, compiled)
             if told is None:
                 continue
             end_ns = settled.now_ms * MS
@@ -105,8 +110,8 @@ class Tracing:
 
     def noted(self, notes: Notes) -> None:
         """Write that runs were skipped, or ended by others."""
-        for row, rule in (*notes.skipped, *notes.ended):
-            told = self._told(row, rule)
+        for row, compiled in (*notes.skipped, *notes.ended):
+            told = self._told(row, compiled)
             if told is not None:
                 self._write_run(told, row.state, row.reason, row.error, (row.finished_ms or row.decided_ms) * MS)
 
@@ -127,10 +132,10 @@ class Tracing:
         decided = self._sampler.should_sample(None, trace_id_of(key), OF_RUN).decision
         return decided is Decision.RECORD_AND_SAMPLE
 
-    def _told(self, row: RunRow, rule: CompiledSchedule) -> TracedRun | None:
-        names = (rule.namespace, rule.schedule_id)
+    def _told(self, row: RunRow, compiled: CompiledSchedule) -> TracedRun | None:
+        names = (compiled.namespace, compiled.schedule_id)
         key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
-        return TracedRun(row, rule, key) if self._is_wanted(key) else None
+        return TracedRun(row, compiled, key) if self._is_wanted(key) else None
 
     def _write_call(self, told: TracedRun, outcome: Outcome, course: ExecutionTiming, end_ns: int) -> None:
         """The launch, and the executor's call: known to the machine that made it, which need not see the end."""
@@ -163,8 +168,8 @@ class Tracing:
                 self._write("tompion.wait", key, row.attempt, decided_ns, leased_ns, part="wait")
         links = () if row.attempt <= 1 else (Link(self._context(key, row.attempt - 1, RUN)),)
         attributes = {
-            "tompion.namespace": told.rule.namespace,
-            "tompion.schedule_id": told.rule.schedule_id,
+            "tompion.namespace": told.compiled.namespace,
+            "tompion.schedule_id": told.compiled.schedule_id,
             "tompion.run_id": str(row.id),
             "tompion.key": key,
             "tompion.nominal_s": row.nominal_s,

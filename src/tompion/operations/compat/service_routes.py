@@ -70,7 +70,7 @@ class CronJob:
 
 
 def upsert_schedule(
-    session: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Upserted:
     """Create or replace a schedule; without an id, one is made up."""
     named = {**given, "schedule_id": schedule_id}
@@ -81,13 +81,13 @@ def upsert_schedule(
     chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
-    made = crud.upsert(session, chosen, request_id=request_id, **fields)
+    made = crud.upsert(context, chosen, request_id=request_id, **fields)
     return Upserted(made.schedule_id, made.next_run_at)
 
 
 @once(Upserted)
 def pause_schedule(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     paused: bool = True,
@@ -97,37 +97,37 @@ def pause_schedule(
     """Pause a schedule, or resume it."""
     if type(paused) is not bool:
         raise InvalidField("paused", f"{shown(paused)}; expected true or false")
-    return _paused(session, schedule_id, paused=paused, paused_by=paused_by)
+    return _paused(context, schedule_id, paused=paused, paused_by=paused_by)
 
 
-def _paused(session: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
+def _paused(context: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
     changed = (
-        control.pause(session, schedule_id, paused_by=paused_by) if paused else control.resume(session, schedule_id)
+        control.pause(context, schedule_id, paused_by=paused_by) if paused else control.resume(context, schedule_id)
     )
     return Upserted(changed.schedule_id, changed.next_run_at)
 
 
-def show_schedule(session: OperationContext, schedule_id: str) -> Shown:
+def show_schedule(context: OperationContext, schedule_id: str) -> Shown:
     """Return a schedule and its next five fire times."""
-    opened = find_whole(session, schedule_id)
-    coming = islice(upcoming(opened.dial, opened.rule, session.now_ms), NEXT_FIRES)
-    return Shown(view_of(session, opened), tuple(map(at_s, coming)))
+    opened = find_whole(context, schedule_id)
+    coming = islice(upcoming(opened.state, opened.compiled, context.now_ms), NEXT_FIRES)
+    return Shown(view_of(context, opened), tuple(map(at_s, coming)))
 
 
 @once(Upserted)
 def delete_schedule(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
     """Close a schedule: no more ticks."""
-    closed = crud.delete(session, schedule_id)
+    closed = crud.delete(context, schedule_id)
     return Upserted(closed.schedule_id, None)
 
 
 def launch_run(  # noqa: PLR0913 - what a run is asked for with
-    session: OperationContext,
+    context: OperationContext,
     workflow_id: str,
     idempotency_key: str,
     *,
@@ -137,45 +137,45 @@ def launch_run(  # noqa: PLR0913 - what a run is asked for with
 ) -> Started:
     """Start a run of a workflow, once for each key."""
     return Started(
-        start.start_run(session, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
+        start.start_run(context, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
     )
 
 
 def list_cron(
-    session: OperationContext, *, limit: int = paging.DEFAULT_PAGE, after: str | None = None
+    context: OperationContext, *, limit: int = paging.DEFAULT_PAGE, after: str | None = None
 ) -> Page[CronJob]:
     """Return schedules as cron jobs, by name."""
-    page = crud.list_schedules(session, limit=limit, after=after)
-    paused = session.transaction.paused_targets()
+    page = crud.list_schedules(context, limit=limit, after=after)
+    paused = context.transaction.target_list_paused()
     return Page(tuple(_job(each, paused) for each in page.items), page.next_page)
 
 
 @once(Upserted)
 def pause_cron(
-    session: OperationContext,
+    context: OperationContext,
     name: str,
     *,
     paused_by: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
     """Pause a schedule: automatic fires stop."""
-    return _paused(session, name, paused=True, paused_by=paused_by)
+    return _paused(context, name, paused=True, paused_by=paused_by)
 
 
 @once(Upserted)
 def resume_cron(
-    session: OperationContext,
+    context: OperationContext,
     name: str,
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
     """Resume a schedule; what was missed goes by its policy."""
-    return _paused(session, name, paused=False)
+    return _paused(context, name, paused=False)
 
 
-def trigger_cron(session: OperationContext, name: str, *, request_id: str | None = None) -> Run:
+def trigger_cron(context: OperationContext, name: str, *, request_id: str | None = None) -> Run:
     """Run a schedule now, whether or not it is paused."""
-    return control.trigger(session, name, request_id=request_id)
+    return control.trigger(context, name, request_id=request_id)
 
 
 def _job(schedule: Schedule, paused: set[tuple[str, str, str]]) -> CronJob:

@@ -56,14 +56,14 @@ class TemporalView:
     ends_at: datetime | None
 
 
-def dossier(session: OperationContext, schedule_id: str) -> TemporalView:
+def dossier(context: OperationContext, schedule_id: str) -> TemporalView:
     """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
-    opened = opened_for_reading(session, schedule_id)
-    return _gathered(session, opened, view_of(session, opened))
+    opened = opened_for_reading(context, schedule_id)
+    return _gathered(context, opened, view_of(context, opened))
 
 
 def dossiers(
-    session: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
+    context: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
 ) -> tuple[list[TemporalView], str | None]:
     """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
 
@@ -71,90 +71,90 @@ def dossiers(
     """
     found: list[TemporalView] = []
     seen = None
-    for opened, more in _opened_page(session, look_at, after):
+    for opened, more in _opened_page(context, look_at, after):
         if len(found) == limit:
             return found, seen
-        schedule = view_of(session, opened)
+        schedule = view_of(context, opened)
         if test is None or test(schedule):
-            found.append(_gathered(session, opened, schedule))
+            found.append(_gathered(context, opened, schedule))
         seen = schedule.schedule_id if more else None
     return found, seen
 
 
-def count_schedules(session: OperationContext) -> int:
+def count_schedules(context: OperationContext) -> int:
     """Return how many schedules there are."""
-    found = session.transaction.tally_schedules(session.namespace, MOST_COUNTED)
+    found = context.transaction.schedule_count_by_status(context.namespace, MOST_COUNTED)
     return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
 
 
-def count_passing(session: OperationContext, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
+def count_passing(context: OperationContext, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
     """Return how many of the next schedules a test lets pass, and after which there are more."""
     count, seen = 0, None
-    for opened, more in _opened_page(session, look_at, after):
-        count += test(view_of(session, opened))
+    for opened, more in _opened_page(context, look_at, after):
+        count += test(view_of(context, opened))
         seen = opened.row.schedule_id if more else None
     return count, seen
 
 
-def _opened_page(session: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
+def _opened_page(context: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
     """The next schedules, and whether there are more after each; one that is damaged must not hide the others."""
-    look_at = page_limit(session, look_at)
+    look_at = page_limit(context, look_at)
     everything = schedule_filter(None, None, None, None, None)
-    rows = session.transaction.schedules_page(session.namespace, page_name(after), look_at + 1, everything)
+    rows = context.transaction.schedule_list(context.namespace, page_name(after), look_at + 1, everything)
     keys = [row.schedule_key for row in rows[:look_at]]
-    dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
+    states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
     for number, row in enumerate(rows[:look_at], 1):
-        dial = dials.get(row.schedule_key)
+        state = states.get(row.schedule_key)
         try:
-            opened = loaded(session, row, dial, versions.get(row.schedule_key))
+            opened = loaded(context, row, state, versions.get(row.schedule_key))
         except StoreError as error:
-            opened = stand_in(session, row, dial, error)
+            opened = stand_in(context, row, state, error)
         yield opened, number < len(rows)
 
 
-def matching_times(session: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
+def matching_times(context: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
     """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
-    return list(islice(_launches(opened_for_reading(session, schedule_id), start_ms, end_ms), MOST_TIMES))
+    return list(islice(_launches(opened_for_reading(context, schedule_id), start_ms, end_ms), MOST_TIMES))
 
 
 def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:
-    rule = opened.rule
-    tick = None if rule.follows else rule.ticks.next_epoch(start_ms // 1000)
-    while tick is not None and (fire_ms := rule.fire_ms(tick)) <= end_ms:
+    compiled = opened.compiled
+    tick = None if compiled.follows else compiled.ticks.next_epoch(start_ms // 1000)
+    while tick is not None and (fire_ms := compiled.fire_ms(tick)) <= end_ms:
         yield at_ms(fire_ms)
-        tick = rule.ticks.next_epoch(tick)
+        tick = compiled.ticks.next_epoch(tick)
 
 
-def opened_for_reading(session: OperationContext, schedule_id: str) -> LoadedSchedule:
+def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule that is not deleted, and that nobody has locked."""
-    opened = find_whole(session, schedule_id)
+    opened = find_whole(context, schedule_id)
     if opened.row.state == ScheduleStatus.CLOSED:
-        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
+        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     return opened
 
 
-def _gathered(session: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
-    row, dial, _, rule = opened
-    ranged = structured(rule.spec)
-    running = session.transaction.in_flight_of([(row.schedule_key, dial.in_flight)]) if dial.in_flight else []
-    ahead = islice(upcoming(dial, rule, session.now_ms), FUTURE if dial.remaining is None else dial.remaining)
+def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
+    row, state, _, compiled = opened
+    ranged = structured(compiled.spec)
+    running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []
+    ahead = islice(upcoming(state, compiled, context.now_ms), FUTURE if state.remaining is None else state.remaining)
     return TemporalView(
         schedule=schedule,
         spec=ranged.spec,
         left_out=ranged.left,
-        document=_document(session, row, opened),
+        document=_document(context, row, opened),
         running=tuple(run_view(run, row) for run in running),
-        recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, rule)), row) for run in _started(session, row)),
-        future=tuple(at_ms(rule.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
-        starts_at=None if rule.start_s is None else at_s(rule.start_s),
-        ends_at=_end_of(rule.spec),
+        recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, compiled)), row) for run in _started(context, row)),
+        future=tuple(at_ms(compiled.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
+        starts_at=None if compiled.start_s is None else at_s(compiled.start_s),
+        ends_at=_end_of(compiled.spec),
     )
 
 
-def _meant_ms(run: RunRow, rule: CompiledSchedule) -> int:
+def _meant_ms(run: RunRow, compiled: CompiledSchedule) -> int:
     """When a run was to be launched; of a time that somebody asked for, when it would have been."""
     if run.source == RunSource.BACKFILL:
-        return rule.fire_ms(run.nominal_s)
+        return compiled.fire_ms(run.nominal_s)
     asked_for_another = run.source == RunSource.TRIGGER and run.nominal_s != run.fire_ms // 1000
     return run.nominal_s * 1000 if asked_for_another else run.fire_ms
 
@@ -165,15 +165,15 @@ def _end_of(spec: SpecDocument) -> datetime | None:
     return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
 
 
-def _started(session: OperationContext, row: ScheduleRow) -> list[RunRow]:
+def _started(context: OperationContext, row: ScheduleRow) -> list[RunRow]:
     """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
-    started = session.transaction.started_runs(row.schedule_key, RECENT, LOOKED_AT)
+    started = context.transaction.run_list_started(row.schedule_key, RECENT, LOOKED_AT)
     return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
 
 
-def _document(session: OperationContext, row: ScheduleRow, opened: LoadedSchedule) -> Any:
-    action = opened.rule.action
+def _document(context: OperationContext, row: ScheduleRow, opened: LoadedSchedule) -> Any:
+    action = opened.compiled.action
     if action.workflow_id is None:
         return None
-    found = session.transaction.workflow(row.namespace, action.workflow_id, action.workflow_version)
+    found = context.transaction.workflow_get(row.namespace, action.workflow_id, action.workflow_version)
     return None if found is None else json.loads(found.document)

@@ -54,7 +54,7 @@ class ExpectedState:
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     document: Any,
@@ -63,17 +63,17 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     request_id: str | None = None,
 ) -> Schedule:
     """Create a schedule that starts a workflow of its own, and do at once what is wished."""
-    check_name("schedule_id", schedule_id, session.settings)
-    known = session.transaction.schedule_by_id(session.namespace, schedule_id)
+    check_name("schedule_id", schedule_id, context.settings)
+    known = context.transaction.schedule_get(context.namespace, schedule_id)
     if known is not None and known.state != ScheduleStatus.CLOSED:
         raise AlreadyExists(f"schedule {schedule_id!r} exists already")
-    drafted = draft({**_in_ranges(given), **_own_workflow(session, schedule_id, document)}, session.settings)
-    made = crud.put_draft(session, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
-    return _granted(session, made, wishes, request_id)
+    drafted = draft({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
+    made = crud.put_draft(context, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
+    return _granted(context, made, wishes, request_id)
 
 
 def update_bundle(  # noqa: PLR0913 - the parts of the request
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     document: Any = None,
@@ -82,58 +82,58 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     request_id: str | None = None,
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
-    opened = open_schedule(session, schedule_id, None if seen is None else seen.token, closed=True)
-    if seen is not None and seen.says_remaining and opened.dial.remaining != seen.remaining:
-        changed = f"{seen.remaining} actions were left, now it is {opened.dial.remaining}"
+    opened = open_schedule(context, schedule_id, None if seen is None else seen.token, closed=True)
+    if seen is not None and seen.says_remaining and opened.state.remaining != seen.remaining:
+        changed = f"{seen.remaining} actions were left, now it is {opened.state.remaining}"
         raise StaleToken(seen.token, opened.row.token, changed)
     if opened.row.state == ScheduleStatus.CLOSED:
-        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
-    action = {} if document is None else _own_workflow(session, schedule_id, document)
-    drafted = draft({**_in_ranges(given), **action}, session.settings, stored_definition(opened.version))
-    return crud.replace_draft(session, opened, drafted, AuditEntry("update", request_id))
+        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
+    action = {} if document is None else _own_workflow(context, schedule_id, document)
+    drafted = draft({**_in_ranges(given), **action}, context.settings, stored_definition(opened.version))
+    return crud.replace_draft(context, opened, drafted, AuditEntry("update", request_id))
 
 
 def patch_bundle(
-    session: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
+    context: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
 ) -> Schedule:
     """Do with a schedule what is wished."""
-    found = crud.get(session, schedule_id)
+    found = crud.get(context, schedule_id)
     if found.state is ScheduleStatus.CLOSED:
-        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
-    return _granted(session, found, wishes, request_id)
+        raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
+    return _granted(context, found, wishes, request_id)
 
 
 def _granted(
-    session: OperationContext, schedule: Schedule, wishes: ScheduleActions, request_id: str | None
+    context: OperationContext, schedule: Schedule, wishes: ScheduleActions, request_id: str | None
 ) -> Schedule:
     name, own = schedule.schedule_id, schedule.definition.policy.overlap_policy
     if wishes.pause is not None:
-        schedule = control.pause(session, name, note=wishes.pause)
+        schedule = control.pause(context, name, note=wishes.pause)
     if wishes.resume is not None:
-        schedule = control.resume(session, name, note=wishes.resume)
+        schedule = control.resume(context, name, note=wishes.resume)
     if wishes.trigger is not None:
-        control.triggered(session, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
+        control.triggered(context, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
     for start, end, overlap in wishes.backfills:
-        backfills.backfill(session, name, start, _not_ahead(session, end), overlap=_overlap(overlap, own))
+        backfills.backfill(context, name, start, _not_ahead(context, end), overlap=_overlap(overlap, own))
     return schedule
 
 
-def _not_ahead(session: OperationContext, end: When) -> When:
+def _not_ahead(context: OperationContext, end: When) -> When:
     """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
-    ahead_ms = epoch_ms("end", end) - session.now_ms
-    return at_ms(session.now_ms) if 0 < ahead_ms <= session.settings.max_clock_skew_ms else end
+    ahead_ms = epoch_ms("end", end) - context.now_ms
+    return at_ms(context.now_ms) if 0 < ahead_ms <= context.settings.max_clock_skew_ms else end
 
 
 def _overlap(wanted: str, own: Overlap) -> str:
     return own if wanted == SCHEDULES_OWN else wanted
 
 
-def _own_workflow(session: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
+def _own_workflow(context: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
     """Write the workflow of a schedule; return the fields that refer to it."""
-    if len(OWN) + len(schedule_id) > session.settings.max_name_chars:
-        most = session.settings.max_name_chars - len(OWN)
+    if len(OWN) + len(schedule_id) > context.settings.max_name_chars:
+        most = context.settings.max_name_chars - len(OWN)
         raise InvalidField("schedule_id", f"{len(schedule_id)} characters, more than {most} (max_name_chars)")
-    made = put_workflow(session, f"{OWN}{schedule_id}", document)
+    made = put_workflow(context, f"{OWN}{schedule_id}", document)
     return {"workflow_id": made.workflow_id, "workflow_version": made.version}
 
 

@@ -47,31 +47,31 @@ class FeedPage(NamedTuple):
     behind: bool = False
 
 
-def look(session: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
+def look(context: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
     """Return what has changed since the last look, each with its namespace; the first one sees what changed lately."""
-    transaction = session.transaction
+    transaction = context.transaction
     if seen is None:
-        last = transaction.last_run_number()
-        seen = FeedPosition(last, transaction.last_audit_number(), {}, frozenset())
-        runs, edits = _read(session, seen)
-        since_ms = session.now_ms - LATELY_MS
+        last = transaction.run_last_number()
+        seen = FeedPosition(last, transaction.audit_last_number(), {}, frozenset())
+        runs, edits = _read(context, seen)
+        since_ms = context.now_ms - LATELY_MS
         updates = _updates(
-            session,
+            context,
             [row for row in runs.values() if _changed_ms(row) >= since_ms],
             [row for row in edits if row.at_ms >= since_ms],
         )
-        runs |= dict(transaction.open_runs_since(last - LOOKED_BACK, MOST))
+        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MOST))
         return FeedPage(updates, _after(seen, runs, edits))
-    runs, edits = _read(session, seen)
+    runs, edits = _read(context, seen)
     if len(runs) > MOST or len(edits) > MOST:
-        return FeedPage((), look(session).seen, behind=True)
+        return FeedPage((), look(context).seen, behind=True)
     changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
-    updates = _updates(session, changed, [row for row in edits if row.audit_number not in seen.edits])
+    updates = _updates(context, changed, [row for row in edits if row.audit_number not in seen.edits])
     return FeedPage(updates, _after(seen, runs, edits))
 
 
-def _updates(session: OperationContext, runs: list[RunRow], edits: list[AuditRow]) -> tuple[tuple[str, Update], ...]:
-    names = session.transaction.schedules_by_key(row.schedule_key for row in runs)
+def _updates(context: OperationContext, runs: list[RunRow], edits: list[AuditRow]) -> tuple[tuple[str, Update], ...]:
+    names = context.transaction.schedule_list_by_key(row.schedule_key for row in runs)
     return (
         *(
             (names[row.schedule_key].namespace, replace(run_view(row, names[row.schedule_key]), result=None))
@@ -86,13 +86,13 @@ def _changed_ms(row: RunRow) -> int:
     return max(row.decided_ms, row.queued_ms or 0, row.started_ms or 0, row.finished_ms or 0)
 
 
-def _read(session: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
-    transaction = session.transaction
-    runs = dict(transaction.runs_since(seen.run - AGAIN, MOST + AGAIN + 1))
+def _read(context: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
+    transaction = context.transaction
+    runs = dict(transaction.run_list_after(seen.run - AGAIN, MOST + AGAIN + 1))
     older = [number for number in seen.runs if number <= seen.run - AGAIN]
     if older:
-        runs |= dict(transaction.runs_numbered(older))
-    return runs, transaction.audit_since(seen.edit - AGAIN, MOST + AGAIN + 1)
+        runs |= dict(transaction.run_list_by_number(older))
+    return runs, transaction.audit_list_after(seen.edit - AGAIN, MOST + AGAIN + 1)
 
 
 def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> FeedPosition:

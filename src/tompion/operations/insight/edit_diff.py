@@ -20,7 +20,7 @@ from tompion.spec.occurrence import local_datetime
 MOST_TICKS = 500
 
 
-def effect(session: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
+def effect(context: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
     """Return which of the coming ticks would stay, go and come if a schedule had this definition.  Nothing is written.
 
     ``given`` is a whole definition, as an update has it.  The ticks are those before and after, together, the first
@@ -30,12 +30,14 @@ def effect(session: OperationContext, /, schedule_id: str, *, count: int = 20, *
         raise InvalidField("count", f"{shown(count)}; expected a whole number from 1 to {MOST_TICKS}")
     if count > MOST_TICKS:
         raise LimitExceeded(f"count is {count}; at most {MOST_TICKS} ticks are compared at once")
-    opened = find_whole(session, schedule_id)
-    definition = draft(given, session.settings).definition
-    calendars = tuple(calendar_of(newest_calendar(session, each)) for each in definition.spec.exclude.named)
-    edited = compile_rule(*opened.rule[:4], definition.spec, definition.policy, definition.action, calendars=calendars)
-    before = ((tick, 0) for tick in upcoming(opened.dial, opened.rule, session.now_ms))
-    after = ((tick, 1) for tick in upcoming(opened.dial, edited, session.now_ms))
+    opened = find_whole(context, schedule_id)
+    definition = draft(given, context.settings).definition
+    calendars = tuple(calendar_of(newest_calendar(context, each)) for each in definition.spec.exclude.named)
+    edited = compile_rule(
+        *opened.compiled[:4], definition.spec, definition.policy, definition.action, calendars=calendars
+    )
+    before = ((tick, 0) for tick in upcoming(opened.state, opened.compiled, context.now_ms))
+    after = ((tick, 1) for tick in upcoming(opened.state, edited, context.now_ms))
     found: dict[int, set[int]] = {}
     complete_s = None
     for tick, side in islice(heapq.merge(before, after), 2 * count + 1):

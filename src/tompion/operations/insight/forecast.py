@@ -41,7 +41,7 @@ TIMES_THE_USUAL = 3
 LARGEST_JITTER_MS = 30 * 60_000
 
 
-def forecast(session: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
+def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
     """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
     for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
         if type(value) is not int or not 1 <= value <= most:
@@ -49,22 +49,22 @@ def forecast(session: OperationContext, *, seconds: int = 3_600, stretches: int 
     if stretches > seconds:
         raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
     length_ms = seconds * 1000 // stretches
-    since_ms = session.now_ms // length_ms * length_ms
+    since_ms = context.now_ms // length_ms * length_ms
     until_ms = since_ms + stretches * length_ms
     fires: Counter[int] = Counter()
     scheduled = 0
-    active = session.transaction.count_in_state(session.namespace, "active", MOST_SCHEDULES + 1)
-    for number, count in session.transaction.next_fires(
-        session.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
+    active = context.transaction.schedule_count_in_status(context.namespace, "active", MOST_SCHEDULES + 1)
+    for number, count in context.transaction.state_count_fires_by_bucket(
+        context.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
     ):
         fires[number] += count
         scheduled += count
     step = max(1, -(-min(active, MOST_SCHEDULES) // MOST_READ))
-    kinds = _kinds(session, until_ms, step)
+    kinds = _kinds(context, until_ms, step)
     sharers: defaultdict[int, Counter[int]] = defaultdict(Counter)
     looked_at, budget = 0, MOST_TICKS
-    for index, (row, rule) in enumerate(kinds):
-        later = list(islice(_later(rule, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
+    for index, (row, compiled) in enumerate(kinds):
+        later = list(islice(_later(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
         if len(later) > budget:
             break
         budget -= len(later)
@@ -84,39 +84,39 @@ def forecast(session: OperationContext, *, seconds: int = 3_600, stretches: int 
 
 
 def sharers(
-    session: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
+    context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
 ) -> Page[SameSpecSchedule]:
     """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
 
     Each has its conflict token, so that whoever changes it can say what they have seen.
     """
-    version = find_whole(session, schedule_id).version
-    limit = page_limit(session, limit)
-    rows = session.transaction.sharers(session.namespace, version, page_name(after), limit + 1)
+    version = find_whole(context, schedule_id).version
+    limit = page_limit(context, limit)
+    rows = context.transaction.schedule_list_same_spec(context.namespace, version, page_name(after), limit + 1)
     found = tuple(SameSpecSchedule(*row) for row in rows[:limit])
     return Page(found, found[-1].schedule_id if len(rows) > limit else None)
 
 
-def _kinds(session: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
+def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
     """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
     found = []
-    rows = session.transaction.kinds_of_fires(session.namespace, until_ms, MOST_SCHEDULES, step, MOST_KINDS)
+    rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MOST_SCHEDULES, step, MOST_KINDS)
     for row in (each._replace(schedules=each.schedules * step) for each in rows):
-        version = DefinitionRow(0, 0, session.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
+        version = DefinitionRow(0, 0, context.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
         try:
-            calendars = tuple(map(calendar_of, session.transaction.calendars_of(version)))
+            calendars = tuple(map(calendar_of, context.transaction.calendars_of(version)))
             found.append((row, rule_of(version, calendars)))
         except (TompionError, *UNREADABLE):
             continue
     return found
 
 
-def _later(rule: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
+def _later(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
     """When the ticks after one fire."""
-    tick = rule.ticks.next_epoch(after_s)
-    while tick is not None and (fire_ms := rule.fire_ms(tick)) < until_ms:
+    tick = compiled.ticks.next_epoch(after_s)
+    while tick is not None and (fire_ms := compiled.fire_ms(tick)) < until_ms:
         yield fire_ms
-        tick = rule.ticks.next_epoch(tick)
+        tick = compiled.ticks.next_epoch(tick)
 
 
 def _heavy(fires: Counter[int], stretches: int) -> list[int]:
@@ -128,16 +128,18 @@ def _heavy(fires: Counter[int], stretches: int) -> list[int]:
 
 def _herd(load: Load, sharers: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
     kin = tuple(
-        SpecGroup(row.example, explain(rule.spec), row.schedules, _jitter_ms(row, rule), hashed_minutes(rule.spec))
-        for _count, row, rule in sharers
+        SpecGroup(
+            row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), hashed_minutes(compiled.spec)
+        )
+        for _count, row, compiled in sharers
     )
     return LoadSpike(load.start, load.fires, kin, _advice(load.fires, kin))
 
 
-def _jitter_ms(row: SpecGroupRow, rule: CompiledSchedule) -> int | None:
+def _jitter_ms(row: SpecGroupRow, compiled: CompiledSchedule) -> int | None:
     """Half the time between two ticks, so that none gets past another."""
-    following = rule.ticks.next_epoch(row.next_nominal_s)
-    if rule.spec.jitter_ms:
+    following = compiled.ticks.next_epoch(row.next_nominal_s)
+    if compiled.spec.jitter_ms:
         return None
     gap_ms = LARGEST_JITTER_MS if following is None else (following - row.next_nominal_s) * 500
     return min(gap_ms, LARGEST_JITTER_MS)

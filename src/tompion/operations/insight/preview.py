@@ -47,7 +47,7 @@ class Preview:
 
 
 def preview_for(
-    session: OperationContext,
+    context: OperationContext,
     /,
     schedule_id: str | None = None,
     *,
@@ -61,10 +61,10 @@ def preview_for(
     ``given`` is the spec as a new schedule has it; calendars that it names are those of the store.  Nothing is written.
     Ticks between ``bounds``, the earliest first, are counted: those of a day where there are too many to be told.
     """
-    name = "" if schedule_id is None else check_name("schedule_id", schedule_id, session.settings)
+    name = "" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
     spec = spec_of(given)
-    since = session.now_ms // 1000 if after is None else epoch_s("after", after)
-    calendars = tuple(calendar_of(newest_calendar(session, each)) for each in spec.exclude.named)
+    since = context.now_ms // 1000 if after is None else epoch_s("after", after)
+    calendars = tuple(calendar_of(newest_calendar(context, each)) for each in spec.exclude.named)
     if type(count) is not int or count < 1:
         raise InvalidField("count", f"{shown(count)}; expected a whole number from 1 to {MAX_PREVIEW}")
     if count > MAX_PREVIEW:

@@ -28,25 +28,25 @@ AHEAD_MS = 5_000
 ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
-def attention(session: OperationContext, *, limit: int = 50) -> Problems:
+def attention(context: OperationContext, *, limit: int = 50) -> Problems:
     """Return what somebody should look at, the most urgent first: failing, stuck, missed, degraded, forgotten."""
-    limit = page_limit(session, limit)
-    now_ms = session.now_ms
-    rows = session.transaction.troubled(
-        session.namespace,
+    limit = page_limit(context, limit)
+    now_ms = context.now_ms
+    rows = context.transaction.schedule_list_unhealthy(
+        context.namespace,
         {"forgotten_ms": now_ms - FORGOTTEN_MS, "stuck_ms": now_ms - STUCK_MS, "growing": GROWING},
         MOST_SCHEDULES,
         limit + 1,
     )
-    instances = list_instances(session, limit=min(MOST_INSTANCES, session.settings.max_page))
+    instances = list_instances(context, limit=min(MOST_INSTANCES, context.settings.max_page))
     concerns = [
-        *_set_back(session, instances),
-        *_engines(session, instances),
-        *(concern for queue in list_queues(session) for concern in _unserved(queue)),
+        *_set_back(context, instances),
+        *_engines(context, instances),
+        *(concern for queue in list_queues(context) for concern in _unserved(queue)),
         *(concern for row in rows for concern in _troubles(row, now_ms)),
     ]
-    for schedule_id, ticks, last_ms in session.transaction.missed_lately(
-        session.namespace, now_ms - LATELY_MS, limit + 1
+    for schedule_id, ticks, last_ms in context.transaction.run_count_missed(
+        context.namespace, now_ms - LATELY_MS, limit + 1
     ):
         text = f"{_many(ticks, 'tick')} missed within a day: nobody decided them in time"
         concerns.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, at_ms(last_ms)))
@@ -54,23 +54,23 @@ def attention(session: OperationContext, *, limit: int = 50) -> Problems:
     return Problems(tuple(concerns[:limit]), len(concerns) > limit)
 
 
-def _engines(session: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
+def _engines(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     alive = [each for each in instances if each.alive and each.kind == "engine"]
     if not alive:
         text = "no engine is running: nothing fires until one is started"
         yield Problem("no_engine", "high", "engines", None, text, 1, None)
     for each in alive:
-        if abs(each.skew_ms) > session.settings.max_clock_skew_ms:
+        if abs(each.skew_ms) > context.settings.max_clock_skew_ms:
             text = f"its clock is {abs(each.skew_ms) / 1000:g} seconds off, so it fires nothing"
             yield Problem("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
 
 
-def _set_back(session: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
+def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     """What one clock has decided stands: until it is as late again, nothing more of it is due, and no lease is over."""
-    edge_ms = session.now_ms + AHEAD_MS
-    number, last_ms = session.transaction.decided_ahead(session.namespace, edge_ms, MOST_SCHEDULES)
+    edge_ms = context.now_ms + AHEAD_MS
+    number, last_ms = context.transaction.schedule_count_decided_ahead(context.namespace, edge_ms, MOST_SCHEDULES)
     if last_ms is not None:
-        back = timedelta(seconds=(last_ms - session.now_ms) // 1000)
+        back = timedelta(seconds=(last_ms - context.now_ms) // 1000)
         text = (
             f"the store's clock was set back by at least {back}: ticks of {_many(number, 'schedule')} were decided "
             f"up to {at_ms(last_ms):%Y-%m-%d %H:%M:%SZ}, and none of theirs fires before that"

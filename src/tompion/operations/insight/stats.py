@@ -42,7 +42,7 @@ _SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, 
 """What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
 
 
-def stats(session: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
+def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
     """Return how many schedules there are, and what became of their ticks in the last so many seconds.
 
     The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
@@ -53,9 +53,9 @@ def stats(session: OperationContext, *, seconds: int = 3_600, stretches: int = 6
     if stretches > seconds:
         raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
     length_ms = seconds * 1000 // stretches
-    last_ms = session.now_ms // length_ms * length_ms
+    last_ms = context.now_ms // length_ms * length_ms
     since_ms = last_ms - (stretches - 1) * length_ms
-    found, complete_ms = _decided(session, since_ms)
+    found, complete_ms = _decided(context, since_ms)
     counts: dict[int, Counter[str]] = {}
     late: dict[int, list[int]] = {}
     for decided_ms, state, fire_ms, started_ms in found:
@@ -63,12 +63,14 @@ def stats(session: OperationContext, *, seconds: int = 3_600, stretches: int = 6
         counts.setdefault(number, Counter())[_KINDS.get(state, "ended")] += 1
         if started_ms is not None:
             late.setdefault(number, []).append(max(0, started_ms - fire_ms))
-    for decided_ms, ticks, reason in session.transaction.latest_spans(session.namespace, since_ms, MOST_RUNS):
+    for decided_ms, ticks, reason in context.transaction.dropped_range_list_latest(
+        context.namespace, since_ms, MOST_RUNS
+    ):
         kind = _SPANS.get(reason)
         if kind is not None:
             counts.setdefault((decided_ms - since_ms) // length_ms, Counter())[kind] += ticks
     return Stats(
-        _tally(session),
+        _tally(context),
         tuple(
             _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
             for number in range(stretches)
@@ -77,24 +79,24 @@ def stats(session: OperationContext, *, seconds: int = 3_600, stretches: int = 6
     )
 
 
-def _decided(session: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
+def _decided(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
     """Return what was decided since a moment, the newest first, and since when nothing is left out."""
-    transaction = session.transaction
-    least = max(1, transaction.last_run_number() - LOOKED_AT)
-    found = transaction.latest_decided(session.namespace, since_ms, least, MOST_RUNS + 1)
+    transaction = context.transaction
+    least = max(1, transaction.run_last_number() - LOOKED_AT)
+    found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MOST_RUNS + 1)
     if len(found) > MOST_RUNS:
         return found[:MOST_RUNS], found[MOST_RUNS][0] + 1
-    return found, max(since_ms, (transaction.decided_from(least) or 0) if least > 1 else 0)
+    return found, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
 
 
-def _tally(session: OperationContext) -> RunCounts:
-    rows = session.transaction.tally_schedules(session.namespace, MOST_SCHEDULES + 1)
+def _tally(context: OperationContext) -> RunCounts:
+    rows = context.transaction.schedule_count_by_status(context.namespace, MOST_SCHEDULES + 1)
     counts = Counter({state: number for state, number, _, _ in rows})
     return RunCounts(
         active=counts["active"],
         paused=counts["paused"],
         closed=counts["closed"],
-        degraded=session.transaction.count_degraded(session.namespace),
+        degraded=context.transaction.schedule_count_degraded(context.namespace),
         in_flight=sum(in_flight for _, _, in_flight, _ in rows),
         waiting=sum(waiting for _, _, _, waiting in rows),
         capped=counts.total() > MOST_SCHEDULES,
@@ -121,11 +123,11 @@ def _quantile(values: Sequence[int], share: float) -> int | None:
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
-def standing(session: OperationContext) -> StoreBacklog:
+def standing(context: OperationContext) -> StoreBacklog:
     """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
-    transaction, now_ms = session.transaction, session.now_ms
-    due, waiting, paused, degraded = transaction.standing(now_ms, MOST_COUNTED)
-    live = transaction.live_instances(now_ms - MISSED_BEATS * session.settings.heartbeat_ms)
-    depths = transaction.queue_depths(now_ms, MOST_COUNTED)
+    transaction, now_ms = context.transaction, context.now_ms
+    due, waiting, paused, degraded = transaction.backlog_count(now_ms, MOST_COUNTED)
+    live = transaction.instance_count_live(now_ms - MISSED_BEATS * context.settings.heartbeat_ms)
+    depths = transaction.queue_count_depths(now_ms, MOST_COUNTED)
     queues = tuple(Backlog(name, runs, max(0, now_ms - since_ms) / 1000) for name, runs, since_ms in depths)
     return StoreBacklog(due, waiting, paused, degraded, live, queues)

@@ -24,33 +24,33 @@ AT_ONCE = 200
 OUTCOMES = 12
 
 
-def glances(session: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
+def glances(context: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
     """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
     if not isinstance(schedule_ids, list | tuple):
         raise InvalidField("schedule_ids", "expected a list of ids")
     if len(schedule_ids) > AT_ONCE:
         raise LimitExceeded(f"schedule_ids: {len(schedule_ids)}; at most {AT_ONCE} at once")
-    names = [check_name("schedule_ids", each, session.settings) for each in schedule_ids]
-    transaction = session.transaction
-    found = [row for name in names if (row := transaction.schedule_by_id(session.namespace, name)) is not None]
+    names = [check_name("schedule_ids", each, context.settings) for each in schedule_ids]
+    transaction = context.transaction
+    found = [row for name in names if (row := transaction.schedule_get(context.namespace, name)) is not None]
     keys = [row.schedule_key for row in found]
-    dials, versions = transaction.read_dials(keys), transaction.versions_in_force(keys)
-    paused = transaction.paused_targets()
+    states, versions = transaction.state_get(keys), transaction.version_list_current(keys)
+    paused = transaction.target_list_paused()
     shown = []
     for row in found:
         try:
-            opened = loaded(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key))
+            opened = loaded(context, row, states.get(row.schedule_key), versions.get(row.schedule_key))
         except StoreError as error:
             shown.append(ScheduleSummary(row.schedule_id, str(error), "UTC", False, ()))
             continue
-        shown.append(_glance(session, opened, is_target_paused(opened.rule, paused)))
+        shown.append(_glance(context, opened, is_target_paused(opened.compiled, paused)))
     return tuple(shown)
 
 
-def _glance(session: OperationContext, opened: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
+def _glance(context: OperationContext, opened: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
     spec, row = stored_definition(opened.version).spec, opened.row
-    zone = zone_of(opened.rule.spec).name  # UTC, if its own is not known any more
-    newest = session.transaction.runs_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
+    zone = zone_of(opened.compiled.spec).name  # UTC, if its own is not known any more
+    newest = context.transaction.run_list_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
     return ScheduleSummary(
         row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest)
     )

@@ -28,41 +28,41 @@ Found: TypeAlias = tuple[int, str, int]
 
 
 def coming(
-    session: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
+    context: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
 ) -> Upcoming:
     """Return the ticks that will fire within so many seconds, of one schedule or of all, the first one first."""
-    limit = page_limit(session, limit)
-    until_ms = _until(session, seconds)
-    rows, complete_ms = _first_to_fire(session, schedule_id, until_ms)
-    found = list(islice(heapq.merge(*_each(session, rows, complete_ms)), limit + 1))
+    limit = page_limit(context, limit)
+    until_ms = _until(context, seconds)
+    rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
+    found = list(islice(heapq.merge(*_each(context, rows, complete_ms)), limit + 1))
     if len(found) > limit:
         complete_ms = min(complete_ms, found[limit][0] - 1)
     return Upcoming(tuple(map(_shown, found[:limit])), at_ms(complete_ms))
 
 
-def almanac(session: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+def almanac(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
     """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
-    until_ms = _until(session, seconds)
-    rows, complete_ms = _first_to_fire(session, schedule_id, until_ms)
+    until_ms = _until(context, seconds)
+    rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
     share = max(LEAST_SHARE, limit // max(1, len(rows)))
-    firsts = [list(islice(ticks, share + 1)) for ticks in _each(session, rows, until_ms)]
+    firsts = [list(islice(ticks, share + 1)) for ticks in _each(context, rows, until_ms)]
     cut = frozenset(ticks[0][1] for ticks in firsts if len(ticks) > share)
     found = heapq.merge(*(ticks[:share] for ticks in firsts))
     return Almanac(tuple(map(_shown, found)), cut, complete_ms < until_ms)
 
 
-def _until(session: OperationContext, seconds: int) -> int:
+def _until(context: OperationContext, seconds: int) -> int:
     if type(seconds) is not int or not 1 <= seconds <= FARTHEST_S:
         raise InvalidField("seconds", f"{shown(seconds)}; expected a whole number from 1 to {FARTHEST_S}")
-    return session.now_ms + seconds * 1000
+    return context.now_ms + seconds * 1000
 
 
-def _each(session: OperationContext, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
+def _each(context: OperationContext, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
     """The ticks of each schedule."""
     keys = [row.schedule_key for row in rows]
-    dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
+    states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
     return [
-        _ticks_of(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key), until_ms) for row in rows
+        _ticks_of(context, row, states.get(row.schedule_key), versions.get(row.schedule_key), until_ms) for row in rows
     ]
 
 
@@ -71,31 +71,31 @@ def _shown(found: Found) -> UpcomingTick:
     return UpcomingTick(name, at_s(tick), at_ms(fire_ms))
 
 
-def _first_to_fire(session: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
+def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
     """Return the schedules that fire first, and up to when these are all that do."""
-    transaction = session.transaction
+    transaction = context.transaction
     if schedule_id is not None:
-        return [find(session, schedule_id)], until_ms
-    found = transaction.coming_in_namespace(session.namespace, until_ms, MOST_SCHEDULES + 1)
+        return [find(context, schedule_id)], until_ms
+    found = transaction.state_list_upcoming_in_namespace(context.namespace, until_ms, MOST_SCHEDULES + 1)
     if len(found) > MOST_SCHEDULES:
         until_ms = found[-1][1] - 1
-    rows = transaction.schedules_by_key(key for key, _ in found[:MOST_SCHEDULES])
+    rows = transaction.schedule_list_by_key(key for key, _ in found[:MOST_SCHEDULES])
     return list(rows.values()), until_ms
 
 
 def _ticks_of(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None, until_ms: int
+    context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None, until_ms: int
 ) -> Iterator[Found]:
     """The ticks of a schedule that will fire; those of a pause will not, and nobody knows those of a damaged one."""
     try:
-        opened = loaded(session, row, dial, version)
+        opened = loaded(context, row, state, version)
     except StoreError:
         return iter(())
-    if opened.dial.paused:
+    if opened.state.paused:
         return iter(())
-    rule, name = opened.rule, row.schedule_id
+    compiled, name = opened.compiled, row.schedule_id
     fires = (
-        (rule.fire_ms(tick) if rule.gate is None else tick * 1000, name, tick)
-        for tick in upcoming(opened.dial, rule, session.now_ms)
+        (compiled.fire_ms(tick) if compiled.gate is None else tick * 1000, name, tick)
+        for tick in upcoming(opened.state, compiled, context.now_ms)
     )
     return takewhile(lambda found: found[0] <= until_ms, fires)

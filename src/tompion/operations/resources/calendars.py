@@ -25,39 +25,39 @@ from tompion.spec.icalendar import MAX_EVENTS
 
 @once(NamedCalendar)
 def put_calendar(
-    session: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
+    context: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
     """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
-    given = _calendar(session, calendar)
-    session.transaction.lock_name("calendar", session.namespace, given.name)
-    newest = session.transaction.calendar(session.namespace, given.name)
+    given = _calendar(context, calendar)
+    context.transaction.name_lock("calendar", context.namespace, given.name)
+    newest = context.transaction.calendar_get(context.namespace, given.name)
     number = 1 if newest is None else newest.version + 1
     stored = replace(given, version=number)
     if newest is not None and stored_calendar(newest.document) == replace(given, version=newest.version):
         return stored_calendar(newest.document)
     text = calendar_text(stored)
-    session.transaction.insert_calendar(CalendarRow(session.namespace, given.name, number, text, session.now_ms))
+    context.transaction.calendar_insert(CalendarRow(context.namespace, given.name, number, text, context.now_ms))
     note = AuditEntry("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
-    audit_other(session, note, number)
-    _replan(session, given.name, request_id)
+    audit_other(context, note, number)
+    _replan(context, given.name, request_id)
     return stored
 
 
-def get_calendar(session: OperationContext, name: str, *, version: int | None = None) -> NamedCalendar:
+def get_calendar(context: OperationContext, name: str, *, version: int | None = None) -> NamedCalendar:
     """Return a named calendar, the newest version by default."""
-    check_name("name", name, session.settings)
-    row = session.transaction.calendar(session.namespace, name, check_version(version))
+    check_name("name", name, context.settings)
+    row = context.transaction.calendar_get(context.namespace, name, check_version(version))
     if row is None:
         raise NotFound(f"there is no calendar {name!r}")
     return stored_calendar(row.document)
 
 
 def list_calendars(
-    session: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None
+    context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None
 ) -> Page[NamedCalendar]:
     """Return the newest version of each named calendar, by name."""
-    limit = page_limit(session, limit)
-    rows = session.transaction.calendars_page(session.namespace, page_name(after), limit + 1)
+    limit = page_limit(context, limit)
+    rows = context.transaction.calendar_list(context.namespace, page_name(after), limit + 1)
     items = tuple(stored_calendar(row.document) for row in rows[:limit])
     return Page(items, rows[limit - 1].name if len(rows) > limit else None)
 
@@ -67,29 +67,29 @@ def _before(number: int) -> dict[str, int] | None:
     return None if number == 1 else {"version": number - 1}
 
 
-def _replan(session: OperationContext, name: str, request_id: str | None) -> None:
+def _replan(context: OperationContext, name: str, request_id: str | None) -> None:
     """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
-    most = session.settings.max_schedules_per_calendar
-    keys = session.transaction.users_of_calendar(session.namespace, name, most + 1)
+    most = context.settings.max_schedules_per_calendar
+    keys = context.transaction.calendar_list_users(context.namespace, name, most + 1)
     if len(keys) > most:
         raise LimitExceeded(f"more than max_schedules_per_calendar ({most}) schedules exclude {name!r}")
-    rows = session.transaction.schedules_by_key(keys)
+    rows = context.transaction.schedule_list_by_key(keys)
     for key in sorted(rows):
         if rows[key].state == "closed":
             continue
-        opened = open_schedule(session, rows[key].schedule_id)
+        opened = open_schedule(context, rows[key].schedule_id)
         row = opened.row._replace(version=opened.row.version + 1)
-        version = new_version(session, row, stored_definition(opened.version), 0)
-        rule = rule_for(session, row, version)
-        edited = edit.replaced(opened.dial, opened.rule, rule, session.now_ms)
-        version = version._replace(after_s=edited.dial.cursor_s)
-        session.transaction.end_version(key, opened.version.version, edited.dial.cursor_s)
-        session.transaction.insert_version(version)
-        changed = opened._replace(row=row, dial=edited.dial, version=version, rule=rule)
-        save(session, changed, AuditEntry("calendar", request_id, None, {"calendar": name}), edited.spans)
+        version = new_version(context, row, stored_definition(opened.version), 0)
+        compiled = rule_for(context, row, version)
+        edited = edit.replaced(opened.state, opened.compiled, compiled, context.now_ms)
+        version = version._replace(after_s=edited.state.cursor_s)
+        context.transaction.version_end(key, opened.version.version, edited.state.cursor_s)
+        context.transaction.version_insert(version)
+        changed = opened._replace(row=row, state=edited.state, version=version, compiled=compiled)
+        save(context, changed, AuditEntry("calendar", request_id, None, {"calendar": name}), edited.dropped_ranges)
 
 
-def _calendar(session: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+def _calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
     if isinstance(calendar, Mapping):
         try:
             calendar = stored_calendar(compact({"dates": [], "windows": [], **calendar}))
@@ -99,7 +99,7 @@ def _calendar(session: OperationContext, calendar: NamedCalendar | Mapping[str, 
         raise InvalidField("calendar", f"{shown(calendar)} is not a calendar")
     if not all(isinstance(date, str) for date in calendar.dates):
         raise InvalidField("calendar.dates", f"{shown(calendar.dates)}; expected dates such as 2026-12-25")
-    check_name("name", calendar.name, session.settings)
+    check_name("name", calendar.name, context.settings)
     for field, given in (("dates", calendar.dates), ("windows", calendar.windows)):
         if len(given) > MAX_EVENTS:
             raise InvalidField(f"calendar.{field}", f"{len(given)} of them, more than {MAX_EVENTS}")

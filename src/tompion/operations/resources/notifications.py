@@ -15,8 +15,8 @@ from tompion.operations.views import at_ms
 NEWEST = 1 << 60
 
 
-def list_notices(
-    session: OperationContext,
+def list_notifications(
+    context: OperationContext,
     *,
     state: str | None = None,
     schedule_id: str | None = None,
@@ -27,18 +27,18 @@ def list_notices(
     if state is not None and state not in list(NotificationState):
         raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:
-        check_name("schedule_id", schedule_id, session.settings)
-    limit = page_limit(session, limit)
+        check_name("schedule_id", schedule_id, context.settings)
+    limit = page_limit(context, limit)
     start = page_number("before", before, NEWEST)
-    found = session.transaction.notices_page(session.namespace, start, limit + 1, state, schedule_id)
+    found = context.transaction.notification_list(context.namespace, start, limit + 1, state, schedule_id)
     items = tuple(_view(row) for row, _ in found[:limit])
     return Page(items, str(found[limit - 1][1]) if len(found) > limit else None)
 
 
 def _view(row: NotificationRow) -> Notification:
     return Notification(
-        notice_id=row.notice_id,
-        notification=row.notification,
+        notification_id=row.notification_id,
+        rule_name=row.rule_name,
         topic=row.topic,
         schedule_id=row.schedule_id,
         state=row.state,

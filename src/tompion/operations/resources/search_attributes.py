@@ -13,15 +13,15 @@ from tompion.operations.schedules.repository import AuditEntry, audit_other
 MAX_REGISTERED = 1_000
 
 
-def search_attribute_types(session: OperationContext) -> dict[str, str]:
+def search_attribute_types(context: OperationContext) -> dict[str, str]:
     """Return the names of search attributes that were registered in this namespace, and what each holds."""
-    return session.transaction.search_attributes(session.namespace)
+    return context.transaction.search_attribute_list(context.namespace)
 
 
-def add_search_attributes(session: OperationContext, types: Mapping[str, str]) -> None:
+def add_search_attributes(context: OperationContext, types: Mapping[str, str]) -> None:
     """Register names of search attributes; one that is known keeps its type, and is refused another."""
-    known = search_attribute_types(session)
-    fresh = {check_attribute_name(name, session.settings): AttributeType(kind) for name, kind in types.items()}
+    known = search_attribute_types(context)
+    fresh = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
     for name, kind in fresh.items():
         if known.get(name, kind) != kind:
             raise AlreadyExists(f"the search attribute {name!r} exists already, and holds a {known[name]}")
@@ -29,5 +29,5 @@ def add_search_attributes(session: OperationContext, types: Mapping[str, str]) -
         raise InvalidField("search_attributes", f"more than {MAX_REGISTERED} of them in this namespace")
     for name, kind in fresh.items():
         if name not in known:
-            session.transaction.insert_search_attribute(session.namespace, name, kind)
-            audit_other(session, AuditEntry("add_search_attribute", after={"name": name, "type": str(kind)}))
+            context.transaction.search_attribute_insert(context.namespace, name, kind)
+            audit_other(context, AuditEntry("add_search_attribute", after={"name": name, "type": str(kind)}))

@@ -18,16 +18,16 @@ MISSED_BEATS = 3
 """Whoever has missed so many is not counted among those who serve a queue."""
 
 
-def list_queues(session: OperationContext) -> tuple[Queue, ...]:
+def list_queues(context: OperationContext) -> tuple[Queue, ...]:
     """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
-    since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
-    served = session.transaction.served_queues(session.namespace, since_ms)
+    since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
+    served = context.transaction.queue_list_served(context.namespace, since_ms)
     paused = {
         target
-        for namespace, kind, target in session.transaction.paused_targets()
-        if namespace == session.namespace and kind == "queue"
+        for namespace, kind, target in context.transaction.target_list_paused()
+        if namespace == context.namespace and kind == "queue"
     }
-    waiting = _waiting(session, paused)
+    waiting = _waiting(context, paused)
     return tuple(
         Queue(
             name,
@@ -40,11 +40,11 @@ def list_queues(session: OperationContext) -> tuple[Queue, ...]:
     )
 
 
-def _waiting(session: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
+def _waiting(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
     """Return how many runs wait for somebody to take them, or for the end of a pause, by queue, and since when."""
-    found = session.transaction.waiting_in_queues(session.namespace, session.now_ms)
+    found = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
     if paused:
-        found += [each for each in session.transaction.held_in_queues(session.namespace) if each[0] in paused]
+        found += [each for each in context.transaction.queue_list_held(context.namespace) if each[0] in paused]
     waiting: dict[str, tuple[int, int]] = {}
     for name, count, since_ms in found:
         before, earliest_ms = waiting.get(name, (0, since_ms))
@@ -52,10 +52,10 @@ def _waiting(session: OperationContext, paused: set[str]) -> dict[str, tuple[int
     return waiting
 
 
-def list_instances(session: OperationContext, *, limit: int = 100) -> tuple[InstanceInfo, ...]:
+def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[InstanceInfo, ...]:
     """Return the processes that execute runs, the newest first: engines, and workers without a store."""
-    since_ms = session.now_ms - MISSED_BEATS * session.settings.heartbeat_ms
-    rows = session.transaction.instances(session.namespace, page_limit(session, limit))
+    since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
+    rows = context.transaction.instance_list(context.namespace, page_limit(context, limit))
     return tuple(
         InstanceInfo(
             instance_id=row.instance_id,

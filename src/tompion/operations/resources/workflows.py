@@ -32,45 +32,45 @@ MAX_TRIGGERS = 100
 
 @once(Workflow)
 def put_workflow(
-    session: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
+    context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
     """Store a workflow document, and register the schedules that it declares; the same document changes nothing."""
-    check_name("workflow_id", workflow_id, session.settings)
+    check_name("workflow_id", workflow_id, context.settings)
     read = read_document(document)
-    text = compact(payload_of(read, session.settings, "document"))
-    session.transaction.lock_name("workflow", session.namespace, workflow_id)
-    newest = session.transaction.workflow(session.namespace, workflow_id)
+    text = compact(payload_of(read, context.settings, "document"))
+    context.transaction.name_lock("workflow", context.namespace, workflow_id)
+    newest = context.transaction.workflow_get(context.namespace, workflow_id)
     if newest is not None and newest.document == text:
-        return _view(session, newest)
+        return _view(context, newest)
     number = 1 if newest is None else newest.version + 1
-    row = WorkflowRow(session.namespace, workflow_id, number, text, session.now_ms)
-    session.transaction.insert_workflow(row)
+    row = WorkflowRow(context.namespace, workflow_id, number, text, context.now_ms)
+    context.transaction.workflow_insert(row)
     before = None if number == 1 else {"version": number - 1}
     audit_other(
-        session, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
+        context, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
     )
-    _register(session, workflow_id, read.get("triggers", ()), _declared(newest))
-    return _view(session, row)
+    _register(context, workflow_id, read.get("triggers", ()), _declared(newest))
+    return _view(context, row)
 
 
-def get_workflow(session: OperationContext, workflow_id: str, *, version: int | None = None) -> Workflow:
+def get_workflow(context: OperationContext, workflow_id: str, *, version: int | None = None) -> Workflow:
     """Return a workflow document, the newest version by default."""
-    check_name("workflow_id", workflow_id, session.settings)
-    row = session.transaction.workflow(session.namespace, workflow_id, check_version(version))
+    check_name("workflow_id", workflow_id, context.settings)
+    row = context.transaction.workflow_get(context.namespace, workflow_id, check_version(version))
     if row is None:
         raise NotFound(f"there is no workflow {workflow_id!r}" + ("" if version is None else f" version {version}"))
-    return _view(session, row)
+    return _view(context, row)
 
 
-def list_workflows(session: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
+def list_workflows(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
     A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
     it.
     """
-    limit = page_limit(session, limit)
-    rows = session.transaction.workflows_page(session.namespace, page_name(after), limit + 1)
-    items = tuple(_listed(_view(session, row)) for row in rows[:limit])
+    limit = page_limit(context, limit)
+    rows = context.transaction.workflow_list(context.namespace, page_name(after), limit + 1)
+    items = tuple(_listed(_view(context, row)) for row in rows[:limit])
     return Page(items, rows[limit - 1].workflow_id if len(rows) > limit else None)
 
 
@@ -100,7 +100,7 @@ def read_document(document: Any) -> dict[str, Any]:
     return given
 
 
-def _register(session: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
+def _register(context: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
     """Make the schedules of a document; those that an earlier one declared and this one does not are deleted."""
     declared: set[str] = set()
     for number, trigger in enumerate(triggers):
@@ -111,11 +111,11 @@ def _register(session: OperationContext, workflow_id: str, triggers: Any, before
         if "workflow_id" in given or "function" in given:
             raise InvalidField(f"document.triggers[{number}]", "a trigger starts its own workflow, and no other")
         declared.add(schedule_id)
-        upsert(session, schedule_id, workflow_id=workflow_id, **given)
+        upsert(context, schedule_id, workflow_id=workflow_id, **given)
     for gone in sorted(before - declared):
-        row = session.transaction.schedule_by_id(session.namespace, gone)
+        row = context.transaction.schedule_get(context.namespace, gone)
         if row is not None and row.state != "closed" and row.workflow_id == workflow_id:
-            delete(session, gone)
+            delete(context, gone)
 
 
 def _declared(row: WorkflowRow | None) -> frozenset[str]:
@@ -130,8 +130,8 @@ def _default_id(workflow_id: str, number: int) -> str:
     return workflow_id if number == 0 else f"{workflow_id}-{number + 1}"
 
 
-def _view(session: OperationContext, row: WorkflowRow) -> Workflow:
-    paused = (row.namespace, "workflow", row.workflow_id) in session.transaction.paused_targets()
+def _view(context: OperationContext, row: WorkflowRow) -> Workflow:
+    paused = (row.namespace, "workflow", row.workflow_id) in context.transaction.target_list_paused()
     return Workflow(
         row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, at_ms(row.created_ms)
     )

@@ -41,7 +41,7 @@ class ReportAck:
 
 
 def report(  # noqa: PLR0913 - what can be said about a run
-    session: OperationContext,
+    context: OperationContext,
     token: str,
     event: str,
     *,
@@ -53,22 +53,22 @@ def report(  # noqa: PLR0913 - what can be said about a run
     """Take note of what became of a run that is executed elsewhere."""
     if event not in EVENTS:
         raise InvalidField("event", f"{shown(event)}; expected one of {', '.join(EVENTS)}")
-    run, attempt = run_of(session, token)
-    row = session.transaction.run_by_id(run)
+    run, attempt = run_of(context, token)
+    row = context.transaction.run_get(run)
     if row is None or row.attempt != attempt or row.state not in IN_FLIGHT:
         raise _stale(run, attempt, row)
     if event in ENDS:
         reason = Reason.LAUNCH_FAILED if event == "launch_failed" else None
-        return _ended(session, row, ENDS[event], result, error, execution_id, reason)
-    said = None if progress is None else compact(payload_of(progress, session.settings, "progress"))
-    renewed = session.transaction.renew_runs([(*run, attempt)], session.now_ms, _until_ms(session, row), said)
+        return _ended(context, row, ENDS[event], result, error, execution_id, reason)
+    said = None if progress is None else compact(payload_of(progress, context.settings, "progress"))
+    renewed = context.transaction.run_renew_remote([(*run, attempt)], context.now_ms, _until_ms(context, row), said)
     if not renewed:
-        raise _stale(run, attempt, session.transaction.run_by_id(run))
+        raise _stale(run, attempt, context.transaction.run_get(run))
     return ReportAck(str(run), renewed[0].cancel_requested)
 
 
 def _ended(  # noqa: PLR0913 - how it did
-    session: OperationContext,
+    context: OperationContext,
     row: RunRow,
     state: RunState,
     result: Any,
@@ -76,37 +76,37 @@ def _ended(  # noqa: PLR0913 - how it did
     execution_id: str | None,
     reason: Reason | None,
 ) -> ReportAck:
-    most = session.settings.max_result_bytes
+    most = context.settings.max_result_bytes
     said = {
         "state": state,
         "reason": reason,
-        "result": None if result is None else as_json(payload_of(result, session.settings, "result"), most),
+        "result": None if result is None else as_json(payload_of(result, context.settings, "result"), most),
         "error": None if error is None else cut(check_text("error", error, MAX_ERROR_CHARS), most),
         "execution_id": None if execution_id is None else check_text("execution_id", execution_id, MAX_ID_CHARS),
     }
     held = (*row.id, row.attempt, compact(said))
-    if not session.transaction.report_runs([held], session.now_ms):
-        raise _stale(row.id, row.attempt, session.transaction.run_by_id(row.id))
-    session.transaction.notify()
+    if not context.transaction.run_save_report([held], context.now_ms):
+        raise _stale(row.id, row.attempt, context.transaction.run_get(row.id))
+    context.transaction.notify()
     return ReportAck(str(row.id), row.cancel_requested)
 
 
-def run_of(session: OperationContext, token: str) -> tuple[RunId, int]:
+def run_of(context: OperationContext, token: str) -> tuple[RunId, int]:
     """Return the run and the attempt that a token is about; raises :class:`~tompion.errors.InvalidField`."""
-    secret = session.transaction.secret(CALLBACKS, token_hex(32))
+    secret = context.transaction.secret_get_or_create(CALLBACKS, token_hex(32))
     found = read_token(secret, token) if type(token) is str else None
     if found is None:
         raise InvalidField("token", "this is not the token of a run; send the one that came with the run")
     return found
 
 
-def _until_ms(session: OperationContext, row: RunRow) -> int:
+def _until_ms(context: OperationContext, row: RunRow) -> int:
     """When to worry about a run of which something was heard now."""
-    version = session.transaction.version_by_number(row.schedule_key, row.version)
+    version = context.transaction.version_get(row.schedule_key, row.version)
     policy = Policy() if version is None else stored_policy(version.policy)
     limit_ms = policy.limit_elsewhere_ms(row.execution_id)
-    renewed_ms = session.now_ms + session.settings.lock_ttl_ms
-    return renewed_ms if limit_ms is None else min((row.started_ms or session.now_ms) + limit_ms, renewed_ms)
+    renewed_ms = context.now_ms + context.settings.lock_ttl_ms
+    return renewed_ms if limit_ms is None else min((row.started_ms or context.now_ms) + limit_ms, renewed_ms)
 
 
 def _stale(run: RunId, attempt: int, row: RunRow | None) -> StaleReport:

@@ -20,81 +20,81 @@ from tompion.plan.stored_definition import compact
 
 
 @once(Run)
-def cancel_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
+def cancel_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Ask a run to end; one that waits, or that nobody has begun, is over at once.
 
     What is executed is told so within about a second; how it ends is for it to say.
     """
-    row, schedule = _open_run(session, run_id)
+    row, schedule = _open_run(context, run_id)
     if row.state not in IN_FLIGHT:
-        row = _dropped(session, row, schedule)
+        row = _dropped(context, row, schedule)
     elif row.owner is None and row.state == RunState.ENQUEUED:
-        row = _ended(session, row, RunState.CANCELLED, "cancelled before anybody began with it")
+        row = _ended(context, row, RunState.CANCELLED, "cancelled before anybody began with it")
     else:
-        row = session.transaction.request_cancel(row.id, session.now_ms) or row
-    session.transaction.notify()
-    _audit(session, schedule, "cancel_run", row.id, request_id)
+        row = context.transaction.run_request_cancel(row.id, context.now_ms) or row
+    context.transaction.notify()
+    _audit(context, schedule, "cancel_run", row.id, request_id)
     return run_view(row, schedule)
 
 
 @once(Run)
-def terminate_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
+def terminate_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """End a run by force: it counts as ended, whatever whoever executes it does or says."""
-    row, schedule = _open_run(session, run_id)
+    row, schedule = _open_run(context, run_id)
     if row.state in IN_FLIGHT:
-        row = _ended(session, row, RunState.TERMINATED, "terminated on request")
+        row = _ended(context, row, RunState.TERMINATED, "terminated on request")
     else:
-        row = _dropped(session, row, schedule)
-    session.transaction.notify()
-    _audit(session, schedule, "terminate_run", row.id, request_id)
+        row = _dropped(context, row, schedule)
+    context.transaction.notify()
+    _audit(context, schedule, "terminate_run", row.id, request_id)
     return run_view(row, schedule)
 
 
 @once(Run)
-def retry_run(session: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
+def retry_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Run once more what is over: another run, with the same nominal time and payload, and a key of its own."""
-    row, schedule = found_run(session, run_id)
+    row, schedule = found_run(context, run_id)
     if row.state not in FINAL:
         raise Conflict(f"run {run_id} is not over yet: {row.state}")
-    opened = open_schedule(session, schedule.schedule_id)
+    opened = open_schedule(context, schedule.schedule_id)
     asked = request_id or f"r-{token_hex(8)}"
     again = requested(
-        session, opened, RunSource.TRIGGER, Overlap.ALLOW, payload=row.payload, asked=asked, nominal_s=row.nominal_s
+        context, opened, RunSource.TRIGGER, Overlap.ALLOW, payload=row.payload, asked=asked, nominal_s=row.nominal_s
     )
-    audit(session, schedule, AuditEntry("retry_run", request_id, {"run_id": run_id}, {"run_id": str(again.id)}))
+    audit(context, schedule, AuditEntry("retry_run", request_id, {"run_id": run_id}, {"run_id": str(again.id)}))
     return run_view(again, schedule)
 
 
-def _open_run(session: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
+def _open_run(context: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
     """Return a run that is not over, with its dial locked: nobody decides about it meanwhile."""
-    row, schedule = found_run(session, run_id)
-    session.transaction.lock_dials([row.schedule_key])
-    row, schedule = found_run(session, run_id)
+    row, schedule = found_run(context, run_id)
+    context.transaction.state_lock([row.schedule_key])
+    row, schedule = found_run(context, run_id)
     if row.state in FINAL:
         raise Conflict(f"run {run_id} is over: {row.state}")
     return row, schedule
 
 
-def _dropped(session: OperationContext, row: RunRow, schedule: ScheduleRow) -> RunRow:
+def _dropped(context: OperationContext, row: RunRow, schedule: ScheduleRow) -> RunRow:
     """End a run that waits."""
-    transaction = session.transaction
-    opened = open_schedule(session, schedule.schedule_id, closed=True, repair=True)
-    ended = transaction.drop_run(row.id, Reason.CANCEL_REQUESTED, session.now_ms)
-    session.counted["runs_finished", RunState.CANCELLED] += ended is not None
+    transaction = context.transaction
+    opened = open_schedule(context, schedule.schedule_id, closed=True, repair=True)
+    ended = transaction.run_drop(row.id, Reason.CANCEL_REQUESTED, context.now_ms)
+    context.counted["runs_finished", RunState.CANCELLED] += ended is not None
     if ended is not None:
         buffered = row.state == RunState.BUFFERED
-        transaction.save_dials([edit.unqueued(opened.dial, opened.rule, session.now_ms, buffered=buffered)])
+        transaction.state_update([edit.unqueued(opened.state, opened.compiled, context.now_ms, buffered=buffered)])
     return ended or row
 
 
-def _ended(session: OperationContext, row: RunRow, state: RunState, error: str) -> RunRow:
+def _ended(context: OperationContext, row: RunRow, state: RunState, error: str) -> RunRow:
     """Say how a run has ended, for an engine to write down."""
     said = compact({"state": state, "error": error, "reason": Reason.CANCEL_REQUESTED})
-    session.transaction.report_runs([(*row.id, row.attempt, said)], session.now_ms)
-    return session.transaction.run_by_id(row.id) or row
+    context.transaction.run_save_report([(*row.id, row.attempt, said)], context.now_ms)
+    return context.transaction.run_get(row.id) or row
 
 
 def _audit(
-    session: OperationContext, schedule: ScheduleRow, operation: str, run: RunId, request_id: str | None
+    context: OperationContext, schedule: ScheduleRow, operation: str, run: RunId, request_id: str | None
 ) -> None:
-    audit(session, schedule, AuditEntry(operation, request_id, None, {"run_id": str(run)}))
+    audit(context, schedule, AuditEntry(operation, request_id, None, {"run_id": str(run)}))

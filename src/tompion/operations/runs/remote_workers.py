@@ -33,16 +33,16 @@ MOST_QUEUES = 100
 MOST_WAIT_MS = 60_000
 
 
-def join_work(session: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
+def join_work(context: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
     """Become a worker that asks for runs of some queues."""
-    check_name("name", name, session.settings)
-    served = _queues(session, queues)
-    number = session.transaction.insert_instance(name, "", session.now_ms, None, served, session.namespace)
-    return Worker(number, name, session.settings.heartbeat_ms // MISSED_BEATS, session.settings.lock_ttl_ms)
+    check_name("name", name, context.settings)
+    served = _queues(context, queues)
+    number = context.transaction.instance_insert(name, "", context.now_ms, None, served, context.namespace)
+    return Worker(number, name, context.settings.heartbeat_ms // MISSED_BEATS, context.settings.lock_ttl_ms)
 
 
 def take_work(
-    session: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
+    context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
 ) -> tuple[Assignment, ...]:
     """Give a worker runs of its queues that nobody has, and lease them to it.
 
@@ -51,44 +51,44 @@ def take_work(
     for name, value, least, most in (("limit", limit, 1, MOST_RUNS), ("wait_ms", wait_ms, 0, MOST_WAIT_MS)):
         if type(value) is not int or not least <= value <= most:
             raise InvalidField(name, f"{shown(value)}; expected a whole number from {least} to {most}")
-    served = _queues(session, queues)
-    name = _heard(session, worker_id, served)
-    transaction, now_ms = session.transaction, session.now_ms
-    until_ms = now_ms + session.settings.lock_ttl_ms
-    rows = transaction.take_runs(session.namespace, f"{WORKER}{name}", now_ms, until_ms, served, limit)
+    served = _queues(context, queues)
+    name = _heard(context, worker_id, served)
+    transaction, now_ms = context.transaction, context.now_ms
+    until_ms = now_ms + context.settings.lock_ttl_ms
+    rows = transaction.run_claim_remote(context.namespace, f"{WORKER}{name}", now_ms, until_ms, served, limit)
     if not rows:
         return ()
     known = {
         (each.schedule_key, each.version): each
-        for each in transaction.definitions(sorted({(row.schedule_key, row.version) for row in rows}))
+        for each in transaction.version_list_definitions(sorted({(row.schedule_key, row.version) for row in rows}))
     }
-    dials = transaction.read_dials(row.schedule_key for row in rows)
-    sign = signer(transaction.secret(CALLBACKS, token_hex(32)))
+    states = transaction.state_get(row.schedule_key for row in rows)
+    sign = signer(transaction.secret_get_or_create(CALLBACKS, token_hex(32)))
     given: list[Assignment] = []
     for row in rows:
         definition = known[row.schedule_key, row.version]
-        dial = dials.get(row.schedule_key)
-        said = _unwanted(session, row, definition, closed=dial is None or dial.closed)
+        state = states.get(row.schedule_key)
+        said = _unwanted(context, row, definition, closed=state is None or state.closed)
         if said is None:
-            session.counted["duplicate_executions", ""] += bool(row.pickups and not row.failures)
-            given.append(_assignment(session, row, definition, sign(f"{row.id}.{row.attempt}")))
+            context.counted["duplicate_executions", ""] += bool(row.pickups and not row.failures)
+            given.append(_assignment(context, row, definition, sign(f"{row.id}.{row.attempt}")))
         else:
-            transaction.report_runs([(*row.id, row.attempt, compact(said))], now_ms)
+            transaction.run_save_report([(*row.id, row.attempt, compact(said))], now_ms)
             transaction.notify()
-    session.counted["runs_emitted", ""] += len(given)
+    context.counted["runs_emitted", ""] += len(given)
     return tuple(given)
 
 
 def beat_work(
-    session: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
+    context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
 ) -> HeartbeatAck:
     """Say that a worker lives, and with it its runs; learn which of them are to end."""
-    _heard(session, worker_id, _queues(session, queues))
+    _heard(context, worker_id, _queues(context, queues))
     to_cancel: list[str] = []
     lost: list[str] = []
     for token in _tokens(tokens):
         try:
-            heard = report(session, token, "heartbeat")
+            heard = report(context, token, "heartbeat")
         except StaleReport:
             lost.append(token)
         else:
@@ -97,29 +97,29 @@ def beat_work(
     return HeartbeatAck(tuple(to_cancel), tuple(lost))
 
 
-def leave_work(session: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
+def leave_work(context: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
     """Say goodbye, and give back what will not be finished; return how many runs that were."""
-    held = [(*run, attempt) for run, attempt in (run_of(session, token) for token in _tokens(tokens))]
-    given_back = session.transaction.hand_back(held, session.now_ms)
+    held = [(*run, attempt) for run, attempt in (run_of(context, token) for token in _tokens(tokens))]
+    given_back = context.transaction.run_hand_back(held, context.now_ms)
     if type(worker_id) is int:
-        session.transaction.dismiss_worker(session.namespace, worker_id, session.now_ms)
-    session.transaction.notify()
+        context.transaction.worker_remove(context.namespace, worker_id, context.now_ms)
+    context.transaction.notify()
     return len(given_back)
 
 
-def _heard(session: OperationContext, worker_id: int, queues: Sequence[str]) -> str:
+def _heard(context: OperationContext, worker_id: int, queues: Sequence[str]) -> str:
     name = None
     if type(worker_id) is int:
-        name = session.transaction.hear_of_worker(session.namespace, worker_id, session.now_ms, queues)
+        name = context.transaction.worker_touch(context.namespace, worker_id, context.now_ms, queues)
     if name is None:
         raise NotFound(f"there is no worker {shown(worker_id)}; join again")
     return name
 
 
-def _queues(session: OperationContext, queues: Any) -> list[str]:
+def _queues(context: OperationContext, queues: Any) -> list[str]:
     if isinstance(queues, str) or not isinstance(queues, list | tuple) or not 1 <= len(queues) <= MOST_QUEUES:
         raise InvalidField("queues", f"expected a list of 1 to {MOST_QUEUES} queues")
-    return [check_name("queues", each, session.settings) for each in queues]
+    return [check_name("queues", each, context.settings) for each in queues]
 
 
 def _tokens(tokens: Any) -> list[str]:
@@ -129,18 +129,18 @@ def _tokens(tokens: Any) -> list[str]:
 
 
 def _unwanted(
-    session: OperationContext, row: RunRow, definition: DefinitionRow, *, closed: bool
+    context: OperationContext, row: RunRow, definition: DefinitionRow, *, closed: bool
 ) -> dict[str, Any] | None:
     """Return what is to be said of a run that nobody wants any more, or that was lost too often."""
     if row.cancel_requested or closed:
         return {"state": RunState.CANCELLED, "error": "cancelled before anybody could go on with it"}
     policy = stored_policy(definition.policy)
-    if policy.gives_up(row.pickups, session.settings.max_pickups):
+    if policy.gives_up(row.pickups, context.settings.max_pickups):
         return {"state": RunState.FAILED, "error": lost_text(row.pickups), "reason": Reason.WORKER_LOST}
     return None
 
 
-def _assignment(session: OperationContext, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
+def _assignment(context: OperationContext, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
     payload = row.payload if row.payload is not None else definition.payload
     names = (definition.namespace, definition.schedule_id)
     key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
@@ -157,5 +157,5 @@ def _assignment(session: OperationContext, row: RunRow, definition: DefinitionRo
         action=stored_action(definition.action),
         payload=None if payload is None else loaded_json(payload),
         max_execution_ms=stored_policy(definition.policy).max_execution_ms,
-        traceparent=None if session.traceparent is None else session.traceparent(key, row.attempt),
+        traceparent=None if context.traceparent is None else context.traceparent(key, row.attempt),
     )

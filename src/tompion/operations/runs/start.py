@@ -26,7 +26,7 @@ PREFIX = "run-launcher/"
 
 
 def start_run(  # noqa: PLR0913 - what a run is asked for with
-    session: OperationContext,
+    context: OperationContext,
     workflow_id: str,
     version: int | None = None,
     user_id: str | None = None,
@@ -38,28 +38,28 @@ def start_run(  # noqa: PLR0913 - what a run is asked for with
 
     Without one the run is recorded all the same, and fails with a reason.
     """
-    check_name("workflow_id", workflow_id, session.settings)
-    check_name("idempotency_key", idempotency_key, session.settings)
+    check_name("workflow_id", workflow_id, context.settings)
+    check_name("idempotency_key", idempotency_key, context.settings)
     if user_id is not None:
-        check_name("user_id", user_id, session.settings)
-    nominal_s = session.now_ms // 1000 if scheduled_for is None else epoch_s("scheduled_for", scheduled_for)
+        check_name("user_id", user_id, context.settings)
+    nominal_s = context.now_ms // 1000 if scheduled_for is None else epoch_s("scheduled_for", scheduled_for)
     action = Action(workflow_id=workflow_id, workflow_version=check_version(version), user_id=user_id)
-    do = partial(_start, session, action, nominal_s, idempotency_key)
+    do = partial(_start, context, action, nominal_s, idempotency_key)
     asked = [workflow_id, version, user_id, None if scheduled_for is None else nominal_s]
-    return answer_once(session, "start_run", f"launch {idempotency_key}", asked, bool, do)
+    return answer_once(context, "start_run", f"launch {idempotency_key}", asked, bool, do)
 
 
-def _start(session: OperationContext, action: Action, nominal_s: int, key: str) -> bool:
+def _start(context: OperationContext, action: Action, nominal_s: int, key: str) -> bool:
     schedule_id = f"{PREFIX}{action.workflow_id}"
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
     note = AuditEntry("start_run", None)
-    if session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
-        insert_draft(session, schedule_id, ScheduleInput(definition), note)
-    opened = open_schedule(session, schedule_id, None, closed=True)
+    if context.transaction.schedule_get(context.namespace, schedule_id) is None:
+        insert_draft(context, schedule_id, ScheduleInput(definition), note)
+    opened = open_schedule(context, schedule_id, None, closed=True)
     if opened.row.state == "closed" or stored_definition(opened.version) != definition:
-        replace_draft(session, opened, ScheduleInput(definition), note)
-        opened = open_schedule(session, schedule_id, None)
-    requested(session, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
+        replace_draft(context, opened, ScheduleInput(definition), note)
+        opened = open_schedule(context, schedule_id, None)
+    requested(context, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
     assert action.workflow_id is not None
-    found = session.transaction.workflow(session.namespace, action.workflow_id, action.workflow_version)
+    found = context.transaction.workflow_get(context.namespace, action.workflow_id, action.workflow_version)
     return found is not None

@@ -37,7 +37,7 @@ class _Chosen(NamedTuple):
 
 @once(BulkResult)
 def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
-    session: OperationContext,
+    context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -60,18 +60,18 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     With ``dry_run`` nothing is changed.
     """
     chosen = _chosen(
-        session, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if until is not None:
         epoch_ms("until", until)
     check_note(note)
-    change = partial(pause, session, note=note, until=until, paused_by=paused_by)
-    return _touch(session, chosen, change, dry_run, lambda row: row.state == "paused")
+    change = partial(pause, context, note=note, until=until, paused_by=paused_by)
+    return _touch(context, chosen, change, dry_run, lambda row: row.state == "paused")
 
 
 @once(BulkResult)
 def resume_matching(  # noqa: PLR0913 - which schedules, and how
-    session: OperationContext,
+    context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -88,17 +88,17 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
 ) -> BulkResult:
     """Resume the schedules that match and are paused; they are chosen as in ``pause_matching``."""
     chosen = _chosen(
-        session, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if on_resume is not None:
         choice("on_resume", on_resume, OnResume)
-    change = partial(resume, session, on_resume=on_resume)
-    return _touch(session, chosen, change, dry_run, lambda row: row.state != "paused")
+    change = partial(resume, context, on_resume=on_resume)
+    return _touch(context, chosen, change, dry_run, lambda row: row.state != "paused")
 
 
 @once(BulkResult)
 def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a trigger
-    session: OperationContext,
+    context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
     state: str | None = None,
@@ -116,19 +116,19 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
 ) -> BulkResult:
     """Run the schedules that match now, each once; they are chosen as in ``pause_matching``."""
     chosen = _chosen(
-        session, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if overlap is not None:
         choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
 
     def change(schedule_id: str) -> object:
-        return triggered(session, schedule_id, overlap, payload, request_id)
+        return triggered(context, schedule_id, overlap, payload, request_id)
 
-    return _touch(session, chosen, change, dry_run, lambda _: False)
+    return _touch(context, chosen, change, dry_run, lambda _: False)
 
 
 def _chosen(  # noqa: PLR0913 - what a request can name
-    session: OperationContext,
+    context: OperationContext,
     schedule_ids: list[str] | None,
     wanted: ScheduleFilter,
     everything: bool,
@@ -138,18 +138,18 @@ def _chosen(  # noqa: PLR0913 - what a request can name
     if not check_flag("everything", everything) and schedule_ids is None and not any(wanted):
         raise InvalidField("everything", "name a filter or schedule_ids; all schedules only if this is true")
     if schedule_ids is None:
-        return _Chosen(wanted, None, page_limit(session, limit), page_name(after))
-    most = session.settings.max_page
+        return _Chosen(wanted, None, page_limit(context, limit), page_name(after))
+    most = context.settings.max_page
     if type(schedule_ids) not in (list, tuple) or len(schedule_ids) > most:
         raise InvalidField("schedule_ids", f"expected a list of at most max_page ({most}) ids")
     if any(wanted) or everything or after is not None:
         raise InvalidField("schedule_ids", "given together with a filter or a page; name one of them")
-    names = sorted({check_name("schedule_ids", each, session.settings) for each in schedule_ids})
+    names = sorted({check_name("schedule_ids", each, context.settings) for each in schedule_ids})
     return _Chosen(wanted, tuple(names), len(names), "")
 
 
 def _touch(
-    session: OperationContext,
+    context: OperationContext,
     chosen: _Chosen,
     change: Change,
     dry_run: bool,
@@ -157,7 +157,7 @@ def _touch(
 ) -> BulkResult:
     """Change what is chosen, one after the other; what cannot be changed spoils nothing."""
     dry_run = check_flag("dry_run", dry_run)
-    found, refused = _found(session, chosen)
+    found, refused = _found(context, chosen)
     shown_rows = found[: chosen.limit]
     touched = []
     for row in shown_rows:
@@ -180,12 +180,12 @@ def _touch(
     )
 
 
-def _found(session: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
+def _found(context: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
     """Return the schedules that are named; or those of a page, and one more.  And the ids that are no schedules."""
-    transaction, namespace = session.transaction, session.namespace
+    transaction, namespace = context.transaction, context.namespace
     if chosen.schedule_ids is None:
-        return transaction.schedules_page(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
-    rows = [(name, transaction.schedule_by_id(namespace, name)) for name in chosen.schedule_ids]
+        return transaction.schedule_list(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
+    rows = [(name, transaction.schedule_get(namespace, name)) for name in chosen.schedule_ids]
     found = [row for _, row in rows if row is not None]
     gone = [BulkRefusal(name, "not_found", f"there is no schedule {shown(name)}") for name, row in rows if row is None]
     return found, gone

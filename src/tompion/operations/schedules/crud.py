@@ -53,20 +53,20 @@ STORED_STATES = tuple(state for state in ScheduleStatus if state is not Schedule
 
 @once(Schedule)
 def create(
-    session: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Schedule:
     """Create a schedule.  Raises :class:`~tompion.errors.AlreadyExists` if the id is taken."""
-    chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, session.settings)
-    session.transaction.lock_name("schedule", session.namespace, chosen)
-    known = session.transaction.schedule_by_id(session.namespace, chosen)
+    chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
+    context.transaction.name_lock("schedule", context.namespace, chosen)
+    known = context.transaction.schedule_get(context.namespace, chosen)
     if known is not None and known.state != "closed":
         raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-    return put_draft(session, chosen, draft(given, session.settings), AuditEntry("create", request_id))
+    return put_draft(context, chosen, draft(given, context.settings), AuditEntry("create", request_id))
 
 
 @once(Schedule)
 def upsert(
-    session: OperationContext,
+    context: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -77,17 +77,17 @@ def upsert(
     """Create a schedule, or replace its definition; pause, cursor and counters stay unless they are named."""
     if schedule_id is None:
         raise InvalidField("schedule_id", "upsert needs an id: without one there is nothing that it could replace")
-    check_name("schedule_id", schedule_id, session.settings)
-    drafted = draft(given, session.settings)
-    if token is not None and session.transaction.schedule_by_id(session.namespace, schedule_id) is None:
+    check_name("schedule_id", schedule_id, context.settings)
+    drafted = draft(given, context.settings)
+    if token is not None and context.transaction.schedule_get(context.namespace, schedule_id) is None:
         told = "that was to be there" if token is ANY else f"that token {token} could be about"
         raise NotFound(f"there is no schedule {schedule_id!r} {told}")
-    return put_draft(session, schedule_id, drafted, AuditEntry("upsert", request_id), token)
+    return put_draft(context, schedule_id, drafted, AuditEntry("upsert", request_id), token)
 
 
 @once(Schedule)
 def update(
-    session: OperationContext,
+    context: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -96,13 +96,13 @@ def update(
     **given: Any,
 ) -> Schedule:
     """Replace the definition of a schedule that exists."""
-    opened = open_schedule(session, schedule_id, token)
-    return replace_draft(session, opened, draft(given, session.settings), AuditEntry("update", request_id))
+    opened = open_schedule(context, schedule_id, token)
+    return replace_draft(context, opened, draft(given, context.settings), AuditEntry("update", request_id))
 
 
 @once(Schedule)
 def patch(
-    session: OperationContext,
+    context: OperationContext,
     /,
     schedule_id: str,
     *,
@@ -111,26 +111,26 @@ def patch(
     **given: Any,
 ) -> Schedule:
     """Change some fields of a schedule and leave the others as they are; without a field, nothing changes."""
-    opened = open_schedule(session, schedule_id, token)
+    opened = open_schedule(context, schedule_id, token)
     if not given:
-        return view_of(session, opened)
-    drafted = draft(given, session.settings, stored_definition(opened.version))
-    return replace_draft(session, opened, drafted, AuditEntry("patch", request_id))
+        return view_of(context, opened)
+    drafted = draft(given, context.settings, stored_definition(opened.version))
+    return replace_draft(context, opened, drafted, AuditEntry("patch", request_id))
 
 
-def get(session: OperationContext, schedule_id: str) -> Schedule:
+def get(context: OperationContext, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
-    return view_of(session, find_whole(session, schedule_id))
+    return view_of(context, find_whole(context, schedule_id))
 
 
-def get_each(session: OperationContext, ids: Sequence[str]) -> list[Schedule | TompionError]:
+def get_each(context: OperationContext, ids: Sequence[str]) -> list[Schedule | TompionError]:
     """Return several schedules as :func:`get` does; instead of one, what it would raise."""
-    found = find_each(session, ids)
-    return [view_of(session, each) if isinstance(each, LoadedSchedule) else each for each in found]
+    found = find_each(context, ids)
+    return [view_of(context, each) if isinstance(each, LoadedSchedule) else each for each in found]
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
-    session: OperationContext,
+    context: OperationContext,
     *,
     state: str | None = None,
     workflow_id: str | None = None,
@@ -146,17 +146,17 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     may hold secrets: ``get`` does.
     """
     wanted = schedule_filter(state, workflow_id, user_id, label, text)
-    limit = page_limit(session, limit)
-    rows = session.transaction.schedules_page(session.namespace, page_name(after), limit + 1, wanted)
+    limit = page_limit(context, limit)
+    rows = context.transaction.schedule_list(context.namespace, page_name(after), limit + 1, wanted)
     shown_rows = rows[:limit]
     keys = [row.schedule_key for row in shown_rows]
-    dials, versions = session.transaction.read_dials(keys), session.transaction.versions_in_force(keys)
-    items = (_listed(session, row, dials.get(row.schedule_key), versions.get(row.schedule_key)) for row in shown_rows)
+    states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
+    items = (_listed(context, row, states.get(row.schedule_key), versions.get(row.schedule_key)) for row in shown_rows)
     return Page(tuple(map(_without_payload, items)), shown_rows[-1].schedule_id if len(rows) > limit else None)
 
 
 def count_schedules(  # noqa: PLR0913 - what a list can be about
-    session: OperationContext,
+    context: OperationContext,
     *,
     state: str | None = None,
     workflow_id: str | None = None,
@@ -166,10 +166,10 @@ def count_schedules(  # noqa: PLR0913 - what a list can be about
 ) -> ScheduleCount:
     """Return how many schedules a list would show, and how many there are in all."""
     wanted = schedule_filter(state, workflow_id, user_id, label, text)
-    total = session.transaction.count_matching(session.namespace, ScheduleFilter(), MOST_COUNTED + 1)
+    total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MOST_COUNTED + 1)
     matching = total
     if any(wanted):
-        matching = session.transaction.count_matching(session.namespace, wanted, MOST_COUNTED + 1)
+        matching = context.transaction.schedule_count_matching(context.namespace, wanted, MOST_COUNTED + 1)
     return ScheduleCount(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
 
 
@@ -193,18 +193,18 @@ def _without_payload(schedule: Schedule) -> Schedule:
 
 
 def _listed(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None
+    context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None
 ) -> Schedule:
     """What a list shows of a schedule: one that is damaged must not hide the others."""
     try:
-        return view_of(session, loaded(session, row, dial, version))
+        return view_of(context, loaded(context, row, state, version))
     except StoreError as error:
-        return replace(view_of(session, stand_in(session, row, dial, error)), state=ScheduleStatus.DAMAGED)
+        return replace(view_of(context, stand_in(context, row, state, error)), state=ScheduleStatus.DAMAGED)
 
 
 @once(Schedule)
 def delete(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     purge: bool = False,
@@ -215,38 +215,38 @@ def delete(
 
     Its history stays until its retention ends, or goes with ``purge``.
     """
-    opened = open_schedule(session, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
-    transaction, now_ms = session.transaction, session.now_ms
+    opened = open_schedule(context, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
+    transaction, now_ms = context.transaction, context.now_ms
     key = opened.row.schedule_key
-    closed = edit.closed(opened.dial, opened.rule, now_ms)
-    gone = transaction.drop_waiting(key, Reason.DELETED, now_ms)
-    given_up = transaction.give_up_runs([(key, closed.dial.in_flight)], Reason.DELETED, now_ms)
-    dial = closed.dial._replace(
-        waiting=0, skipped=closed.dial.skipped + gone, in_flight=closed.dial.in_flight - len(given_up)
+    closed = edit.closed(opened.state, opened.compiled, now_ms)
+    gone = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
+    given_up = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
+    state = closed.state._replace(
+        waiting=0, skipped=closed.state.skipped + gone, in_flight=closed.state.in_flight - len(given_up)
     )
-    session.counted["runs_skipped", Reason.DELETED] += gone
-    session.counted["runs_finished", RunState.CANCELLED] += len(given_up)
-    transaction.end_version(key, opened.row.version, dial.cursor_s)
-    for backfill in transaction.backfills_of(key, 1_000, unfinished=True):
-        transaction.save_backfill(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
+    context.counted["runs_skipped", Reason.DELETED] += gone
+    context.counted["runs_finished", RunState.CANCELLED] += len(given_up)
+    transaction.version_end(key, opened.row.version, state.cursor_s)
+    for backfill in transaction.backfill_list(key, 1_000, unfinished=True):
+        transaction.backfill_update(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
     row = opened.row._replace(state="closed", purge=purge)
     note = AuditEntry("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
-    answer = save(session, opened._replace(row=row, dial=dial), note, closed.spans)
-    if purge and _may_go(dial, now_ms):
-        transaction.purge(key, PURGED_AT_ONCE)  # the rest of a longer history goes with the sweeps
+    answer = save(context, opened._replace(row=row, state=state), note, closed.dropped_ranges)
+    if purge and _may_go(state, now_ms):
+        transaction.schedule_purge(key, PURGED_AT_ONCE)  # the rest of a longer history goes with the sweeps
     return answer
 
 
-def _may_go(dial: ScheduleState, now_ms: int) -> bool:
+def _may_go(state: ScheduleState, now_ms: int) -> bool:
     """Whether nothing of a closed schedule executes, and it has no tick that could run once more."""
-    return not dial.in_flight and dial.cursor_s <= edit.before(now_ms)
+    return not state.in_flight and state.cursor_s <= edit.before(now_ms)
 
 
 # --- the one way in -------------------------------------------------------------------------------------------------
 
 
 def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     drafted: ScheduleInput,
     note: AuditEntry,
@@ -255,19 +255,19 @@ def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
     may_be_silent: bool = False,
 ) -> Schedule:
     """Write a definition, whether or not there is such a schedule; one that would never run is refused if new."""
-    session.transaction.lock_name("schedule", session.namespace, schedule_id)
-    known = session.transaction.schedule_by_id(session.namespace, schedule_id)
+    context.transaction.name_lock("schedule", context.namespace, schedule_id)
+    known = context.transaction.schedule_get(context.namespace, schedule_id)
     if known is None:
-        return insert_draft(session, schedule_id, drafted, note, may_be_silent=may_be_silent)
+        return insert_draft(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
     try:
-        opened = open_schedule(session, schedule_id, token, closed=True)
+        opened = open_schedule(context, schedule_id, token, closed=True)
     except NotFound:  # a sweep has forgotten it, while we waited for its dial
-        return insert_draft(session, schedule_id, drafted, note, may_be_silent=may_be_silent)
-    return replace_draft(session, opened, drafted, note, may_be_silent=may_be_silent)
+        return insert_draft(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
+    return replace_draft(context, opened, drafted, note, may_be_silent=may_be_silent)
 
 
 def insert_draft(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     drafted: ScheduleInput,
     note: AuditEntry,
@@ -275,45 +275,45 @@ def insert_draft(
     may_be_silent: bool = False,
 ) -> Schedule:
     """Write a schedule that is not there yet."""
-    transaction, now_ms = session.transaction, session.now_ms
-    _check_room(session)
+    transaction, now_ms = context.transaction, context.now_ms
+    _check_room(context)
     paused = drafted.paused is True
     row = ScheduleRow(
-        0, session.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
-        session.actor if paused else None, None if drafted.note is UNSET else drafted.note,
+        0, context.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
+        context.actor if paused else None, None if drafted.note is UNSET else drafted.note,
         now_ms if paused else None, False, "", now_ms, now_ms,
     )  # fmt: skip
     row = described(row, drafted.definition)
-    version = new_version(session, row, drafted.definition, edit.before(now_ms))
-    rule_for(session, row, version)  # refuses what cannot be compiled before anything is written
-    row = row._replace(schedule_key=transaction.insert_schedule(row))
+    version = new_version(context, row, drafted.definition, edit.before(now_ms))
+    rule_for(context, row, version)  # refuses what cannot be compiled before anything is written
+    row = row._replace(schedule_key=transaction.schedule_insert(row))
     version = version._replace(schedule_key=row.schedule_key)
-    rule = rule_for(session, row, version)
+    compiled = rule_for(context, row, version)
     remaining = None if drafted.remaining is UNSET else drafted.remaining
-    dial = edit.created(rule, now_ms, remaining=remaining, paused=paused)
+    state = edit.created(compiled, now_ms, remaining=remaining, paused=paused)
     if not may_be_silent:
-        refuse_silent(rule, dial)
-    transaction.insert_version(version)
-    transaction.insert_dial(dial)
+        refuse_silent(compiled, state)
+    transaction.version_insert(version)
+    transaction.state_insert(state)
     if drafted.definition.spec.exclude.named:
-        transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
-    audit(session, row, note._replace(after=_audited(drafted.definition, version)))
+        transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
+    audit(context, row, note._replace(after=_audited(drafted.definition, version)))
     transaction.notify()
-    return view_of(session, LoadedSchedule(row, dial, version, rule))
+    return view_of(context, LoadedSchedule(row, state, version, compiled))
 
 
-def _check_room(session: OperationContext) -> None:
+def _check_room(context: OperationContext) -> None:
     """Raise if a namespace has as many schedules as it may; who makes another at the same time waits for the answer."""
-    most = session.settings.max_schedules_per_namespace
+    most = context.settings.max_schedules_per_namespace
     if not most:
         return
-    session.transaction.lock_name("room", session.namespace, "schedules")
-    if session.transaction.count_kept(session.namespace, most) >= most:
+    context.transaction.name_lock("room", context.namespace, "schedules")
+    if context.transaction.schedule_count_open(context.namespace, most) >= most:
         raise LimitExceeded(f"the namespace has max_schedules_per_namespace ({most}) schedules; delete some first")
 
 
 def replace_draft(
-    session: OperationContext,
+    context: OperationContext,
     opened: LoadedSchedule,
     drafted: ScheduleInput,
     note: AuditEntry,
@@ -321,42 +321,44 @@ def replace_draft(
     may_be_silent: bool = False,
 ) -> Schedule:
     """Write another definition of a schedule that is there, or was."""
-    transaction, now_ms = session.transaction, session.now_ms
+    transaction, now_ms = context.transaction, context.now_ms
     was_closed = opened.row.state == "closed"
-    if was_closed and opened.row.purge and _may_go(opened.dial, now_ms):
+    if was_closed and opened.row.purge and _may_go(opened.state, now_ms):
         # Some of its history may be gone already: what begins anew begins without the rest.
-        while transaction.purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
+        while transaction.schedule_purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
             pass
-        return insert_draft(session, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
+        return insert_draft(context, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
     if was_closed:
-        _check_room(session)
+        _check_room(context)
     before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
     row = described(opened.row, drafted.definition)._replace(purge=False)
-    version, rule, dial = opened.version, opened.rule, opened.dial
-    spans: list[DroppedRange] = []
-    candidate = new_version(session, row._replace(version=row.version + 1), drafted.definition, 0)
+    version, compiled, state = opened.version, opened.compiled, opened.state
+    dropped_ranges: list[DroppedRange] = []
+    candidate = new_version(context, row._replace(version=row.version + 1), drafted.definition, 0)
     if was_closed or not _same(candidate, version):
         row = row._replace(version=candidate.version)
-        rule = rule_for(session, row, candidate)
-        edited = edit.replaced(dial, opened.rule, rule, now_ms)
-        dial, spans = edited
-        version = candidate._replace(after_s=dial.cursor_s)
-        transaction.end_version(row.schedule_key, opened.version.version, dial.cursor_s)
-        transaction.insert_version(version)
-        transaction.save_calendar_uses(row.schedule_key, session.namespace, drafted.definition.spec.exclude.named)
+        compiled = rule_for(context, row, candidate)
+        edited = edit.replaced(state, opened.compiled, compiled, now_ms)
+        state, dropped_ranges = edited
+        version = candidate._replace(after_s=state.cursor_s)
+        transaction.version_end(row.schedule_key, opened.version.version, state.cursor_s)
+        transaction.version_insert(version)
+        transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
     if was_closed:
-        row = row._replace(state="paused" if dial.paused else "active")  # a pause survives delete and create
-        dial = edit.aimed(dial._replace(closed=False, remaining=None), rule, dial.cursor_s)
+        row = row._replace(state="paused" if state.paused else "active")  # a pause survives delete and create
+        state = edit.aimed(state._replace(closed=False, remaining=None), compiled, state.cursor_s)
         if not may_be_silent:
-            refuse_silent(rule, dial)
+            refuse_silent(compiled, state)
     if drafted.remaining is not UNSET:
-        edited = edit.limited(dial, rule, drafted.remaining, now_ms)
-        dial, spans = edited.dial, spans + edited.spans
-    row, dial = _paused_as_named(session, row, dial, rule, drafted)
+        edited = edit.limited(state, compiled, drafted.remaining, now_ms)
+        state, dropped_ranges = edited.state, dropped_ranges + edited.dropped_ranges
+    row, state = _paused_as_named(context, row, state, compiled, drafted)
     if drafted.note is not UNSET:
         row = row._replace(pause_note=drafted.note)
-    changed = LoadedSchedule(row, dial, version, rule)
-    return save(session, changed, note._replace(before=before, after=_audited(drafted.definition, version)), spans)
+    changed = LoadedSchedule(row, state, version, compiled)
+    return save(
+        context, changed, note._replace(before=before, after=_audited(drafted.definition, version)), dropped_ranges
+    )
 
 
 def _audited(definition: Definition, version: VersionRow) -> dict[str, Any]:
@@ -367,17 +369,21 @@ def _audited(definition: Definition, version: VersionRow) -> dict[str, Any]:
 
 
 def _paused_as_named(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule, drafted: ScheduleInput
+    context: OperationContext,
+    row: ScheduleRow,
+    state: ScheduleState,
+    compiled: CompiledSchedule,
+    drafted: ScheduleInput,
 ) -> tuple[ScheduleRow, ScheduleState]:
     """Pause or resume, if the document says so."""
-    if drafted.paused is True and not dial.paused:
-        row = row._replace(state="paused", paused_by=session.actor, paused_ms=session.now_ms)
-        return row, edit.paused(dial, None)
-    if drafted.paused is False and dial.paused:
+    if drafted.paused is True and not state.paused:
+        row = row._replace(state="paused", paused_by=context.actor, paused_ms=context.now_ms)
+        return row, edit.paused(state, None)
+    if drafted.paused is False and state.paused:
         row = row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
-        session.transaction.unhold_planned([row.schedule_key], session.now_ms)
-        return row, edit.resumed(dial, rule, session.now_ms, rule.policy.on_resume)
-    return row, dial
+        context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
+        return row, edit.resumed(state, compiled, context.now_ms, compiled.policy.on_resume)
+    return row, state
 
 
 def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
@@ -391,9 +397,9 @@ def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
     )
 
 
-def new_version(session: OperationContext, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
+def new_version(context: OperationContext, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
     """Return a definition as a version, with the calendars it refers to as they are now."""
-    calendars = {name: newest_calendar(session, name).version for name in definition.spec.exclude.named}
+    calendars = {name: newest_calendar(context, name).version for name in definition.spec.exclude.named}
     about: dict[str, Any] = {"description": definition.description, "labels": dict(definition.labels)}
     stated = {"memo": definition.memo, "search_attributes": definition.search_attributes}
     about |= {name: value for name, value in stated.items() if value is not None}
@@ -408,8 +414,8 @@ def new_version(session: OperationContext, row: ScheduleRow, definition: Definit
         calendars=compact(calendars),
         after_s=after_s,
         until_s=None,
-        author=session.actor,
-        created_ms=session.now_ms,
+        author=context.actor,
+        created_ms=context.now_ms,
     )
 
 

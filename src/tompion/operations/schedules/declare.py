@@ -33,25 +33,25 @@ class DeclareResult:
     drift: tuple[str, ...] = ()
 
 
-def declare(session: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
+def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
     """Make a schedule as code declares it, or leave it as operators have made it since."""
-    check_name("schedule_id", schedule_id, session.settings)
-    drafted = draft(given, session.settings)
+    check_name("schedule_id", schedule_id, context.settings)
+    drafted = draft(given, context.settings)
     wanted = drafted.definition
-    said = draft(given, without_defaults(session.settings)).definition  # another default is no other code
+    said = draft(given, without_defaults(context.settings)).definition  # another default is no other code
     labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
     drafted = drafted._replace(definition=replace(wanted, labels=labels))
-    known = session.transaction.schedule_by_id(session.namespace, schedule_id)
+    known = context.transaction.schedule_get(context.namespace, schedule_id)
     note = AuditEntry("declare", None)
     if known is None:
-        return DeclareResult(insert_draft(session, schedule_id, drafted, note), "created")
-    opened = open_schedule(session, schedule_id, None, closed=True)
+        return DeclareResult(insert_draft(context, schedule_id, drafted, note), "created")
+    opened = open_schedule(context, schedule_id, None, closed=True)
     if opened.row.state == "closed":
-        return DeclareResult(replace_draft(session, opened, drafted, note), "created")
+        return DeclareResult(replace_draft(context, opened, drafted, note), "created")
     current = stored_definition(opened.version)
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
-        return DeclareResult(view_of(session, opened), "unchanged", _drift(current, drafted.definition))
-    return DeclareResult(replace_draft(session, opened, drafted, note), "updated")
+        return DeclareResult(view_of(context, opened), "unchanged", _drift(current, drafted.definition))
+    return DeclareResult(replace_draft(context, opened, drafted, note), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:

@@ -21,7 +21,7 @@ MAX_REASON_CHARS = 1_000
 
 @once(Outlook)
 def hint(  # noqa: PLR0913 - the parts of the request
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     interval_ms: int | None = None,
@@ -37,36 +37,36 @@ def hint(  # noqa: PLR0913 - the parts of the request
     A hint takes the place of an earlier one of its kind.  It holds for ``ttl_ms``: an hour if left out, for a one-shot
     hint counted from ``at``.
     """
-    opened = _adaptive(open_schedule(session, schedule_id, token))
+    opened = _adaptive(open_schedule(context, schedule_id, token))
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "what is the hint? give interval_ms, at, or both")
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
-    who = session.actor if author is None else check_name("author", author, session.settings)
+    who = context.actor if author is None else check_name("author", author, context.settings)
     why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     moment = None if at is None else epoch_ms("at", at)
-    rows = adaptive.hints_of(opened.dial)
+    rows = adaptive.hints_of(opened.state)
     if interval_ms is not None:
         every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=HintRow(every, _end_of(session.now_ms + ttl), session.now_ms, who, why))
+        rows = rows._replace(interval=HintRow(every, _end_of(context.now_ms + ttl), context.now_ms, who, why))
     if moment is not None:
-        expires = (session.now_ms if ttl_ms is not None else max(moment, session.now_ms)) + ttl
+        expires = (context.now_ms if ttl_ms is not None else max(moment, context.now_ms)) + ttl
         if moment >= expires:
             raise InvalidField("ttl_ms", f"{ttl} ms from now, the hint expires before the time that it is about")
-        rows = rows._replace(once=HintRow(moment, _end_of(expires), session.now_ms, who, why))
+        rows = rows._replace(once=HintRow(moment, _end_of(expires), context.now_ms, who, why))
     after = {"interval_ms": interval_ms, "at": moment, "ttl_ms": ttl, "reason": why, "author": who}
-    changed = opened._replace(dial=opened.dial._replace(hints=rows.text()))
-    return _governed(session, changed, AuditEntry("hint", request_id, None, after))
+    changed = opened._replace(state=opened.state._replace(hints=rows.text()))
+    return _governed(context, changed, AuditEntry("hint", request_id, None, after))
 
 
-def hints(session: OperationContext, schedule_id: str) -> Outlook:
+def hints(context: OperationContext, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule, and what it does next."""
-    opened = _adaptive(find_whole(session, schedule_id))
-    return outlook_view(opened.row, opened.dial, opened.rule, session.now_ms)
+    opened = _adaptive(find_whole(context, schedule_id))
+    return outlook_view(opened.row, opened.state, opened.compiled, context.now_ms)
 
 
 @once(Outlook)
 def clear_hints(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     reason: str | None = None,
@@ -74,29 +74,29 @@ def clear_hints(
     request_id: str | None = None,
 ) -> Outlook:
     """Take back all hints of an adaptive schedule: it goes back to its baseline."""
-    opened = _adaptive(open_schedule(session, schedule_id, token))
+    opened = _adaptive(open_schedule(context, schedule_id, token))
     why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
-    live = adaptive.hints_of(opened.dial).live_at(session.now_ms)
+    live = adaptive.hints_of(opened.state).live_at(context.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
-    changed = opened._replace(dial=opened.dial._replace(hints=None))
-    return _governed(session, changed, AuditEntry("clear_hints", request_id, before, {"reason": why}))
+    changed = opened._replace(state=opened.state._replace(hints=None))
+    return _governed(context, changed, AuditEntry("clear_hints", request_id, before, {"reason": why}))
 
 
 @once(Schedule)
 def reset_failures(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     *,
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Forget the failures in a row: the interval of an adaptive schedule is again what its definition says."""
-    opened = open_schedule(session, schedule_id, token)
-    dial = opened.dial._replace(failures=0)
-    if opened.rule.gate is not None:
-        dial = edit.governed(dial, opened.rule, session.now_ms)
-    note = AuditEntry("reset_failures", request_id, {"failures": opened.dial.failures}, {"failures": 0})
-    return save(session, opened._replace(dial=dial), note)
+    opened = open_schedule(context, schedule_id, token)
+    state = opened.state._replace(failures=0)
+    if opened.compiled.gate is not None:
+        state = edit.governed(state, opened.compiled, context.now_ms)
+    note = AuditEntry("reset_failures", request_id, {"failures": opened.state.failures}, {"failures": 0})
+    return save(context, opened._replace(state=state), note)
 
 
 def _end_of(expires_ms: int) -> int:
@@ -105,14 +105,14 @@ def _end_of(expires_ms: int) -> int:
 
 
 def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
-    if opened.rule.gate is None:
+    if opened.compiled.gate is None:
         raise InvalidField("adaptive", f"schedule {opened.row.schedule_id!r} takes no hints; set adaptive to true")
     return opened
 
 
-def _governed(session: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
+def _governed(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
     """Write an adaptive schedule whose hints have changed, aimed anew."""
-    dial = edit.governed(opened.dial, opened.rule, session.now_ms)
-    schedule = save(session, opened._replace(dial=dial), note)
+    state = edit.governed(opened.state, opened.compiled, context.now_ms)
+    schedule = save(context, opened._replace(state=state), note)
     row = opened.row._replace(token=schedule.token)
-    return outlook_view(row, dial, opened.rule, session.now_ms)
+    return outlook_view(row, state, opened.compiled, context.now_ms)

@@ -22,7 +22,7 @@ from tompion.plan.stored_definition import stored_definition
 
 
 def history(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str | None = None,
     *,
     everything: bool = False,
@@ -35,27 +35,27 @@ def history(
     """
     check_flag("everything", everything)
     if schedule_id is not None:
-        check_name("schedule_id", schedule_id, session.settings)
-    limit = page_limit(session, limit)
+        check_name("schedule_id", schedule_id, context.settings)
+    limit = page_limit(context, limit)
     start = page_number("before", before, 1 << 60)
     wanted = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
-    rows = session.transaction.audit_page(session.namespace, wanted, start, limit + 1)
+    rows = context.transaction.audit_list(context.namespace, wanted, start, limit + 1)
     if not rows and before is None and schedule_id is not None:
-        find(session, schedule_id)
+        find(context, schedule_id)
     more = str(rows[limit - 1].audit_number) if len(rows) > limit else None
     return Page(tuple(change_view(row) for row in rows[:limit]), more)
 
 
-def versions(session: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
+def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
     """Return the versions of a schedule, the newest first."""
-    row = find(session, schedule_id)
-    found = session.transaction.versions_of(row.schedule_key, page_limit(session, limit))
+    row = find(context, schedule_id)
+    found = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
     return tuple(version_view(version) for version in found)
 
 
 @once(Schedule)
 def restore(
-    session: OperationContext,
+    context: OperationContext,
     schedule_id: str,
     version: int,
     *,
@@ -63,9 +63,9 @@ def restore(
     request_id: str | None = None,
 ) -> Schedule:
     """Make an old version the newest again."""
-    opened = open_schedule(session, schedule_id, token)
+    opened = open_schedule(context, schedule_id, token)
     known = type(version) is int and 0 < version <= opened.row.version
-    old = session.transaction.version_by_number(opened.row.schedule_key, version) if known else None
+    old = context.transaction.version_get(opened.row.schedule_key, version) if known else None
     if old is None:
         raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
-    return replace_draft(session, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))
+    return replace_draft(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

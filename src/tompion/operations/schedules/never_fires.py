@@ -14,18 +14,18 @@ from tompion.spec.compiler import compile_spec
 SOURCES = ("cron", "calendars", "intervals", "rrules", "times")
 
 
-def refuse_silent(rule: CompiledSchedule, dial: ScheduleState) -> None:
+def refuse_silent(compiled: CompiledSchedule, state: ScheduleState) -> None:
     """Raise if a new schedule has no tick to come: whoever wrote it did not mean that.
 
     A schedule never catches up on time before its creation, so that what is over then is over for good.  One without
     any ticks is meant: it runs when it is asked to.
     """
-    waits_for_run = rule.follows and dial.in_flight > 0  # of an earlier life; its end is followed by a tick
-    if dial.next_nominal_s is not None or waits_for_run or not any(getattr(rule.spec, name) for name in SOURCES):
+    waits_for_run = compiled.follows and state.in_flight > 0  # of an earlier life; its end is followed by a tick
+    if state.next_nominal_s is not None or waits_for_run or not any(getattr(compiled.spec, name) for name in SOURCES):
         return
-    spec = rule.spec
+    spec = compiled.spec
     for field, looser, problem in _looser(spec):
-        if compile_spec(looser, schedule_id=rule.schedule_id).next_epoch(dial.cursor_s) is not None:
+        if compile_spec(looser, schedule_id=compiled.schedule_id).next_epoch(state.cursor_s) is not None:
             raise InvalidField(field, f"{problem}: it would never run")
     given = [name for name in SOURCES if getattr(spec, name)]
     field = given[0] if len(given) == 1 else "spec"

@@ -29,58 +29,56 @@ class LoadedSchedule(NamedTuple):
     """A schedule whose dial this transaction has locked."""
 
     row: ScheduleRow
-    dial: ScheduleState
+    state: ScheduleState
     version: VersionRow
-    rule: CompiledSchedule
+    compiled: CompiledSchedule
 
 
-def find(session: OperationContext, schedule_id: str) -> ScheduleRow:
+def find(context: OperationContext, schedule_id: str) -> ScheduleRow:
     """Return a schedule's row.  Raises :class:`~tompion.errors.NotFound`."""
-    row = session.transaction.schedule_by_id(
-        session.namespace, check_name("schedule_id", schedule_id, session.settings)
-    )
+    row = context.transaction.schedule_get(context.namespace, check_name("schedule_id", schedule_id, context.settings))
     if row is None:
-        raise _missing(session, schedule_id)
+        raise _missing(context, schedule_id)
     return row
 
 
-def find_whole(session: OperationContext, schedule_id: str) -> LoadedSchedule:
+def find_whole(context: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule with its dial and the version in force, without locking it.
 
     Raises :class:`~tompion.errors.NotFound`, and :class:`~tompion.errors.StoreError` if it is damaged.
     """
-    name = check_name("schedule_id", schedule_id, session.settings)
-    found = session.transaction.whole_schedules(session.namespace, [name]).get(name)
+    name = check_name("schedule_id", schedule_id, context.settings)
+    found = context.transaction.schedule_get_full(context.namespace, [name]).get(name)
     if found is None:
-        raise _missing(session, schedule_id)
-    return loaded(session, *found)
+        raise _missing(context, schedule_id)
+    return loaded(context, *found)
 
 
-def find_each(session: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
+def find_each(context: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
     """Return several schedules as :func:`find_whole` does, with one statement; instead of one, what it would raise."""
     names: list[str | TompionError] = []
     for each in ids:
         try:
-            names.append(check_name("schedule_id", each, session.settings))
+            names.append(check_name("schedule_id", each, context.settings))
         except InvalidField as error:
             names.append(error)
-    found = session.transaction.whole_schedules(session.namespace, [each for each in names if isinstance(each, str)])
+    found = context.transaction.schedule_get_full(context.namespace, [each for each in names if isinstance(each, str)])
     answers: list[LoadedSchedule | TompionError] = []
     for name in names:
         try:
             if isinstance(name, TompionError):
                 answers.append(name)
             elif name in found:
-                answers.append(loaded(session, *found[name]))
+                answers.append(loaded(context, *found[name]))
             else:
-                answers.append(_missing(session, name))
+                answers.append(_missing(context, name))
         except StoreError as error:
             answers.append(error)
     return answers
 
 
-def _missing(session: OperationContext, schedule_id: str) -> NotFound:
-    return NotFound(f"there is no schedule {schedule_id!r} in namespace {session.namespace!r}")
+def _missing(context: OperationContext, schedule_id: str) -> NotFound:
+    return NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
 
 
 class _AnyToken(int):
@@ -92,85 +90,85 @@ ANY = _AnyToken(-1)
 
 
 def open_schedule(
-    session: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
+    context: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
 ) -> LoadedSchedule:
     """Lock a schedule and return it as it is now; a stale token or a closed schedule changes nothing.
 
     One that is damaged raises :class:`~tompion.errors.StoreError`; with ``repair`` it is returned with stand-ins.
     """
-    key = find(session, schedule_id).schedule_key
-    dial = session.transaction.lock_dials([key]).get(key)
-    row = find(session, schedule_id)  # once more: what was read before the lock may be out of date
+    key = find(context, schedule_id).schedule_key
+    state = context.transaction.state_lock([key]).get(key)
+    row = find(context, schedule_id)  # once more: what was read before the lock may be out of date
     if row.schedule_key != key:
-        raise _missing(session, schedule_id)
+        raise _missing(context, schedule_id)
     if token is not None and token is not ANY and type(token) is not int:
         raise InvalidField("token", f"{token!r} is not a conflict token; pass the one that the schedule was read with")
     if token is not None and token is not ANY and token != row.token:
         raise StaleToken(token, row.token)
     if row.state == "closed" and not closed:
         raise ScheduleClosed(f"schedule {schedule_id!r} was deleted; create it again to use it")
-    return repaired(session, row, dial) if repair else loaded(session, row, dial)
+    return repaired(context, row, state) if repair else loaded(context, row, state)
 
 
 def loaded(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, version: VersionRow | None = None
+    context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None = None
 ) -> LoadedSchedule:
     """Return a schedule with the version in force, which is looked up unless it is given.
 
     Raises :class:`~tompion.errors.StoreError` if it is damaged.
     """
-    if dial is None:
+    if state is None:
         raise damaged(row, "its dial is missing")
-    _check_dial(row, dial)
-    version = version or session.transaction.version_by_number(row.schedule_key, row.version)
+    _check_dial(row, state)
+    version = version or context.transaction.version_get(row.schedule_key, row.version)
     if version is None:
         raise damaged(row, f"its version {row.version} is missing")
     try:
         stored_definition(version)
-        return LoadedSchedule(row, dial, version, rule_for(session, row, version))
+        return LoadedSchedule(row, state, version, rule_for(context, row, version))
     except UNREADABLE as error:
         raise damaged(row, f"its version {row.version} cannot be read ({one_line(error)})") from error
 
 
-def _check_dial(row: ScheduleRow, dial: ScheduleState) -> None:
+def _check_dial(row: ScheduleRow, state: ScheduleState) -> None:
     """Raise if a dial holds what cannot be read, or cannot be shown."""
     try:
-        edit.skips_of(dial)
-        for hint in read_hints(dial.hints):
+        edit.skips_of(state)
+        for hint in read_hints(state.hints):
             at_ms(0 if hint is None else max(hint.value, hint.expires_ms))
-        for seconds in (dial.cursor_s, dial.next_nominal_s or 0):
+        for seconds in (state.cursor_s, state.next_nominal_s or 0):
             at_s(seconds)
-        for milliseconds in (dial.next_fire_ms or 0, dial.pause_until_ms or 0):
+        for milliseconds in (state.next_fire_ms or 0, state.pause_until_ms or 0):
             at_ms(milliseconds)
     except UNREADABLE as error:
         raise damaged(row, f"its dial cannot be read ({one_line(error)})") from error
 
 
-def repaired(session: OperationContext, row: ScheduleRow, dial: ScheduleState | None) -> LoadedSchedule:
+def repaired(context: OperationContext, row: ScheduleRow, state: ScheduleState | None) -> LoadedSchedule:
     """Return a schedule as it is, or, if it is damaged, with stand-ins that say so."""
     try:
-        return loaded(session, row, dial)
+        return loaded(context, row, state)
     except StoreError as error:
-        return stand_in(session, row, dial, error)
+        return stand_in(context, row, state, error)
 
 
 def stand_in(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState | None, error: StoreError
+    context: OperationContext, row: ScheduleRow, state: ScheduleState | None, error: StoreError
 ) -> LoadedSchedule:
     """Return a schedule that is damaged, with a definition that has no ticks; a dial that is no use is made anew."""
     version = VersionRow(row.schedule_key, row.version, "{}", "{}", "{}", None, "{}", "{}", 0, None, "", 0)
-    rule = rule_for(session, row, version)._replace(degraded=str(error))
-    fresh = edit.created(rule, session.now_ms, paused=row.state == "paused")
-    return LoadedSchedule(row, fresh if dial is None else _silent(row, dial, rule, fresh), version, rule)
+    compiled = rule_for(context, row, version)._replace(degraded=str(error))
+    fresh = edit.created(compiled, context.now_ms, paused=row.state == "paused")
+    return LoadedSchedule(row, fresh if state is None else _silent(row, state, compiled, fresh), version, compiled)
 
 
-def _silent(row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule, fresh: ScheduleState) -> ScheduleState:
+def _silent(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, fresh: ScheduleState) -> ScheduleState:
     """A dial that has no next tick, because nobody knows it; ``fresh`` if it cannot even be read."""
     try:
-        _check_dial(row, dial)
+        _check_dial(row, state)
     except StoreError:
         return fresh
-    return edit.aimed(dial, rule, dial.cursor_s)
+    return edit.aimed(state, compiled, state.cursor_s)
 
 
 def damaged(row: ScheduleRow, what: str) -> StoreError:
@@ -186,16 +184,16 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def rule_for(session: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
+def rule_for(context: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
     """Return the rule of one version of a schedule."""
     definition = definition_row(row.namespace, row.schedule_id, version)
-    calendars = session.transaction.calendars_of(definition)
+    calendars = context.transaction.calendars_of(definition)
     return rule_of(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
-def newest_calendar(session: OperationContext, name: str) -> CalendarRow:
+def newest_calendar(context: OperationContext, name: str) -> CalendarRow:
     """Return the calendar that a spec names, as it is now."""
-    found = session.transaction.calendar(session.namespace, name)
+    found = context.transaction.calendar_get(context.namespace, name)
     if found is None:
         raise InvalidField("exclude.named", f"there is no calendar {name!r}; put it first")
     return found
@@ -220,49 +218,52 @@ class AuditEntry(NamedTuple):
 
 
 def save(
-    session: OperationContext, opened: LoadedSchedule, note: AuditEntry, spans: list[DroppedRange] | None = None
+    context: OperationContext,
+    opened: LoadedSchedule,
+    note: AuditEntry,
+    dropped_ranges: list[DroppedRange] | None = None,
 ) -> Schedule:
     """Write a changed schedule, one token further on, and wake the engines."""
-    transaction, now_ms = session.transaction, session.now_ms
+    transaction, now_ms = context.transaction, context.now_ms
     row = opened.row._replace(token=opened.row.token + 1, updated_ms=now_ms)
-    transaction.save_schedule(row)
-    dial = edit.woken(opened.dial, now_ms)  # what waits may start, now that things are otherwise
-    transaction.record(DecisionWrites(now_ms, [dial], [], spans or [], [], [], []))
-    audit(session, row, note)
+    transaction.schedule_update(row)
+    state = edit.woken(opened.state, now_ms)  # what waits may start, now that things are otherwise
+    transaction.record(DecisionWrites(now_ms, [state], [], dropped_ranges or [], [], [], []))
+    audit(context, row, note)
     transaction.notify()
-    return view_of(session, opened._replace(row=row))
+    return view_of(context, opened._replace(row=row))
 
 
-def view_of(session: OperationContext, opened: LoadedSchedule) -> Schedule:
+def view_of(context: OperationContext, opened: LoadedSchedule) -> Schedule:
     """Return a schedule as users see it at this moment."""
-    return schedule_view(*opened, session.now_ms, exhausted=_is_exhausted(session, opened.row, opened.dial))
+    return schedule_view(*opened, context.now_ms, exhausted=_is_exhausted(context, opened.row, opened.state))
 
 
-def _is_exhausted(session: OperationContext, row: ScheduleRow, dial: ScheduleState) -> bool:
+def _is_exhausted(context: OperationContext, row: ScheduleRow, state: ScheduleState) -> bool:
     """Whether nothing of a schedule is to come, runs or waits: planned runs are in the ledger, not on the dial."""
-    if row.state != ScheduleStatus.ACTIVE or dial.next_fire_ms is not None or dial.in_flight or dial.waiting:
+    if row.state != ScheduleStatus.ACTIVE or state.next_fire_ms is not None or state.in_flight or state.waiting:
         return False
-    return not session.transaction.queued_of(row.schedule_key, 1)
+    return not context.transaction.run_list_waiting(row.schedule_key, 1)
 
 
-def audit(session: OperationContext, row: ScheduleRow, note: AuditEntry) -> None:
+def audit(context: OperationContext, row: ScheduleRow, note: AuditEntry) -> None:
     """Write who did what to a schedule."""
-    _audit(session, row.schedule_id, row.token, row.version, note)
+    _audit(context, row.schedule_id, row.token, row.version, note)
 
 
-def audit_other(session: OperationContext, note: AuditEntry, version: int = 0) -> None:
+def audit_other(context: OperationContext, note: AuditEntry, version: int = 0) -> None:
     """Write who did what to something that is not a schedule; ``note.after`` says what it is."""
-    _audit(session, NO_SCHEDULE, 0, version, note)
+    _audit(context, NO_SCHEDULE, 0, version, note)
 
 
-def _audit(session: OperationContext, schedule_id: str, token: int, version: int, note: AuditEntry) -> None:
-    session.transaction.insert_audit(
+def _audit(context: OperationContext, schedule_id: str, token: int, version: int, note: AuditEntry) -> None:
+    context.transaction.audit_insert(
         AuditRow(
             audit_number=0,
-            at_ms=session.now_ms,
-            namespace=session.namespace,
+            at_ms=context.now_ms,
+            namespace=context.namespace,
             schedule_id=schedule_id,
-            actor=session.actor,
+            actor=context.actor,
             operation=note.operation,
             token=token,
             version=version,

@@ -19,13 +19,13 @@ _AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
 """What is still done to what a deleted schedule has left."""
 
 
-def verify_audit(session: OperationContext, *, after: int = 0, limit: int = MOST) -> AuditVerification:
+def verify_audit(context: OperationContext, *, after: int = 0, limit: int = MOST) -> AuditVerification:
     """Prove that rows of the audit are as they were written, in their order, or say which is not."""
     if type(limit) is not int or not 1 <= limit <= MOST:
         raise InvalidField("limit", f"{shown(limit)}; expected 1 to {MOST}")
     if type(after) is not int or not 0 <= after < 1 << 62:
         raise InvalidField("after", f"{shown(after)}; expected a place in the chain, such as 0")
-    walk = _Walk(session, session.transaction.audit_head(session.namespace), after)
+    walk = _Walk(context, context.transaction.audit_head_get(context.namespace), after)
     walk.go(limit)
     walk.look_for_schedules()
     return walk.answer()
@@ -34,9 +34,9 @@ def verify_audit(session: OperationContext, *, after: int = 0, limit: int = MOST
 class _Walk:
     """One walk along a chain."""
 
-    def __init__(self, session: OperationContext, head: AuditHead | None, after: int) -> None:
-        self._session = session
-        self._head = head or AuditHead(session.namespace, 0, BEGINNING, 0, BEGINNING)
+    def __init__(self, context: OperationContext, head: AuditHead | None, after: int) -> None:
+        self._session = context
+        self._head = head or AuditHead(context.namespace, 0, BEGINNING, 0, BEGINNING)
         self._from = self._at = max(after, self._head.gone_position)
         self._digest: str | None = self._before()
         self._checked = 0
@@ -61,7 +61,7 @@ class _Walk:
     def look_for_schedules(self) -> None:
         """Whatever schedule was named must be there, unless somebody has deleted it."""
         named = self._named - {NO_SCHEDULE} if self._problem is None else set()
-        there = self._session.transaction.whole_schedules(self._session.namespace, named) if named else {}
+        there = self._session.transaction.schedule_get_full(self._session.namespace, named) if named else {}
         for name in sorted(named - there.keys()):
             if not self._was_deleted(name):
                 self._problem = f"schedule {name!r} is not there, and nobody has deleted it"
@@ -70,7 +70,7 @@ class _Walk:
     def _was_deleted(self, name: str) -> bool:
         """Whether the last that was done to a schedule itself was to delete it."""
         number = _NEWEST
-        while page := self._session.transaction.audit_page(self._session.namespace, name, number, PAGE):
+        while page := self._session.transaction.audit_list(self._session.namespace, name, number, PAGE):
             for row in page:
                 if row.operation not in _AFTERWARDS:
                     return row.operation in _DELETED
@@ -85,7 +85,7 @@ class _Walk:
             until=self._at,
             checked=self._checked,
             gone=self._head.gone_position,
-            unsealed=self._session.transaction.count_unsealed(self._session.namespace),
+            unsealed=self._session.transaction.audit_count_unchained(self._session.namespace),
             position=self._head.position,
             digest=self._head.digest,
             more=self._problem is None and self._at < self._head.position,
@@ -100,7 +100,7 @@ class _Walk:
         return found[0].digest or BEGINNING if found and found[0].position == self._from else BEGINNING
 
     def _rows(self, after: int, limit: int) -> list[AuditRow]:
-        return self._session.transaction.audit_chain(self._session.namespace, after, limit)
+        return self._session.transaction.audit_list_chain(self._session.namespace, after, limit)
 
     def _wrong(self, row: AuditRow) -> str | None:
         """What is wrong with the next row, if anything is."""

@@ -44,7 +44,7 @@ class NamespaceVerifier:
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
-        return self._read(lambda session: verify(session, schedule_id, start=start, end=end))
+        return self._read(lambda context: verify(context, schedule_id, start=start, end=end))
 
     def count(self) -> int | None:
         """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
@@ -68,7 +68,7 @@ class NamespaceVerifier:
                 after = page[-1].schedule_id
 
     def _page(self, after: str, wanted: ScheduleFilter) -> list[ScheduleRow]:
-        return self._read(lambda session: session.transaction.schedules_page(self._namespace, after, PAGE, wanted))
+        return self._read(lambda context: context.transaction.schedule_list(self._namespace, after, PAGE, wanted))
 
     def _read(self, work: Callable[[OperationContext], T]) -> T:
         return self._store.read(lambda t: work(OperationContext(t, self._settings, self._namespace))).result()

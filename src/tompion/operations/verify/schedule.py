@@ -42,7 +42,7 @@ _NUMBERED = frozenset({RunSource.TRIGGER, RunSource.BACKFILL, RunSource.LAUNCH})
 
 
 def verify(
-    session: OperationContext, schedule_id: str, *, start: When | None = None, end: When | None = None
+    context: OperationContext, schedule_id: str, *, start: When | None = None, end: When | None = None
 ) -> Verification:
     """Prove that each tick of a range is in exactly one place of the ledger, or say which is not.
 
@@ -52,22 +52,22 @@ def verify(
     last = ALWAYS if end is None else epoch_s("end", end)
     if last < first:
         raise InvalidField("end", f"{shown_at(last).isoformat()} is before start, {shown_at(first).isoformat()}")
-    row = find(session, schedule_id)
-    kept_s = (session.now_ms - session.settings.retention_ms) // 1000
-    check = _Check(session, row, max(kept_s, first - 1, 0), last)
-    dial = session.transaction.read_dials([row.schedule_key]).get(row.schedule_key)
-    if dial is None:
-        check.problem("dial", None, "it has no dial: it never fires, and how far it has got is not known")
+    row = find(context, schedule_id)
+    kept_s = (context.now_ms - context.settings.retention_ms) // 1000
+    check = _Check(context, row, max(kept_s, first - 1, 0), last)
+    state = context.transaction.state_get([row.schedule_key]).get(row.schedule_key)
+    if state is None:
+        check.problem("state", None, "it has no dial: it never fires, and how far it has got is not known")
     else:
-        check.against(dial)
+        check.against(state)
     return check.answer()
 
 
 class _Check:
     """One schedule's check; lives only as long as that takes."""
 
-    def __init__(self, session: OperationContext, row: ScheduleRow, after: int, end: int) -> None:
-        self._session = session
+    def __init__(self, context: OperationContext, row: ScheduleRow, after: int, end: int) -> None:
+        self._session = context
         self._row = row
         self._after = self._until = self._reached = after
         self._end = end
@@ -77,13 +77,13 @@ class _Check:
         self._ticks = self._runs = self._dropped = self._unchecked = 0
         self._problems: list[Violation] = []
 
-    def against(self, dial: ScheduleState) -> None:
+    def against(self, state: ScheduleState) -> None:
         """Compare the ledger with what the versions say, up to where the dial stands."""
-        self._until = max(self._after, min(dial.cursor_s, self._end))
+        self._until = max(self._after, min(state.cursor_s, self._end))
         self._retabled = self._older_tables()
         for run in self._all_runs():
-            self._read(run, dial.cursor_s)
-        for part in lineage(self._session, self._row, dial.cursor_s):
+            self._read(run, state.cursor_s)
+        for part in lineage(self._session, self._row, state.cursor_s):
             if isinstance(part, ChainFault):
                 self._fault(part)
             else:
@@ -91,7 +91,7 @@ class _Check:
                 self._stretch(part)
         for nominal in sorted(self._decided):
             self.problem("invented", nominal, "a run for a tick that the spec does not have")
-        self._standing(dial)
+        self._standing(state)
 
     def answer(self) -> Verification:
         """Return what was found."""
@@ -117,7 +117,7 @@ class _Check:
         """Every run of the range, whatever it comes from, the newest first."""
         before = (min(self._end + 1, ALWAYS), 0)
         while True:
-            page = self._session.transaction.runs_page(self._row.schedule_key, before, PAGE)
+            page = self._session.transaction.run_list_page(self._row.schedule_key, before, PAGE)
             yield from (run for run in page if run.nominal_s > self._after)
             if len(page) < PAGE or page[-1].nominal_s <= self._after:
                 return
@@ -140,8 +140,8 @@ class _Check:
         self._decided[run.nominal_s] = ALWAYS if run.state == RunState.PLANNED else run.decided_ms
 
     def _spans(self, after: int, until: int) -> list[DroppedRange]:
-        found = self._session.transaction.spans_of(self._row.schedule_key, after, until, FAR_S)
-        return sorted(found, key=lambda span: span.until_s)
+        found = self._session.transaction.dropped_range_list(self._row.schedule_key, after, until, FAR_S)
+        return sorted(found, key=lambda dropped_range: dropped_range.until_s)
 
     # --- what the versions say ------------------------------------------------------------------------------------
 
@@ -156,28 +156,28 @@ class _Check:
     def _begin(self, stretch: VersionPeriod) -> None:
         """Nothing was decided before the first version."""
         if stretch.version.version == 1:
-            for span in self._spans(self._after, min(stretch.after_s, self._until)):
-                if span.after_s < stretch.after_s:
+            for dropped_range in self._spans(self._after, min(stretch.after_s, self._until)):
+                if dropped_range.after_s < stretch.after_s:
                     text = f"a span that begins before the first version, at {moment(stretch.after_s)}"
-                    self.problem("beyond", span.after_s, text)
+                    self.problem("beyond", dropped_range.after_s, text)
 
     def _stretch(self, stretch: VersionPeriod) -> None:
         """Check the ticks that one version decided; where two overlap, those of the later one alone."""
         after = max(stretch.after_s, self._reached)
         until = min(stretch.until_s, self._until)
         self._reached = max(self._reached, until)
-        rule = self._rule(stretch.version)
+        compiled = self._rule(stretch.version)
         if after < min(self._retabled, until):  # the tables that these ticks were computed with are gone
             self._unchecked += 1
             self._claim(after, min(self._retabled, until))
             after = self._retabled
-        if rule is None or rule.follows:
-            self._unchecked += rule is not None
-            if rule is not None and rule.gate is not None:
+        if compiled is None or compiled.follows:
+            self._unchecked += compiled is not None
+            if compiled is not None and compiled.gate is not None:
                 self._governed(after, until)
             self._claim(after, until)
         elif after < until:
-            self._compare(rule, after, self._not_ahead(rule, until))
+            self._compare(compiled, after, self._not_ahead(compiled, until))
 
     def _governed(self, after: int, until: int) -> None:
         """Runs of an adaptive schedule are no ticks of its spec: each had its time, and somebody gave the hints."""
@@ -207,45 +207,53 @@ class _Check:
             self.problem("version", None, f"version {version.version} cannot be read: {one_line(error)}")
             return None
 
-    def _not_ahead(self, rule: CompiledSchedule, until: int) -> int:
+    def _not_ahead(self, compiled: CompiledSchedule, until: int) -> int:
         """Up to where ticks can have been decided, whatever the dial says."""
-        latest = self._session.now_ms // 1000 + AHEAD_S + rule.spec.jitter_ms // 1000
+        latest = self._session.now_ms // 1000 + AHEAD_S + compiled.spec.jitter_ms // 1000
         if until > latest:
-            self.problem("dial", None, f"its cursor is ahead of the time: {moment(until)}")
+            self.problem("state", None, f"its cursor is ahead of the time: {moment(until)}")
         return min(until, latest)
 
-    def _compare(self, rule: CompiledSchedule, after: int, until: int) -> None:
+    def _compare(self, compiled: CompiledSchedule, after: int, until: int) -> None:
         try:
-            expected = list(rule.ticks.between_epochs(after + 1, until))
+            expected = list(compiled.ticks.between_epochs(after + 1, until))
         except UNREADABLE as error:
             self.problem(
-                "version", None, f"version {rule.version} has no ticks that can be computed: {one_line(error)}"
+                "version", None, f"version {compiled.version} has no ticks that can be computed: {one_line(error)}"
             )
             self._claim(after, until)
             return
-        spans = self._spans(after, until)
+        dropped_ranges = self._spans(after, until)
         self._ticks += len(expected)
-        self._places(rule, expected, spans)
-        self._counts(expected, spans, after, until)
+        self._places(compiled, expected, dropped_ranges)
+        self._counts(expected, dropped_ranges, after, until)
 
-    def _places(self, rule: CompiledSchedule, expected: list[int], spans: list[DroppedRange]) -> None:
+    def _places(self, compiled: CompiledSchedule, expected: list[int], dropped_ranges: list[DroppedRange]) -> None:
         for tick in expected:
             decided_ms = self._decided.pop(tick, None)
-            places = (decided_ms is not None) + sum(span.after_s < tick <= span.until_s for span in _near(spans, tick))
+            places = (decided_ms is not None) + sum(
+                dropped_range.after_s < tick <= dropped_range.until_s for dropped_range in _near(dropped_ranges, tick)
+            )
             if places == 0:
                 self.problem("missing", tick, "no run and no span")
             elif places > 1:
                 self.problem("twice", tick, f"it is in {places} places")
-            if decided_ms is not None and decided_ms < rule.fire_ms(tick):
-                self.problem("early", tick, f"decided {rule.fire_ms(tick) - decided_ms} ms before its fire time")
+            if decided_ms is not None and decided_ms < compiled.fire_ms(tick):
+                self.problem("early", tick, f"decided {compiled.fire_ms(tick) - decided_ms} ms before its fire time")
 
-    def _counts(self, expected: list[int], spans: list[DroppedRange], after: int, until: int) -> None:
-        for span in spans:
-            inside = bisect_right(expected, span.until_s) - bisect_right(expected, span.after_s)
+    def _counts(self, expected: list[int], dropped_ranges: list[DroppedRange], after: int, until: int) -> None:
+        for dropped_range in dropped_ranges:
+            inside = bisect_right(expected, dropped_range.until_s) - bisect_right(expected, dropped_range.after_s)
             self._dropped += max(inside, 0)
-            whole = span.after_s >= after and span.until_s <= until and span.ticks < MAX_EDIT_COUNT
-            if whole and inside != span.ticks:
-                self.problem("miscounted", span.until_s, f"a span says {span.ticks} ticks, there are {inside}")
+            whole = (
+                dropped_range.after_s >= after
+                and dropped_range.until_s <= until
+                and dropped_range.ticks < MAX_EDIT_COUNT
+            )
+            if whole and inside != dropped_range.ticks:
+                self.problem(
+                    "miscounted", dropped_range.until_s, f"a span says {dropped_range.ticks} ticks, there are {inside}"
+                )
 
     def _claim(self, after: int, until: int) -> None:
         """Take the runs of a range out of what is to be judged."""
@@ -254,45 +262,47 @@ class _Check:
 
     # --- where the dial stands ------------------------------------------------------------------------------------
 
-    def _standing(self, dial: ScheduleState) -> None:
+    def _standing(self, state: ScheduleState) -> None:
         """Check that the dial agrees with the schedule, and with the rows it counts."""
-        for span in self._spans(max(dial.cursor_s, self._after), self._end):
-            if span.until_s > dial.cursor_s:
-                self.problem("beyond", span.until_s, f"a span beyond the cursor, which is at {moment(dial.cursor_s)}")
-        if dial.version != self._row.version:
-            text = f"the dial is at version {dial.version}, the schedule at version {self._row.version}"
-            self.problem("dial", None, text)
-        in_flight, waiting = self._session.transaction.count_open(self._row.schedule_key)
-        if (in_flight, waiting) != (dial.in_flight, dial.waiting):
+        for dropped_range in self._spans(max(state.cursor_s, self._after), self._end):
+            if dropped_range.until_s > state.cursor_s:
+                self.problem(
+                    "beyond", dropped_range.until_s, f"a span beyond the cursor, which is at {moment(state.cursor_s)}"
+                )
+        if state.version != self._row.version:
+            text = f"the dial is at version {state.version}, the schedule at version {self._row.version}"
+            self.problem("state", None, text)
+        in_flight, waiting = self._session.transaction.run_count_open(self._row.schedule_key)
+        if (in_flight, waiting) != (state.in_flight, state.waiting):
             self.problem(
                 "counter",
                 None,
-                f"the dial counts {dial.in_flight} in flight and {dial.waiting} waiting, "
+                f"the dial counts {state.in_flight} in flight and {state.waiting} waiting, "
                 f"the ledger {in_flight} and {waiting}",
             )
-        self._aim(dial)
+        self._aim(state)
 
-    def _aim(self, dial: ScheduleState) -> None:
+    def _aim(self, state: ScheduleState) -> None:
         """Check what the dial says of the schedule, of its next tick, and of the runs there were."""
         try:
-            for text in misaimed(self._session, self._row, dial, self._in_force(dial)):
-                self.problem("dial", None, text)
+            for text in misaimed(self._session, self._row, state, self._in_force(state)):
+                self.problem("state", None, text)
         except UNREADABLE as error:
-            self.problem("dial", None, f"it cannot be read: {one_line(error)}")
+            self.problem("state", None, f"it cannot be read: {one_line(error)}")
         if not self._problems:  # what was counted of a ledger that is damaged is no news
-            for text in miscounted(self._session, self._row, dial):
+            for text in miscounted(self._session, self._row, state):
                 self.problem("counter", None, text)
 
-    def _in_force(self, dial: ScheduleState) -> CompiledSchedule | None:
+    def _in_force(self, state: ScheduleState) -> CompiledSchedule | None:
         """The rule that a dial goes by; none if it is damaged, which has been said."""
-        version = self._session.transaction.version_by_number(self._row.schedule_key, dial.version)
+        version = self._session.transaction.version_get(self._row.schedule_key, state.version)
         try:
             return None if version is None else rule_for(self._session, self._row, version)
         except UNREADABLE:
             return None
 
 
-def _near(spans: list[DroppedRange], tick: int) -> list[DroppedRange]:
+def _near(dropped_ranges: list[DroppedRange], tick: int) -> list[DroppedRange]:
     """The spans, in order of their ends, that a tick could be in."""
-    first = bisect_left(spans, tick, key=lambda span: span.until_s)
-    return spans[first : first + 8]
+    first = bisect_left(dropped_ranges, tick, key=lambda dropped_range: dropped_range.until_s)
+    return dropped_ranges[first : first + 8]

@@ -23,59 +23,61 @@ UNBEGUN = "unbegun"
 
 
 def misaimed(
-    session: OperationContext, row: ScheduleRow, dial: ScheduleState, rule: CompiledSchedule | None
+    context: OperationContext, row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule | None
 ) -> Iterator[str]:
     """Return what a dial says otherwise than its schedule and its version do."""
     is_closed = row.state == "closed"
-    if dial.closed != is_closed:
-        yield f"the schedule is {row.state}, and the dial is {'closed' if dial.closed else 'not closed'}"
-    elif not is_closed and dial.paused != (row.state == "paused"):
-        yield f"the schedule is {row.state}, and the dial is {'paused' if dial.paused else 'not paused'}"
-    elif dial.closed or rule is None or row.zones != zones_text(rule.spec):
+    if state.closed != is_closed:
+        yield f"the schedule is {row.state}, and the dial is {'closed' if state.closed else 'not closed'}"
+    elif not is_closed and state.paused != (row.state == "paused"):
+        yield f"the schedule is {row.state}, and the dial is {'paused' if state.paused else 'not paused'}"
+    elif state.closed or compiled is None or row.zones != zones_text(compiled.spec):
         return  # nobody fires it; or nobody knows when that should be
     else:
-        yield from _next(session, dial, rule)
+        yield from _next(context, state, compiled)
 
 
-def _next(session: OperationContext, dial: ScheduleState, rule: CompiledSchedule) -> Iterator[str]:
+def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> Iterator[str]:
     """The next tick is the first one after the cursor, and somebody looks when it fires, or when the pause ends."""
-    if not rule.follows and dial.next_nominal_s != (expected_s := rule.next_after(dial.cursor_s)):
-        aim, first = _shown(dial.next_nominal_s), _shown(expected_s)
+    if not compiled.follows and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
+        aim, first = _shown(state.next_nominal_s), _shown(expected_s)
         yield f"it is aimed at {aim}, and the first tick after its cursor is {first}"
         return
-    if dial.paused:
-        due_ms = dial.pause_until_ms
-    elif dial.remaining == 0 or dial.next_nominal_s is None:
+    if state.paused:
+        due_ms = state.pause_until_ms
+    elif state.remaining == 0 or state.next_nominal_s is None:
         due_ms = None
     else:
-        due_ms = dial.next_nominal_s * 1000 if rule.follows else rule.fire_ms(dial.next_nominal_s)
+        due_ms = state.next_nominal_s * 1000 if compiled.follows else compiled.fire_ms(state.next_nominal_s)
     if due_ms is None:
         return
-    what = f"{'its pause ends' if dial.paused else 'its next tick fires'} at {moment(due_ms // 1000)}"
-    latest_ms = max(due_ms, session.now_ms + max(PUT_OFF_MS, session.settings.lookahead_ms))
-    if dial.next_fire_ms is None:
+    what = f"{'its pause ends' if state.paused else 'its next tick fires'} at {moment(due_ms // 1000)}"
+    latest_ms = max(due_ms, context.now_ms + max(PUT_OFF_MS, context.settings.lookahead_ms))
+    if state.next_fire_ms is None:
         yield f"nobody looks at it any more, and {what}"
-    elif dial.next_fire_ms > latest_ms and (dial.paused or not rule.follows):  # a hint may move what follows a run
-        yield f"nobody looks at it before {moment(dial.next_fire_ms // 1000)}, and {what}"
+    elif state.next_fire_ms > latest_ms and (
+        state.paused or not compiled.follows
+    ):  # a hint may move what follows a run
+        yield f"nobody looks at it before {moment(state.next_fire_ms // 1000)}, and {what}"
 
 
-def miscounted(session: OperationContext, row: ScheduleRow, dial: ScheduleState) -> Iterator[str]:
+def miscounted(context: OperationContext, row: ScheduleRow, schedule_state: ScheduleState) -> Iterator[str]:
     """Return which runs a dial has counted otherwise than the ledger, if that still has all of them."""
-    first = session.transaction.version_by_number(row.schedule_key, 1)
-    kept_ms = session.now_ms - session.settings.retention_ms
+    first = context.transaction.version_get(row.schedule_key, 1)
+    kept_ms = context.now_ms - context.settings.retention_ms
     if first is None or first.created_ms <= kept_ms or row.purge or row.state == "closed":
         return
-    counts = session.transaction.count_states(row.schedule_key)
+    counts = context.transaction.run_count_by_state(row.schedule_key)
     ended = {
-        "succeeded": (dial.successes, counts.get(RunState.SUCCESS, 0)),
-        "failed": (dial.failed, sum(counts.get(state, 0) for state in FAILURES)),
+        "succeeded": (schedule_state.successes, counts.get(RunState.SUCCESS, 0)),
+        "failed": (schedule_state.failed, sum(counts.get(state, 0) for state in FAILURES)),
     }
     for what, (counted, found) in ended.items():
         if counted != found:
             yield f"the dial counts {counted} that have {what}, the ledger {found}"
     least = _started(counts)
-    if not least <= dial.starts <= least + counts.get(UNBEGUN, 0):
-        yield f"the dial counts {dial.starts} that were started, the ledger {least}"
+    if not least <= schedule_state.starts <= least + counts.get(UNBEGUN, 0):
+        yield f"the dial counts {schedule_state.starts} that were started, the ledger {least}"
 
 
 def _started(counts: Mapping[str, int]) -> int:

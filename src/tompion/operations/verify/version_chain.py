@@ -40,9 +40,9 @@ class ChainFault(NamedTuple):
     until_s: int
 
 
-def lineage(session: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
+def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
     """Return what every version decided, the oldest first, and each fault where it is."""
-    versions = session.transaction.versions_of(row.schedule_key, MAX_VERSIONS)[::-1]
+    versions = context.transaction.version_list(row.schedule_key, MAX_VERSIONS)[::-1]
     if not versions:
         yield ChainFault("version", "all its versions are missing", 0, FAR_S)
         return
@@ -55,7 +55,7 @@ def lineage(session: OperationContext, row: ScheduleRow, cursor_s: int) -> Itera
             yield VersionPeriod(
                 version, version.after_s, following.after_s if version.until_s is None else version.until_s
             )
-            yield from _between(session, row, version, following)
+            yield from _between(context, row, version, following)
 
 
 def _beginning(first: VersionRow) -> Iterator[ChainFault]:
@@ -67,7 +67,7 @@ def _beginning(first: VersionRow) -> Iterator[ChainFault]:
         yield _gap(made_s, first.after_s)
 
 
-def _between(session: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[ChainFault]:
+def _between(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[ChainFault]:
     """Each version begins where the one before it ended."""
     if one.version + 1 < other.version:
         yield _missing(one.version, other.version, one.after_s if one.until_s is None else one.until_s, other.after_s)
@@ -76,7 +76,7 @@ def _between(session: OperationContext, row: ScheduleRow, one: VersionRow, other
     elif one.until_s > other.after_s:
         text = f"version {other.version} decides what the one before it did"
         yield ChainFault("overlap", text, other.after_s, one.until_s)
-    elif one.until_s < other.after_s and not _was_deleted(session, row, one, other):
+    elif one.until_s < other.after_s and not _was_deleted(context, row, one, other):
         yield _gap(one.until_s, other.after_s)
 
 
@@ -96,11 +96,11 @@ def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[Versi
         yield _gap(until_s, cursor_s)
 
 
-def retabled_s(session: OperationContext, row: ScheduleRow) -> int:
+def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
     """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
     if not row.zones:
         return 0
-    changes = (change for change in _changes(session, row) if change.operation == "zone_data")
+    changes = (change for change in _changes(context, row) if change.operation == "zone_data")
     newest = next(changes, None)
     if newest is None:
         return 0
@@ -108,15 +108,15 @@ def retabled_s(session: OperationContext, row: ScheduleRow) -> int:
     return cursor_s if isinstance(cursor_s, int) else before(newest.at_ms)
 
 
-def first_hint_ms(session: OperationContext, row: ScheduleRow) -> int:
+def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
     """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
 
     If some of the audit is gone, the first may be gone, too.
     """
-    head = session.transaction.audit_head(row.namespace)
+    head = context.transaction.audit_head_get(row.namespace)
     if head is not None and head.gone_position:
         return 0
-    return min((change.at_ms for change in _changes(session, row) if change.operation == "hint"), default=_NEWEST)
+    return min((change.at_ms for change in _changes(context, row) if change.operation == "hint"), default=_NEWEST)
 
 
 def _missing(known: int, following: int, after_s: int, until_s: int) -> ChainFault:
@@ -130,7 +130,7 @@ def _gap(after_s: int, until_s: int) -> ChainFault:
     return ChainFault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
 
 
-def _was_deleted(session: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
+def _was_deleted(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
     """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
     assert one.until_s is not None
     if other.after_s > max(one.until_s, before(other.created_ms)):
@@ -140,13 +140,13 @@ def _was_deleted(session: OperationContext, row: ScheduleRow, one: VersionRow, o
         and change.version == one.version
         and one.created_ms <= change.at_ms
         and before(change.at_ms) <= one.until_s
-        for change in _changes(session, row)
+        for change in _changes(context, row)
     )
 
 
-def _changes(session: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
+def _changes(context: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
     number = _NEWEST
-    while page := session.transaction.audit_page(row.namespace, row.schedule_id, number, AUDIT_PAGE):
+    while page := context.transaction.audit_list(row.namespace, row.schedule_id, number, AUDIT_PAGE):
         yield from page
         number = page[-1].audit_number
 

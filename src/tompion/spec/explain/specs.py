@@ -78,11 +78,11 @@ class _Source(NamedTuple):
 
 def describe_cron(text: str, dialect: Dialect = "tompion") -> str:
     """Describe one cron string in a sentence; a zone is mentioned only if the string itself names one."""
-    rule = parse_cron(text, dialect)
-    if isinstance(rule, IntervalDocument):
-        return sentence(_interval_words(rule))
-    described = _rule_words(rule)[0]
-    return sentence(f"{described}, {in_zone(rule.zone)}" if rule.zone else described)
+    compiled = parse_cron(text, dialect)
+    if isinstance(compiled, IntervalDocument):
+        return sentence(_interval_words(compiled))
+    described = _rule_words(compiled)[0]
+    return sentence(f"{described}, {in_zone(compiled.zone)}" if compiled.zone else described)
 
 
 def explain(spec: SpecDocument) -> str:
@@ -123,16 +123,16 @@ def _zone(spec: SpecDocument) -> Zone:
 def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
     name = spec.timezone or zone.name
     for text in spec.cron:
-        rule = parse_cron(text, spec.dialect)
-        if isinstance(rule, IntervalDocument):
-            yield _Source(_interval_words(rule))
+        compiled = parse_cron(text, spec.dialect)
+        if isinstance(compiled, IntervalDocument):
+            yield _Source(_interval_words(compiled))
         else:
-            words, cadence = _rule_words(rule)
-            yield _Source(words, rule.zone or spec.timezone or "UTC", rule.wildcard, cadence)
+            words, cadence = _rule_words(compiled)
+            yield _Source(words, compiled.zone or spec.timezone or "UTC", compiled.wildcard, cadence)
     for calendar in spec.calendars:
-        rule = calendar_rule(calendar, spec.dialect)
-        words, cadence = _rule_words(rule)
-        yield _Source(words, name, rule.wildcard, cadence, calendar.comment)
+        compiled = calendar_rule(calendar, spec.dialect)
+        words, cadence = _rule_words(compiled)
+        yield _Source(words, name, compiled.wildcard, cadence, calendar.comment)
     for interval in spec.intervals:
         yield _Source(_interval_words(interval))
     start = None
@@ -145,14 +145,14 @@ def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
     yield from _one_shots(spec, zone, name)
 
 
-def _rule_words(rule: CronRule) -> tuple[str, bool]:
+def _rule_words(compiled: CronRule) -> tuple[str, bool]:
     """Describe a cron string or calendar without its zone; the second value tells whether it is a mere cadence."""
-    days = restriction_of(rule)
+    days = restriction_of(compiled)
     times = describe_times(
-        part_of(rule.second),
-        part_of(rule.minute),
-        part_of(rule.hour),
-        wildcard=rule.wildcard,
+        part_of(compiled.second),
+        part_of(compiled.minute),
+        part_of(compiled.hour),
+        wildcard=compiled.wildcard,
         overnight=days.nothing,
     )
     clauses = describe_days(days)
@@ -235,10 +235,10 @@ def _clock_words(spec: SpecDocument, zone: Zone, clocks: set[str]) -> str:
 
 
 def _excluded_calendar(calendar: CalendarDocument, dialect: Dialect) -> str:
-    rule = calendar_rule(calendar, dialect, excluding=True)
-    days = restriction_of(rule)
+    compiled = calendar_rule(calendar, dialect, excluding=True)
+    days = restriction_of(compiled)
     times = describe_excluded_times(
-        part_of(rule.second), part_of(rule.minute), part_of(rule.hour), overnight=days.nothing
+        part_of(compiled.second), part_of(compiled.minute), part_of(compiled.hour), overnight=days.nothing
     )
     clauses = [times, *describe_days(days)] if times else describe_days(days)
     return ", ".join(clauses) or "at all times, so that nothing is left"
@@ -312,5 +312,5 @@ def _changes(source: _Source) -> bool:
         return False
 
 
-def _dst_words(rule: DstRule) -> str:
-    return f"when clocks go forward, {_GAPS[rule.gap]}; when they go back, {_OVERLAPS[rule.overlap]}"
+def _dst_words(compiled: DstRule) -> str:
+    return f"when clocks go forward, {_GAPS[compiled.gap]}; when they go back, {_OVERLAPS[compiled.overlap]}"

@@ -68,8 +68,8 @@ def dst_policy(
 ) -> DstPolicy:
     """Return the policy of a spec: its profile (or its dialect's), with its overrides."""
     fixed, wildcard = (
-        DstRule(gap or rule.gap, rule.overlap if overlap == "auto" else overlap)
-        for rule in _PROFILES[profile_of(profile, dialect)]
+        DstRule(gap or compiled.gap, compiled.overlap if overlap == "auto" else overlap)
+        for compiled in _PROFILES[profile_of(profile, dialect)]
     )
     return DstPolicy(fixed, wildcard)
 

@@ -27,9 +27,9 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     tenant = ""
     unconfirmed = False
 
-    def heed(self, notice: psycopg.errors.Diagnostic) -> None:
+    def heed(self, notification: psycopg.errors.Diagnostic) -> None:
         """Hear what the server says besides its answers; which function says it is the same in every language."""
-        if notice.source_function == _WAIT_FOR_STANDBY:
+        if notification.source_function == _WAIT_FOR_STANDBY:
             self.unconfirmed = True
 
 

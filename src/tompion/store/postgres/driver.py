@@ -103,7 +103,7 @@ class PostgresTransaction(Transaction):
 
     def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
         if self._again:
-            return super().insert_starts(starts)
+            return super().run_insert_fast(starts)
         if starts:
             statement = hopeful_starts()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)

@@ -18,9 +18,9 @@ _SCHEDULE = "EXISTS (SELECT FROM {schema}.schedules AS s WHERE s.schedule_key = 
 WALLS = {
     "schedules": _HERE,
     "schedule_versions": _SCHEDULE,
-    "dials": _SCHEDULE,
+    "schedule_state": _SCHEDULE,
     "schedule_runs": _SCHEDULE,
-    "tick_spans": _SCHEDULE,
+    "dropped_ranges": _SCHEDULE,
     "backfills": _SCHEDULE,
     "calendars": _HERE,
     "calendar_uses": _HERE,
@@ -32,11 +32,11 @@ WALLS = {
     "instances": f"namespace IS NULL OR {_HERE}",
     "search_attributes": _HERE,
     "api_keys": _HERE,
-    "notices": _HERE,
+    "notifications": _HERE,
     "secrets": "name = 'callbacks'",
 }
 """Which rows of each table a tenant sees."""
-SHARED = frozenset({"tompion_schema", "notice_rates"})
+SHARED = frozenset({"tompion_schema", "notification_rates"})
 """Tables that no tenant has anything to do with."""
 _OTHERS = frozenset({"audit", "audit_heads", "secrets"})
 """Tables whose rights stand in ``roles.sql``."""

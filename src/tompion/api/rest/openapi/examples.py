@@ -68,7 +68,7 @@ _INSTANCE = {
 
 
 _NOTICE = {
-    "notice_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "notification": "ops", "topic": "failed",
+    "notification_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "notification": "ops", "topic": "failed",
     "schedule_id": "report", "state": "delivered", "attempts": 1, "next_try_at": None, "created_at": _AT,
     "finished_at": _LATER, "last_error": None, "summary_id": None, "data": {"run_id": "1-1800000030-1"},
 }  # fmt: skip
@@ -99,7 +99,7 @@ _CALENDAR = (
 
 
 SAMPLES: dict[str, Any] = {
-    "spans": [{"after": _AT, "until": _LATER, "ticks": 1, "reason": "missed", "decided_at": _LATER}],
+    "dropped_ranges": [{"after": _AT, "until": _LATER, "ticks": 1, "reason": "missed", "decided_at": _LATER}],
     "report": {"run_id": "1-1800000030-1", "cancel_requested": False},
     "list_instances": [_INSTANCE],
     "join_work": {"worker_id": 1, "name": "worker-1", "heartbeat_ms": 10_000, "lease_ms": 120_000},
@@ -109,7 +109,7 @@ SAMPLES: dict[str, Any] = {
     "list_keys": {"items": [_KEY], "next_page": None},
     "create_key": {"key": _KEY, "secret": "flt_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
     "revoke_key": True,
-    "list_notices": {"items": [_NOTICE], "next_page": None},
+    "list_notifications": {"items": [_NOTICE], "next_page": None},
     "upsert_schedule": _UPSERTED,
     "pause_schedule": _PAUSED,
     "delete_schedule": _PAUSED,

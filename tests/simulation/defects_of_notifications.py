@@ -33,9 +33,9 @@ def whatever_ends_has_failed(patches: Patches) -> None:
 
 
 @defect
-def notices_are_written_after_the_commit(patches: Patches) -> None:
+def notifications_are_written_after_the_commit(patches: Patches) -> None:
     """Whoever dies in between has told nobody."""
-    insert, settled, begin = Transaction.insert_notices, EngineMetrics.settled, Engine.__init__
+    insert, settled, begin = Transaction.notification_insert, EngineMetrics.settled, Engine.__init__
     later: list[Any] = []
     stores: dict[EngineMetrics, Any] = {}
 
@@ -51,21 +51,21 @@ def notices_are_written_after_the_commit(patches: Patches) -> None:
         rows, later[:] = list(later), []
         stores[self].write(lambda transaction: insert(transaction, rows))
 
-    patches.set(Transaction, "insert_notices", remembered)
+    patches.set(Transaction, "notification_insert", remembered)
     patches.set(Engine, "__init__", begun)
     patches.set(EngineMetrics, "settled", written)
 
 
 @defect
-def notices_have_no_lease_that_ends(patches: Patches) -> None:
+def notifications_have_no_lease_that_ends(patches: Patches) -> None:
     """Whoever dies while delivering a notice takes it along."""
-    patches.sql("lease_notices", "due_ms = ?2", "due_ms = ?2 + 100000000")
+    patches.sql("notification_lease", "due_ms = ?2", "due_ms = ?2 + 100000000")
 
 
 @defect
 def a_notice_is_tried_once(patches: Patches) -> None:
     """What has not arrived at the first try never does."""
-    patches.sql("due_notices", "due_ms <= :now_ms", "due_ms <= :now_ms AND attempts = 0")
+    patches.sql("notification_claim_due", "due_ms <= :now_ms", "due_ms <= :now_ms AND attempts = 0")
 
 
 @defect
@@ -73,7 +73,7 @@ def summaries_are_forgotten(patches: Patches) -> None:
     """What is too much for a minute is marked as summarised, in a summary that nobody writes."""
 
     def unwritten(self: NotificationDispatcher, transaction: Transaction, rows: Any, now_ms: int) -> Any:
-        transaction.summarize_notices([each.notice_id for each in rows[1:]], "msg_unwritten", now_ms)
+        transaction.notification_summarize([each.notification_id for each in rows[1:]], "msg_unwritten", now_ms)
         return rows[0]
 
     patches.set(NotificationDispatcher, "_summary", unwritten)
