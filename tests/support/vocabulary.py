@@ -85,13 +85,14 @@ def _problems_in_docstrings(path: Path, tree: ast.AST) -> Iterator[str]:
 
 def _problems_in_names(path: Path, tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        name = ""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            name = node.id
+            name, line = node.id, node.lineno
         elif isinstance(node, ast.arg):
-            name = node.arg
+            name, line = node.arg, node.lineno
+        else:
+            continue
         if name.strip("_") in BANNED_LOCALS:
-            yield f"{path}:{node.lineno}: the name {name!r} does not say what the value is"
+            yield f"{path}:{line}: the name {name!r} does not say what the value is"
 
 
 def _problems_in_comments(path: Path) -> Iterator[str]:
@@ -103,5 +104,5 @@ def _problems_in_comments(path: Path) -> Iterator[str]:
 
 if __name__ == "__main__":
     problems = [problem for argument in sys.argv[1:] for problem in problems_in_tree(Path(argument))]
-    print("\n".join(problems))
+    sys.stdout.writelines(f"{problem}\n" for problem in problems)
     sys.exit(bool(problems))
