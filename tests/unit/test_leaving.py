@@ -71,9 +71,9 @@ print(tompion.create("parent", cron="0 0 1 1 *", function="tasks:nothing").sched
 """
 
 BLOCKED = """
-from tompion import embedded
+from tompion.sdk import app
 
-embedded.LEAVE_S = 0.1
+app.LEAVE_S = 0.1
 tompion._thread._loop.call_soon_threadsafe(threading.Event().wait)
 """
 
