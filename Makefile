@@ -40,7 +40,7 @@ sbom: scanners ## write build/sbom.json: what the locks pin, as CycloneDX
 		-o build/sbom.json requirements/dev.lock
 	@echo "wrote build/sbom.json"
 
-bench: environment ## run the benchmark of the time engine (PART=engine, launch, rest, page or temporal for the others)
+bench: environment ## run the benchmark of the time engine (PART=engine, executors, rest, web or temporal for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
 
 prove: environment ## run every search for MINUTES (10) in all, and print what was tried and found

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import WHILE_FIRING_S
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import WHILE_FIRING_S
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS

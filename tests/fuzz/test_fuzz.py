@@ -13,11 +13,10 @@ import pytest
 from schemathesis.core.failures import FailureGroup
 
 from tests.fuzz import __main__ as command
-from tests.fuzz import conversing, process
-from tests.fuzz import hunt as hunting
-from tests.fuzz.conversing import converse
-from tests.fuzz.doors import DOORS, Broken, Door, check_error
-from tests.fuzz.hunt import Misbehaved, Tally, hunt, judge, new_seed, run_case
+from tests.fuzz import process, rest_sequences, search
+from tests.fuzz.parsers import DOORS, Broken, Door, check_error
+from tests.fuzz.rest_sequences import converse
+from tests.fuzz.search import Misbehaved, Tally, hunt, judge, new_seed, run_case
 from tompion import InvalidSpec, Spec
 
 SECONDS = 2.0
@@ -139,7 +138,7 @@ FOUND = [
 
 @pytest.mark.parametrize(("name", "text"), FOUND)
 def test_what_was_found_once_stays_mended(name: str, text: str) -> None:
-    hunting.warm()
+    search.warm()
     judge(DOORS[name], text, 0, Tally(), "regression", random.Random(0))
 
 
@@ -161,12 +160,12 @@ def test_conversations_with_the_service_go_as_described() -> None:
 
 
 def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    described = json.loads(json.dumps(conversing.DOCUMENT))
+    described = json.loads(json.dumps(rest_sequences.DOCUMENT))
     for methods in described["paths"].values():
         for operation in methods.values():
             for status in ("400", "404"):
                 operation["responses"].pop(status, None)
-    monkeypatch.setattr(conversing, "DOCUMENT", described)
+    monkeypatch.setattr(rest_sequences, "DOCUMENT", described)
     with pytest.raises(FailureGroup, match="Undocumented status code"):
         converse(seed=1, seconds=60, most=4)
 
@@ -175,7 +174,7 @@ def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest
 
 
 def with_door(monkeypatch: pytest.MonkeyPatch, door: Door) -> None:
-    monkeypatch.setattr(hunting, "DOORS", {door.name: door})
+    monkeypatch.setattr(search, "DOORS", {door.name: door})
 
 
 def refuse(problem: str, position: int | None = None) -> InvalidSpec:
@@ -202,7 +201,7 @@ def test_an_endless_search_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> Non
         while True:
             pass
 
-    monkeypatch.setattr(hunting, "ENDLESS_S", 0.05)
+    monkeypatch.setattr(search, "ENDLESS_S", 0.05)
     with_door(monkeypatch, Door("endless", search, lambda _draw: "x"))
     with pytest.raises(Misbehaved, match="no end after"):
         run_case(7, 3, Tally())

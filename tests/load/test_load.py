@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from tests.conformance.executor.home import Home
-from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
+from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
 from tests.servers import LOOPBACK
 from tompion.executors.http import HttpExecutor
 from tompion.executors.options import ExecutorEnv

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.small import dying_with_us, nats_server, valkey_server
+from tests.servers.message_brokers import dying_with_us, nats_server, valkey_server
 from tests.servers.temporal import temporal_server
 
 ROOT = Path(__file__).parents[3]

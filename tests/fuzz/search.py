@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
-from tests.fuzz.doors import DOORS, Broken, Door, check_answers, pass_through
+from tests.fuzz.parsers import DOORS, Broken, Door, check_answers, pass_through
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.zone.tables import load_zone, zone_names
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.page.__main__ import QUICK, main, measure
-from bench.page.measures import LIVE, PARTS
+from bench.web.__main__ import QUICK, main, measure
+from bench.web.measures import LIVE, PARTS
 from tests.web.kit import NO_BROWSER, browser_path
 from tompion.web.app import BUILT
 

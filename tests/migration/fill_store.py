@@ -1,4 +1,4 @@
-"""A program of an old release: ``python filling.py URL`` leaves rows in every table, and works until it is killed.
+"""A program of an old release: ``python fill_store.py URL`` leaves rows in every table, and works until it is killed.
 
 It is run with whatever release there was, and so it knows only what is public, and the few statements that have no door
 in Python.  Beside it lies ``tasks.py``.
