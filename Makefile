@@ -22,7 +22,7 @@ help: ## show this list
 serve: runtime ## run the service, its page and an engine on ./tompion.db
 	@$(BIN)/tompion serve $(ARGS)
 
-test: environment node browser ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
+test: environment node ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 check: environment scan ## lint, formatting, types, and what scanners say
@@ -78,7 +78,7 @@ interpreter:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Tompion needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
 
-browser:
+browser: ## install Debian's chromium for the tests of the web UI, if there is no browser (needs root)
 	@$(PYTHON) requirements/browser.py
 
 scanners: environment

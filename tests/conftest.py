@@ -13,6 +13,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
 
+pytest_plugins = ["pytester", "tests.support.browsers"]
+
 # No deadline: a shared machine may stall any single example, and speed is measured by bench/, not here.
 # The blob makes a failing example reproducible from the log of another machine.
 settings.register_profile("tompion", deadline=None, print_blob=True)
