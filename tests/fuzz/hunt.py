@@ -45,10 +45,6 @@ class Tally:
     slowest: dict[str, tuple[float, str, int]] = field(default_factory=dict)
 
 
-def new_seed() -> int:
-    return random.SystemRandom().randrange(1 << 32)
-
-
 def warm() -> None:
     for name in zone_names():
         load_zone(name)
