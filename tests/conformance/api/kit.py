@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
+from tests.support.http import PromptServer
 from tompion import Tompion
-from tompion.cli.server import Server
 from tompion.client import AsyncClient
 from tompion.clock import Clock
 from tompion.configuration import Configuration, load
@@ -25,7 +25,7 @@ from tompion.settings import Settings
 from tompion.store.base import Store
 from tompion.wiring import build_service
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Served:
@@ -44,14 +44,14 @@ class Served:
         self._listening.listen()
         config = server_config(build_service(desk, told, clock=clock, problems=problems), told)
         config.lifespan = "off"
-        self._server = Server(config)
+        self._server = PromptServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
         scheme = "https" if told.get("tls_cert") else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:
-        self._server.should_exit = True
+        self._server.stop()
         self._thread.join(SECONDS)
         self._listening.close()
 
