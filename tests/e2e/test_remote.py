@@ -22,7 +22,7 @@ from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.probe import Event
 from tompion.launch.base import Launch
 
-SECONDS = 60
+SECONDS = 120
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 1 1 *"

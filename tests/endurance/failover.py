@@ -31,7 +31,7 @@ from tests.servers.replica import Pair
 from tompion.embedded import SyncTompion
 from tompion.wiring import open_migrator
 
-SECONDS = 60
+SECONDS = 120
 """After which waiting is given up."""
 PEACE_S = 8
 POLL_S = 0.02

@@ -15,7 +15,7 @@ import pytest
 from tompion import InvalidField, Launch, SyncTompion, Tompion
 from tompion.engine.probe import Event
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 YEARLY = "0 0 1 1 *"
 

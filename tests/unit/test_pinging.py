@@ -9,7 +9,7 @@ from tompion import Tompion
 from tompion.engine.outside import Outside
 from tompion.wiring import pinging
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Monitor:

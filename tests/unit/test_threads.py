@@ -11,7 +11,7 @@ import pytest
 
 from tompion.threads import Threads
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 

@@ -17,7 +17,7 @@ from tompion.engine.probe import Event
 from tompion.launch.base import Launch
 from tompion.wiring import build_tracing
 
-SECONDS = 30
+SECONDS = 120
 current: list[int] = []
 told: list[str | None] = []
 

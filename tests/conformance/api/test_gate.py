@@ -26,7 +26,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 ROLES = (Role.READER, Role.OPERATOR, Role.EDITOR, Role.ADMIN)
-SECONDS = 30
+SECONDS = 120
 
 
 class World:

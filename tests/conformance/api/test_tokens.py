@@ -27,7 +27,7 @@ from tompion.client import Client
 from tompion.model.key import NewKey
 from tompion.operations import keys
 
-SECONDS = 30
+SECONDS = 120
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tompion.launch.celery import CeleryExecutor
 from tompion.launch.site import Site
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 TASKS = "tests.conformance.executor.celery_tasks"
 pytestmark = pytest.mark.server

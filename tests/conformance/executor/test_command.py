@@ -20,7 +20,7 @@ from tompion.launch.site import Site
 from tompion.model.run import RunState
 
 SITE = Site(max_result_bytes=300)
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 

@@ -20,7 +20,7 @@ from tompion.launch.base import Ended, Executor, Launch
 from tompion.launch.registry import offered
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 pytestmark = pytest.mark.server
 

@@ -21,7 +21,7 @@ from tompion.launch.pinger import HttpPinger
 from tompion.model.notice import Delivery, Topic
 from tompion.settings import Settings
 
-SECONDS = 60
+SECONDS = 120
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))
 ENVIRONMENT = {"OPS_SECRET": SECRET, "NEXT_SECRET": OTHER}
 WHERE = "tompion.toml: [[notification]] ops"

@@ -20,7 +20,7 @@ from tompion.launch.base import Accepted, Ended
 from tompion.launch.rabbitmq import RabbitExecutor
 from tompion.launch.site import Site
 
-SECONDS = 60
+SECONDS = 120
 SITE = Site(public_url="https://tompion.example")
 pytestmark = [
     pytest.mark.server,

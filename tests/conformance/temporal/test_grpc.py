@@ -25,7 +25,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.wiring import serve_temporal
 
 pytestmark = pytest.mark.server
-SECONDS = 60
+SECONDS = 120
 OPEN: dict[str, Any] = {"temporal_address": "127.0.0.1:0"}
 
 

@@ -15,7 +15,7 @@ from tompion.cli import later
 from tompion.cli.later import LaterLines
 from tompion.engine.probe import Event
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Reader:
