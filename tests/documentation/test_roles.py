@@ -5,12 +5,12 @@ from __future__ import annotations
 from starlette.routing import Route as Served
 
 from tests.documentation.roles import page
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.bootstrap.service import build_service
+from tompion.config.settings import Settings
+from tompion.contract.roles import Role
+from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.wiring import build_service
 
 
 def test_a_row_says_what_each_role_gets() -> None:
@@ -25,7 +25,7 @@ def test_no_route_is_without_a_rule() -> None:
     """Whatever a service answers stands in one of the tables; the page is no route."""
     store = SqliteStore()
     try:
-        app = build_service(Desk(store, Settings()))
+        app = build_service(OperationRunner(store, Settings()))
     finally:
         store.close()
     served = {

@@ -21,7 +21,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from tests.simulation.defects import DEFECTS, Defect, planted
 from tests.simulation.story import Verdict, tell
 from tests.simulation.telling import TELLING
-from tompion.wiring import settle_in
+from tompion.bootstrap.store import settle_in
 
 REPORT_EVERY = 500
 BATCH = 5

@@ -7,7 +7,7 @@ import socket
 
 import uvicorn
 
-from tompion.cli.server import Server
+from tompion.cli.uvicorn_server import UvicornServer
 
 PAUSE_S = 0.001
 
@@ -49,5 +49,5 @@ class _WithoutPauses(uvicorn.Server):
             await server.wait_closed()
 
 
-class PromptServer(Server, _WithoutPauses):
+class PromptServer(UvicornServer, _WithoutPauses):
     """The server of the service, which stops without delay."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tompion.configuration import OPTIONS, Configuration, load, told
+from tompion.config.loader import OPTIONS, Config, load, told
+from tompion.config.settings import Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.settings import Settings
 
 FILE = """
 store = "postgresql://localhost/tompion"
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "tompion.toml")
 
 
-def said(configuration: Configuration, name: str) -> tuple[object, str]:
+def said(configuration: Config, name: str) -> tuple[object, str]:
     value = configuration.values[name]
     return value.value, value.origin
 

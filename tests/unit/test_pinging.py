@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from tompion import Tompion
-from tompion.engine.outside import Outside
-from tompion.wiring import pinging
+from tompion.bootstrap.engine import pinging
+from tompion.engine.notifications.outside import Outside
 
 SECONDS = 120
 

@@ -11,12 +11,12 @@ import trustme
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, PublicFormat
 
-from tompion.api.rest.certificates import KINDS
-from tompion.api.rest.issuers import FIELDS
-from tompion.api.rest.keysets import FITS
-from tompion.configuration import Configuration, load
+from tompion.api.auth.issuers import FIELDS
+from tompion.api.auth.jwks import FITS
+from tompion.api.auth.mtls import KINDS
+from tompion.bootstrap.security import hosts_of, refuse_open_doors
+from tompion.config.loader import Config, load
 from tompion.errors import InvalidField
-from tompion.securing import hosts_of, refuse_open_doors
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
 ISSUER = """
@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.chdir(files)
     monkeypatch.setenv(SECRET, "s" * 40)
     (files / "tompion.toml").write_text(text)

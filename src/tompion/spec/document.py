@@ -28,11 +28,11 @@ from tompion.model.spec import (
     SpecDocument,
     WindowDocument,
 )
-from tompion.spec.calendar import read_calendar
-from tompion.spec.days import HORIZON
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.calendar.structured import read_calendar
+from tompion.spec.datetime_text import moment_text, read_day, read_moment
 from tompion.spec.duration import duration_text, parse_duration
 from tompion.spec.holidays import holidays_json, read_holidays
-from tompion.spec.moment import moment_text, read_day, read_moment
 
 MAX_SOURCES = 1_000
 """The most cron strings, calendars, … that one spec may hold of a kind."""

@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from tompion.errors import InvalidSpec, shown
 from tompion.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
-from tompion.spec.calendar import calendar_rule
-from tompion.spec.days import Days
-from tompion.spec.daytimes import DayTimes
-from tompion.spec.moment import first_instant, last_instant, read_day, read_moment
-from tompion.spec.wall import NOTHING_EXCLUDED, Exclusions
-from tompion.spec.zone import Zone, load_zone
+from tompion.spec.calendar.days import Days
+from tompion.spec.calendar.structured import calendar_rule
+from tompion.spec.calendar.times import DayTimes
+from tompion.spec.calendar.wall_clock import NOTHING_EXCLUDED, Exclusions
+from tompion.spec.datetime_text import first_instant, last_instant, read_day, read_moment
+from tompion.spec.zone.tables import Zone, load_zone
 
 Calendars = Mapping[str, NamedCalendar]
 
 
-class Compiled(NamedTuple):
+class CompiledExclusions(NamedTuple):
     """Exclusions by wall time, and windows of instants."""
 
     by_wall: Exclusions
@@ -30,7 +30,7 @@ class Compiled(NamedTuple):
 
 def compile_exclusions(
     exclude: ExcludeDocument, zone: Zone, dialect: Dialect, schedule_id: str, calendars: Calendars
-) -> Compiled:
+) -> CompiledExclusions:
     """Compile everything that a spec excludes.  Raises :class:`InvalidSpec` for a name that nobody resolves."""
     dates = {read_day(text, field=f"exclude.dates[{index}]") for index, text in enumerate(exclude.dates)}
     windows = [_window(window, zone, f"exclude.windows[{index}]") for index, window in enumerate(exclude.windows)]
@@ -51,7 +51,7 @@ def compile_exclusions(
         for index, calendar in enumerate(exclude.calendars)
     )
     by_wall = Exclusions(frozenset(dates), taken) if dates or taken else NOTHING_EXCLUDED
-    return Compiled(by_wall, windows)
+    return CompiledExclusions(by_wall, windows)
 
 
 def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from tompion.errors import InvalidSpec, shown
 from tompion.model.spec import HolidaysDocument
-from tompion.spec.days import FIRST_YEAR, LAST_YEAR
-from tompion.spec.moment import read_day
-from tompion.spec.zone import TZDATA_VERSION
+from tompion.spec.calendar.days import FIRST_YEAR, LAST_YEAR
+from tompion.spec.datetime_text import read_day
+from tompion.spec.zone.tables import TZDATA_VERSION
 
 YEARS_BEHIND = 1
 YEARS_AHEAD = 10

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 
 from tompion.errors import InvalidSpec, shown
 from tompion.model.spec import NamedCalendar, WindowDocument
-from tompion.spec.days import DAY, days_from_civil
+from tompion.spec.calendar.days import DAY, days_from_civil
+from tompion.spec.datetime_text import Moment, first_instant
 from tompion.spec.duration import parse_duration
-from tompion.spec.moment import Moment, first_instant
 from tompion.spec.occurrence import utc_datetime, wall_datetime
-from tompion.spec.rrule import parse_rrule
-from tompion.spec.zone import TZDATA_VERSION, load_zone
+from tompion.spec.rrule.compiler import parse_rrule
+from tompion.spec.zone.tables import TZDATA_VERSION, load_zone
 
 YEARS_AHEAD = 10
 """How many years after the release of the time zone data recurring events are written out for."""

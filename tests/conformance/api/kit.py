@@ -15,15 +15,15 @@ from typing import Any
 
 from tests.support.http import PromptServer
 from tompion import Tompion
+from tompion.bootstrap.security import server_config
+from tompion.bootstrap.service import build_service
 from tompion.client import AsyncClient
-from tompion.clock import Clock
-from tompion.configuration import Configuration, load
-from tompion.methods import SyncMethods
-from tompion.operations.desk import Desk
-from tompion.securing import server_config
-from tompion.settings import Settings
+from tompion.config.loader import Config, load
+from tompion.config.settings import Settings
+from tompion.contract.methods import SyncMethods
+from tompion.operations.runner import OperationRunner
+from tompion.runtime.clock import Clock
 from tompion.store.base import Store
-from tompion.wiring import build_service
 
 SECONDS = 120
 
@@ -33,8 +33,8 @@ class Served:
 
     def __init__(
         self,
-        desk: Desk,
-        told: Configuration | None = None,
+        desk: OperationRunner,
+        told: Config | None = None,
         clock: Clock | None = None,
         problems: Callable[[], Sequence[str]] = tuple,
     ) -> None:
@@ -57,7 +57,7 @@ class Served:
 
 
 @contextmanager
-def serving(desk: Desk) -> Iterator[str]:
+def serving(desk: OperationRunner) -> Iterator[str]:
     """Serve a desk on a free port; give the service's address."""
     served = Served(desk)
     try:
@@ -66,8 +66,8 @@ def serving(desk: Desk) -> Iterator[str]:
         served.close()
 
 
-def desk_of(store: Store, settings: Settings | None = None) -> Desk:
-    return Desk(store, settings or Settings())
+def desk_of(store: Store, settings: Settings | None = None) -> OperationRunner:
+    return OperationRunner(store, settings or Settings())
 
 
 @dataclass
@@ -141,7 +141,7 @@ class BlockingTompion(SyncMethods):
 class Direct(SyncMethods):
     """A desk, asked without any door: what every door must answer."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: OperationRunner) -> None:
         self._desk = desk
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:

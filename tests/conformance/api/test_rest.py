@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conformance.api.kit import Http, Served, desk_of
-from tompion.api.rest.openapi import describe
-from tompion.api.routes import EXTRAS, ROUTES
+from tompion.api.rest.openapi.document import describe
+from tompion.contract.routes import EXTRAS, ROUTES
 from tompion.store.base import Store
 
 ONE = "/api/v1/schedules/report"

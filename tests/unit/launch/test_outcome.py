@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tompion.launch.base import Ended
-from tompion.launch.outcome import returned
-from tompion.model.kept import as_json
+from tompion.executors.base import Completed
+from tompion.executors.result import returned
+from tompion.model.codec import as_json
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
@@ -76,4 +76,4 @@ def test_what_is_too_long_is_marked(value: object, limit: int) -> None:
 
 
 def test_nothing_is_kept_of_nothing() -> None:
-    assert returned(None, 100) == Ended()
+    assert returned(None, 100) == Completed()

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from tompion.errors import InvalidField
-from tompion.launch.webhook import read_secret, signed
+from tompion.outbound.webhook_signature import read_secret, signed
 
 # Numbers of the scheme's own example: id, timestamp, body, secret and the signature that they give.
 EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - it is published

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tompion
 from tompion import InvalidSpec, NamedCalendar, Spec, Ticks, UnknownZone
 from tompion.model.spec import SpecDocument
-from tompion.spec.compiled import depends_on_id, zone_of
-from tompion.spec.days import HORIZON
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.compiler import depends_on_id, zone_of
 
 BERLIN = "Europe/Berlin"
 Data = dict[str, Any]

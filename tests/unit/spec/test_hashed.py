@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tompion.spec.calendar.spread_minutes import hashed_minutes
 from tompion.spec.document import read_spec
-from tompion.spec.hashed import hashed_minutes
 
 CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
     ({"cron": "0 9 * * MON-FRI"}, ("H 9 * * MON-FRI",)),

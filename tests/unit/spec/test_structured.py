@@ -11,8 +11,8 @@ import tompion
 from tests.conformance.peers.corpus import Syntax, draw_expression
 from tompion.errors import InvalidSpec
 from tompion.model.spec import Range
-from tompion.spec.compiled import compile_spec
-from tompion.spec.structured import in_one_zone, structured
+from tompion.spec.calendar.ranges import in_one_zone, structured
+from tompion.spec.compiler import compile_spec
 
 FROM, MOST = 1_750_000_000, 300
 WHOLE = Syntax(seconds=True, years=True, wraps=True, open_steps=True, together=True)
