@@ -21,7 +21,7 @@ from tompion.api.rest import problems
 from tompion.cli import main
 from tompion.config import loader
 from tompion.config.settings import Settings
-from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.executors import registry
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.schedule import ScheduleStatus
@@ -79,7 +79,7 @@ def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
 def test_every_route_is_in_the_rest_reference() -> None:
     text = page("reference/rest.md")
     text = text[text.index("## Routes") :]
-    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, EXTRAS)]
+    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, SYSTEM_ROUTES)]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 

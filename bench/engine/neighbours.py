@@ -18,7 +18,7 @@ from bench.engine.fill import aim
 from bench.engine.measures import Bench, percentile
 from bench.engine.report import P50, P99, Row, Section
 from bench.engine.stores import KINDS, NAMES
-from tompion.bootstrap.store import open_store, settle_in
+from tompion.bootstrap.store import open_store, tune_garbage_collector
 from tompion.config.settings import Settings
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
@@ -67,7 +67,7 @@ def _create(store: Store, namespace: str, count: int) -> None:
 async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple[str, float, float]]:
     """Return whose each tick was that was due in time, when it was due and when it ran."""
     job.RUNS.clear()
-    settle_in()
+    tune_garbage_collector()
     end, expected = begin + seconds, quiet * int(seconds)
 
     def seen() -> list[tuple[str, float, float]]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bench.engine import job
 from bench.engine.fill import aim
-from tompion.bootstrap.store import open_store, settle_in
+from tompion.bootstrap.store import open_store, tune_garbage_collector
 from tompion.config.settings import Settings
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
@@ -119,7 +119,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
 
 async def _race(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
-    settle_in()
+    tune_garbage_collector()
     async with Tompion(url) as tompion:
         if kind == BURST:
             settled_s = [await _watch(tompion, begin, count, seconds)]

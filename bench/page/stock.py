@@ -8,7 +8,7 @@ from contextlib import closing
 
 from bench.engine.fill import Due, connected, fill, tidy
 from tompion.model.rows import DefinitionRow
-from tompion.plan.stored_definition import rule_of
+from tompion.plan.stored_definition import compiled_from_row
 
 AHEAD_S = 600
 """Nothing is due before: the page is measured, not an engine."""
@@ -37,7 +37,7 @@ def stock(url: str, count: int) -> None:
 
 
 def _next(spec: str, now_s: int) -> list[int]:
-    rule = rule_of(DefinitionRow(0, 0, "default", "any", spec, "{}", "{}", None, ""), ())
+    rule = compiled_from_row(DefinitionRow(0, 0, "default", "any", spec, "{}", "{}", None, ""), ())
     tick = rule.ticks.next_epoch(now_s + AHEAD_S)
     return [] if tick is None else [tick]
 

@@ -16,7 +16,7 @@ from tompion.api.rest.openapi.document import describe
 from tompion.api.rest.openapi.examples import ANSWERS
 from tompion.config.loader import OPTIONS
 from tompion.config.settings import Settings
-from tompion.contract.routes import EXTRAS, ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
@@ -38,7 +38,7 @@ HEAD = "| route | role | what it does |\n|---|---|---|\n"
 def rest(text: str) -> str:
     """The reference of REST, with its tables as they must be."""
     text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
-    text = with_table(text, "## Beside the operations", map(extra_row, EXTRAS))
+    text = with_table(text, "## Beside the operations", map(extra_row, SYSTEM_ROUTES))
     return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 

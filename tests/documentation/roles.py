@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tompion.contract.roles import Role
-from tompion.contract.routes import EXTRAS, ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
 PAGE = "GET /"
 """What serves the page, for everybody: it asks the API as whoever looks at it."""
@@ -30,7 +30,7 @@ def page() -> str:
 def _cells() -> Iterator[list[str]]:
     for route in ROUTES:
         yield [f"`{route.method} {route.address}`", *_answers(route)]
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         yield [f"`{extra.method} {extra.address}`", *_extra_answers(extra)]
 
 

@@ -18,7 +18,7 @@ from tests.servers.postgres import PostgresServer
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings
-from tompion.operations.insight.stats import standing
+from tompion.operations.insight.stats import store_backlog
 from tompion.runtime.clock import pause
 from tompion.store.postgres.driver import PostgresMigrator
 from tompion.store.sqlite.driver import SqliteStore
@@ -43,9 +43,9 @@ QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
     "describe": lambda tompion: tompion.describe("job"),
     "stats": lambda tompion: tompion.stats(),
     "runs": lambda tompion: tompion.recent_runs(),
-    "coming": lambda tompion: tompion.coming(seconds=86_400),
+    "coming": lambda tompion: tompion.upcoming(seconds=86_400),
     "forecast": lambda tompion: tompion.forecast(),
-    "attention": lambda tompion: tompion.attention(),
+    "attention": lambda tompion: tompion.problems(),
     "queues": lambda tompion: tompion.list_queues(),
     "history": lambda tompion: tompion.history(everything=True),
     "notices": lambda tompion: tompion.list_notifications(),
@@ -103,7 +103,7 @@ async def fire(url: str) -> dict[str, set[str]]:
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.desk.send(standing, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion.desk.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}

@@ -16,12 +16,12 @@ from tests.fuzz import texts
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
-from tompion.bootstrap.engine import build_outside
-from tompion.bootstrap.security import refuse_open_doors
+from tompion.bootstrap.engine import build_notifications
+from tompion.bootstrap.security import check_exposure
 from tompion.config.loader import OPTIONS, Config, load
 from tompion.errors import InvalidInput, Unauthenticated
 from tompion.model.rows import KeyRow
-from tompion.model.security import KeyParts, hash_of
+from tompion.model.security import KeyParts, key_hash
 from tompion.model.security import key_text as key_written
 from tompion.operations.runner import OperationRunner
 from tompion.store.base import Transaction
@@ -45,8 +45,8 @@ def from_environment(text: str) -> None:
 
 
 def _obeyed(told: Config) -> None:
-    refuse_open_doors(told)
-    build_outside(told.notifications, {}, told.settings)
+    check_exposure(told)
+    build_notifications(told.notifications, {}, told.settings)
     if any(told.get(name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 
@@ -169,7 +169,7 @@ def key_seeds() -> tuple[str, ...]:
     """Keys that were given out, the same in every process: a case must be the same again."""
     given = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
     for each in given:
-        row = KeyRow(each.key_id, "default", "reader", "ann", hash_of(each.secret), "", NOW, None, None)
+        row = KeyRow(each.key_id, "default", "reader", "ann", key_hash(each.secret), "", NOW, None, None)
         _desk().store.write(partial(_insert, row)).result()
     return tuple(map(key_written, given))
 

@@ -39,7 +39,7 @@ def a_cancelled_backfill_seems_to_go_on(patches: Patches) -> None:
 
 def a_resume_aims_at_nothing(patches: Patches) -> None:
     """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
-    resumed = edit.resumed
+    resumed = edit.resume_state
 
     def aimless(state: Any, *rest: Any) -> Any:
         return resumed(state, *rest)._replace(next_fire_ms=None) if state.paused else state

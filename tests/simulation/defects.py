@@ -22,7 +22,7 @@ from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import control, crud, repository
 from tompion.plan import decide, due_ticks, edit, outcome, overlap
-from tompion.plan.backfill import step as backfill_step
+from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
 from tompion.store.base import Transaction
@@ -234,7 +234,7 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
 @defect
 def slots_are_never_freed(patches: Patches) -> None:
     """A run that has ended still counts as in flight."""
-    freed = outcome.freed
+    freed = outcome.free_slot
 
     def kept(state: ScheduleState, *rest: Any) -> ScheduleState:
         return freed(state, *rest)._replace(in_flight=state.in_flight)
@@ -279,11 +279,15 @@ def key_contains_the_attempt(patches: Patches) -> None:
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resumed
+    resumed = edit.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(state, rule_, now_ms, on_resume)
-        return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if state.paused else after
+        return (
+            edit.advance_to_next(after, rule_, max(after.cursor_s, edit.cursor_before(now_ms)))
+            if state.paused
+            else after
+        )
 
     patches.set(edit, "resumed", forgetful)
     patches.set(fire, "resumed", forgetful)
@@ -292,11 +296,11 @@ def resume_moves_the_cursor(patches: Patches) -> None:
 @defect
 def update_replays_old_ticks(patches: Patches) -> None:
     """A new spec is applied from long ago."""
-    replaced = edit.replaced
+    replaced = edit.replace_version
 
     def eager(state: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
         edited = replaced(state, old, new, now_ms)
-        return edited._replace(state=edit.aimed(edited.state, new, now_ms // 1000 - 600))
+        return edited._replace(state=edit.advance_to_next(edited.state, new, now_ms // 1000 - 600))
 
     patches.set(edit, "replaced", eager)
 

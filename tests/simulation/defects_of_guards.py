@@ -78,7 +78,7 @@ def a_pause_passes_over_ticks(patches: Patches) -> None:
 @defect
 def a_pause_never_ends_by_itself(patches: Patches) -> None:
     """Until when a schedule is paused is written down, and looked at by nobody."""
-    silenced = edit.silenced
+    silenced = edit.with_next_fire
 
     def forgotten(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
         return silenced(state, fire_ms)._replace(next_fire_ms=None) if state.paused else silenced(state, fire_ms)

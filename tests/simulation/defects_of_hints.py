@@ -15,7 +15,7 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 @defect
 def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
     """Whoever writes an outcome has read the row before the run, and writes it back as a whole."""
-    freed = outcome.freed
+    freed = outcome.free_slot
     known: dict[int, str | None] = {}
 
     def stale(state: ScheduleState, *rest: Any) -> ScheduleState:

@@ -1,1 +1,1 @@
-"""What several parts of the test suite share: stores, servers, waiting, constants, and plugins for pytest."""
+"""Helpers that several test packages share."""

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from tompion.errors import TompionError
 from tompion.model.insight import StoreBacklog
 from tompion.model.metrics import BOUNDS_S, OTHER, Histogram, Labels
-from tompion.operations.insight.stats import standing
+from tompion.operations.insight.stats import store_backlog
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock, SystemClock
 
@@ -150,7 +150,7 @@ class MetricsExporter(Collector):
 
     def _ask(self) -> StoreBacklog | None:
         try:
-            asked = self._desk.send(standing, namespace="*", actor="metrics", writes=False, walled=False)
+            asked = self._desk.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
             return asked.result(PATIENCE_S)
         except (TompionError, TooSlow):
             return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tompion.config.loader import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.dispatcher import body_of
+from tompion.engine.notifications.dispatcher import notification_body
 from tompion.engine.notifications.outside import Outside
 from tompion.engine.notifications.ping import HealthcheckPing
 from tompion.engine.telemetry.events import EngineEvents, Event
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tompion.sdk.app import Tompion
 
 
-def find_functions_in(directory: Path) -> None:
+def add_function_path(directory: Path) -> None:
     """Let the functions of schedules be found in a directory: ``tasks:report`` in its ``tasks.py``."""
     if not directory.is_dir():
         raise InvalidInput(f"--app-dir {directory}: there is no such directory")
@@ -74,7 +74,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     )
 
 
-def build_outside(
+def build_notifications(
     notifications: Mapping[str, Mapping[str, Any]],
     ping: Mapping[str, Any],
     settings: Settings,
@@ -98,16 +98,16 @@ def build_outside(
     return Outside(courier, pinger, public_url)
 
 
-def configured_outside(told: Config) -> Outside:
+def configured_notifications(told: Config) -> Outside:
     """Return whom a configuration wants to be told something."""
     ping = {name: told.get(name) for name in ("ping_url", "ping_fail_url", "ping_every_s", "ping_method")}
     where = f"{told.path}: [[notification]] "
-    return build_outside(told.notifications, ping, told.settings, told.get("public_url") or None, where)
+    return build_notifications(told.notifications, ping, told.settings, told.get("public_url") or None, where)
 
 
 async def send_test_notification(told: Config, name: str) -> Delivery:
     """Send a notice that says nothing but that it is a test; return what became of it."""
-    courier = configured_outside(told).courier
+    courier = configured_notifications(told).courier
     if courier is None or name not in told.notifications:
         known = ", ".join(told.notifications) or "none"
         raise InvalidField(
@@ -119,7 +119,7 @@ async def send_test_notification(told: Config, name: str) -> Delivery:
         NotificationState.PENDING, 1, None, now_ms, None, None, None,
     )  # fmt: skip
     try:
-        return await courier.send(name, row.notification_id, body_of(row))
+        return await courier.send(name, row.notification_id, notification_body(row))
     finally:
         await courier.aclose()
 
@@ -138,7 +138,7 @@ def build_tompion(told: Config, *, listener: Callable[[Event], None] | None = No
         listener=listener,
         tracing=told.get("tracing"),
     )
-    tompion.outside = configured_outside(told)
+    tompion.outside = configured_notifications(told)
     for schedule_id, fields in told.schedules:
         tompion.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
     return tompion
@@ -146,7 +146,7 @@ def build_tompion(told: Config, *, listener: Callable[[Event], None] | None = No
 
 def check_schedules(told: Config) -> None:
     """Raise if a schedule that the file declares cannot be right; which calendars there are is for a store to say."""
-    from tompion.operations.schedules.definition import draft
+    from tompion.operations.schedules.definition import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
     from tompion.spec.compiler import compile_spec
@@ -157,7 +157,7 @@ def check_schedules(told: Config) -> None:
     for each in declared.declared.values():
         try:
             check_name("schedule_id", each.schedule_id, told.settings)
-            spec = draft(each.fields, told.settings).definition.spec
+            spec = parse_schedule(each.fields, told.settings).definition.spec
             if not spec.exclude.named:
                 compile_spec(spec, schedule_id=each.schedule_id)
         except InvalidInput as error:
@@ -165,7 +165,9 @@ def check_schedules(told: Config) -> None:
 
 
 @asynccontextmanager
-async def pinging(tompion: Tompion, *, listener: Callable[[Event], None] | None = None) -> AsyncIterator[None]:
+async def healthcheck_pings(
+    tompion: Tompion, *, listener: Callable[[Event], None] | None = None
+) -> AsyncIterator[None]:
     """Tell the monitor of a service that has no engine, which would do it, as long as the store answers."""
     pinger = tompion.outside.pinger
     if pinger is None:

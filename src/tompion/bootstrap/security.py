@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tompion.config.loader import CERTIFICATE, ISSUER, REQUIRED, Config
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ def hosts_of(told: Config) -> tuple[str, ...]:
     try:
         public = urlsplit(told.get("public_url")).hostname
     except ValueError:
-        raise InvalidField("public_url", f"{shown(told.get('public_url'))} is no URL") from None
+        raise InvalidField("public_url", f"{display(told.get('public_url'))} is no URL") from None
     named = [told.get("host"), *([public] if public else []), *told.get("hosts")]
     for name in told.get("hosts"):
         if "*" in name.removeprefix("*.") and name != "*":
-            raise InvalidField("hosts", f"{shown(name)}: a star stands alone, or before a dot as in *.example.org")
+            raise InvalidField("hosts", f"{display(name)}: a star stands alone, or before a dot as in *.example.org")
         if not _is_ipv6(name.strip("[]")) and set(name) & set("/:@ "):
-            raise InvalidField("hosts", f"{shown(name)}: expected a name or an address, without a port")
+            raise InvalidField("hosts", f"{display(name)}: expected a name or an address, without a port")
     return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in named))
 
 
@@ -91,7 +91,7 @@ def server_config(app: FastAPI, told: Config) -> uvicorn.Config:
     )
 
 
-def refuse_open_doors(told: Config) -> None:
+def check_exposure(told: Config) -> None:
     """Raise if others could reach a service that lets everybody in, or if what it is told of callers cannot be used."""
     host = told.get("host")
     if not _asks(told) and not _is_loopback(host):
@@ -106,9 +106,9 @@ def refuse_open_doors(told: Config) -> None:
         )
     _refuse_useless(told)
     if told.get("tls_cert"):
-        from tompion.api.rest.server.tls import refuse_unusable
+        from tompion.api.rest.server.tls import check_tls_files
 
-        refuse_unusable(told.get("tls_cert"), told.get("tls_key"), told.get("tls_client_ca"))
+        check_tls_files(told.get("tls_cert"), told.get("tls_key"), told.get("tls_client_ca"))
     hosts_of(told)
     if _asks(told):
         _believed(told)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from tompion.config.loader import Config, load
-from tompion.config.redact import shown_configuration
+from tompion.config.redact import redacted_config
 from tompion.runtime.clock import Clock
 from tompion.store import url_masking
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tompion.operations.runner import OperationRunner
 from tompion.bootstrap.telemetry import build_metrics
 
-masked = url_masking.masked
+masked = url_masking.mask_password
 
 
 def build_service(  # noqa: PLR0913 - every part has a default
@@ -38,7 +38,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
     from tompion.api.rate_limit import NamespaceRateLimiter
     from tompion.api.rest.app import Service, create_app
     from tompion.bootstrap.security import cookies_of, gate_of, hosts_of
-    from tompion.web.app import mount_page
+    from tompion.web.app import mount_ui
 
     told = configuration or load({})
     cookies = cookies_of(desk, told, clock)
@@ -53,14 +53,14 @@ def build_service(  # noqa: PLR0913 - every part has a default
         max_body_bytes=told.get("max_body_bytes"),
         requests_per_s=told.get("requests_per_s"),
         neighbours=NamespaceRateLimiter(told.get("namespace_requests_per_s")),
-        configuration=shown_configuration(told),
+        configuration=redacted_config(told),
         metrics=build_metrics(desk),
         listener=_access_log(requests) if requests is not None and told.get("access_log") else None,
         triggered=None if tracing is None else tracing.triggered,
         problems=problems,
     )
     app = create_app(service)
-    mount_page(app)
+    mount_ui(app)
     return app
 
 

@@ -50,7 +50,7 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     raise unknown_store(url)
 
 
-def settle_in() -> None:
+def tune_garbage_collector() -> None:
     """Tell the interpreter that this process does nothing but run an engine.
 
     What was imported is never looked at for garbage again, and what is new only in larger portions: a burst makes tens
@@ -82,19 +82,19 @@ def open_migrator(url: str, *, create: bool = False) -> Iterator[Migrator]:
 def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
     import sqlite3
 
-    from tompion.store.sqlite.driver import SqliteMigrator, refuse_foreign
+    from tompion.store.sqlite.driver import SqliteMigrator, check_own_database
 
     there = create or Path(path).exists()
     try:
         with closing(sqlite3.connect(path if there else MEMORY, isolation_level=None)) as connection:
-            refuse_foreign(connection, path)
+            check_own_database(connection, path)
             yield SqliteMigrator(connection)
     except sqlite3.Error as error:
         raise StoreError(f"cannot use the SQLite file {path}: {error}") from None
 
 
 @contextmanager
-def open_proof(url: str, namespace: str, retention: str | None = None) -> Iterator[NamespaceVerifier]:
+def open_verifier(url: str, namespace: str, retention: str | None = None) -> Iterator[NamespaceVerifier]:
     """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is.
 
     ``retention`` is how long the engines keep runs, as a duration; without it, as long as by default.

@@ -64,10 +64,10 @@ async def import_temporal(
 ) -> AsyncIterator[ImportResult]:
     """Copy the schedules of a Temporal cluster to a store or a service, and tell of each."""
     try:
-        from tompion.api.temporal.importer import ScheduleImporter, source_of
+        from tompion.api.temporal.importer import ScheduleImporter, temporal_cluster
     except ImportError:
         raise InvalidInput("this needs Temporal's SDK: install tompion[temporal]") from None
     now_s = int((clock or SystemClock()).now())
     async with home:
-        async for moved in ScheduleImporter(home, source_of(source), shadow, dry_run).move(now_s):
+        async for moved in ScheduleImporter(home, temporal_cluster(source), shadow, dry_run).move(now_s):
             yield moved

@@ -41,27 +41,27 @@ LogLevel = Annotated[
 ]
 
 
-def lines_of(told: Config, *, quiet: bool = False) -> QueuedLog:
+def lines_of(load_config: Config, *, quiet: bool = False) -> QueuedLog:
     """Return what prints the events of this process, as it is told."""
     from tompion.cli.logging.queue import QueuedLog
     from tompion.runtime.clock import SystemClock
 
-    if told.get("log_format") == "json":
+    if load_config.get("log_format") == "json":
         from tompion.cli.logging.json import JsonLog
 
-        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else told.get("log_level")))
+        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else load_config.get("log_level")))
     from tompion.cli.logging.text import TextLog
 
-    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=told.get("log_level")))
+    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=load_config.get("log_level")))
 
 
 def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:
     """Return what this process is told, and let functions be found."""
-    from tompion.bootstrap.engine import find_functions_in
-    from tompion.config.loader import told
+    from tompion.bootstrap.engine import add_function_path
+    from tompion.config.loader import load_config
 
-    found = told(flags, config, pairs or ())
-    find_functions_in(Path(found.get("app_dir")))
+    found = load_config(flags, config, pairs or ())
+    add_function_path(Path(found.get("app_dir")))
     return found
 
 

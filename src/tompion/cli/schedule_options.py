@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tompion.cli.connection import given
-from tompion.errors import InvalidField, InvalidInput, shown
+from tompion.errors import InvalidField, InvalidInput, display
 
 WHEN, WHAT, WHOLE = "When", "What, and how", "All of it"
 
@@ -218,5 +218,5 @@ def _one(values: list[str] | None) -> str | list[str] | None:
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise InvalidField(option, f"{shown(text)}; expected NAME=VALUE")
+        raise InvalidField(option, f"{display(text)}; expected NAME=VALUE")
     return name, value

@@ -58,7 +58,7 @@ def glance(home: Home) -> SnapshotRow:
     ended = [run for run in home.recent_runs(limit=LATEST).items if run.state in FINAL]
     return SnapshotRow(
         schedules=tally,
-        coming=home.coming(seconds=AHEAD_S, limit=SHOWN).ticks,
+        coming=home.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
         running=_in_flight(home, min(tally.in_flight, SHOWN), pages=1),
         recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.decided_at, reverse=True)),
         instances=home.list_instances(),

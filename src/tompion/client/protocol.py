@@ -40,10 +40,10 @@ BUSY = (REFUSED, *UNSURE, 503)
 """Answers after which the same request may succeed."""
 TWICE_IS_ONCE = (
     start.start_run,
-    callbacks.report,
+    callbacks.report_run,
     api_keys.revoke_key,
-    remote_workers.beat_work,
-    remote_workers.leave_work,
+    remote_workers.heartbeat_worker,
+    remote_workers.remove_worker,
     declare.declare,
 )
 """Changes without a request id of ours that are done once all the same: by a key of their own, by the token of an

@@ -16,7 +16,7 @@ from typing import Any
 
 from tompion.config.settings import CHOICES as CHOSEN
 from tompion.config.settings import Settings
-from tompion.errors import InvalidField, InvalidInput, shown
+from tompion.errors import InvalidField, InvalidInput, display
 
 FILE = "tompion.toml"
 PREFIX = "TOMPION_"
@@ -186,7 +186,7 @@ def load(
     )
 
 
-def told(flags: Mapping[str, Any], path: str | None = None, pairs: Sequence[str] = ()) -> Config:
+def load_config(flags: Mapping[str, Any], path: str | None = None, pairs: Sequence[str] = ()) -> Config:
     """Return what this process is told.
 
     Without a path, ``TOMPION_CONFIG`` names the file, or it is ``tompion.toml`` here, if there is one.
@@ -233,7 +233,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
         right = all(isinstance(each, str) and each for each in value)
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
-        raise InvalidField(where, f"{shown(value)}; expected {expected}")
+        raise InvalidField(where, f"{display(value)}; expected {expected}")
     most = MOST.get(name, MOST_WHOLE)
     if option.kind is int and not 0 <= value <= most:
         raise InvalidField(where, f"{value}; expected a whole number from 0 to {most}")
@@ -284,7 +284,7 @@ def _from_pairs(values: dict[str, ConfigValue], pairs: Sequence[str]) -> None:
         full = name if name in values else f"{LIMITS}.{name}"
         where = f"--set {said}"
         if not equals:
-            raise InvalidField("--set", f"{shown(pair)}; expected NAME=VALUE, such as read_only=true")
+            raise InvalidField("--set", f"{display(pair)}; expected NAME=VALUE, such as read_only=true")
         if full not in values:
             near = get_close_matches(name, [*OPTIONS, *(each.name for each in fields(Settings))], 1)
             hint = f"did you mean {near[0]}?" if near else "'tompion config' shows all"
@@ -309,7 +309,7 @@ def _number(text: str, where: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidField(where, f"{shown(text)}; expected a whole number") from None
+        raise InvalidField(where, f"{display(text)}; expected a whole number") from None
 
 
 def _settings(values: Mapping[str, ConfigValue]) -> Settings:

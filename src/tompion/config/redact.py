@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tompion.config.loader import CONFIDENTIAL, Config, ConfigValue, option_of
-from tompion.store.url_masking import masked
+from tompion.store.url_masking import mask_password
 
 UNITS = {
     "_per_s": "per second",
@@ -18,7 +18,7 @@ UNITS = {
 """What the end of a setting's name says of its value."""
 
 
-def shown_configuration(configuration: Config) -> dict[str, Any]:
+def redacted_config(configuration: Config) -> dict[str, Any]:
     """Return everything that a process was told, and by whom, without its secrets."""
     values = [
         {"name": each.name, "value": _without_secret(each), "origin": each.origin, **_explained(each.name)}
@@ -51,7 +51,7 @@ def unit_of(name: str) -> str | None:
 def _without_secret(value: ConfigValue) -> Any:
     """Return a value; of an address that nobody else may know, where it leads to."""
     if value.name == "store":
-        return masked(value.value)
+        return mask_password(value.value)
     if value.name not in CONFIDENTIAL or not value.value:
         return value.value
     return "/".join([*str(value.value).split("/")[:3], "…"])

@@ -78,7 +78,7 @@ class Route:
     @property
     def writes(self) -> bool:
         """Return whether it changes anything."""
-        return self.method != "GET" and self.operation not in READING
+        return self.method != "GET" and self.operation not in READ_ONLY_WITH_BODY
 
     @property
     def name(self) -> str:
@@ -110,9 +110,9 @@ class SystemRoute:
         return f"{self.prefix}{self.path}"
 
 
-READING = (preview_for, summaries.glances, edit_diff.effect)
+READ_ONLY_WITH_BODY = (preview_for, summaries.summaries, edit_diff.diff)
 """Operations that write nothing although they take a body."""
-SHARED = (forecast.forecast, problems.attention, stats.stats, upcoming.coming, crud.count_schedules)
+SINGLE_FLIGHT = (forecast.forecast, problems.problems, stats.stats, upcoming.upcoming, crud.count_schedules)
 """Operations that look at everything there is, and tell everybody the same: who asks at the same time shares one."""
 NAMES = {preview_for: "preview", read.run: "get_run"}
 
@@ -122,7 +122,7 @@ _ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other n
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, crud.list_schedules, Page[Schedule], _SCHEDULE),
-    Route("GET", "/counts", Role.READER, crud.count_schedules, ScheduleCount, _SCHEDULE),
+    Route("GET", "/schedules:count", Role.READER, crud.count_schedules, ScheduleCount, _SCHEDULE),
     Route("POST", "/schedules", Role.EDITOR, crud.create, Schedule, _SCHEDULE, 201),
     Route("GET", _ONE, Role.READER, crud.get, Schedule, _SCHEDULE),
     Route("PUT", _ONE, Role.EDITOR, crud.upsert, Schedule, _SCHEDULE),
@@ -147,7 +147,7 @@ ROUTES = (
     Route("GET", f"{_ONE}/history", Role.READER, history.history, Page[Change], _SCHEDULE),
     Route("GET", f"{_ONE}/versions", Role.READER, history.versions, tuple[Version, ...], _SCHEDULE),
     Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, history.restore, Schedule, _SCHEDULE),
-    Route("GET", f"{_ONE}/sharers", Role.READER, forecast.sharers, Page[SameSpecSchedule], _SCHEDULE),
+    Route("GET", f"{_ONE}/same-spec", Role.READER, forecast.same_spec, Page[SameSpecSchedule], _SCHEDULE),
     Route("GET", f"{_ONE}/runs", Role.READER, read.runs, Page[Run], _RUN),
     Route("GET", f"{_ONE}/dropped", Role.READER, read.dropped_ranges, tuple[DroppedTicks, ...], _RUN),
     Route("GET", f"{_ONE}/verify", Role.READER, schedule.verify, Verification, _SCHEDULE),
@@ -157,13 +157,13 @@ ROUTES = (
     Route("POST", "/runs/{run_id}/terminate", Role.OPERATOR, cancel.terminate_run, Run, _RUN),
     Route("POST", "/runs/{run_id}/retry", Role.OPERATOR, cancel.retry_run, Run, _RUN, 201),
     Route("POST", "/workflows/{workflow_id}/runs", Role.OPERATOR, start.start_run, bool, _WORKFLOW, 201),
-    Route("POST", "/reports", Role.PUBLIC, callbacks.report, ReportAck, _RUN),
+    Route("POST", "/callbacks", Role.PUBLIC, callbacks.report_run, ReportAck, _RUN),
     Route("POST", "/preview", Role.READER, preview_for, Preview, _SCHEDULE),
-    Route("POST", "/glances", Role.READER, summaries.glances, tuple[ScheduleSummary, ...], _SCHEDULE),
-    Route("POST", f"{_ONE}/effect", Role.READER, edit_diff.effect, EditDiff, _SCHEDULE),
+    Route("POST", "/schedules:summaries", Role.READER, summaries.summaries, tuple[ScheduleSummary, ...], _SCHEDULE),
+    Route("POST", f"{_ONE}/diff", Role.READER, edit_diff.diff, EditDiff, _SCHEDULE),
     Route("GET", "/forecast", Role.READER, forecast.forecast, Forecast, _SCHEDULE),
-    Route("GET", "/attention", Role.READER, problems.attention, Problems, _SCHEDULE),
-    Route("GET", "/coming", Role.READER, upcoming.coming, Upcoming, _SCHEDULE),
+    Route("GET", "/problems", Role.READER, problems.problems, Problems, _SCHEDULE),
+    Route("GET", "/upcoming", Role.READER, upcoming.upcoming, Upcoming, _SCHEDULE),
     Route("GET", "/stats", Role.READER, stats.stats, Stats, _SCHEDULE),
     Route("POST", "/bulk/pause", Role.OPERATOR, bulk.pause_matching, BulkResult, _BULK),
     Route("POST", "/bulk/resume", Role.OPERATOR, bulk.resume_matching, BulkResult, _BULK),
@@ -183,10 +183,14 @@ ROUTES = (
     Route("POST", "/targets/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
     Route("GET", "/queues", Role.READER, workers.list_queues, tuple[Queue, ...], _TARGETS),
     Route("GET", "/instances", Role.READER, workers.list_instances, tuple[InstanceInfo, ...], _WORK),
-    Route("POST", "/workers", Role.OPERATOR, remote_workers.join_work, Worker, _WORK, 201),
-    Route("POST", "/workers/{worker_id}/take", Role.OPERATOR, remote_workers.take_work, tuple[Assignment, ...], _WORK),
-    Route("POST", "/workers/{worker_id}/beat", Role.OPERATOR, remote_workers.beat_work, HeartbeatAck, _WORK),
-    Route("POST", "/workers/{worker_id}/leave", Role.OPERATOR, remote_workers.leave_work, int, _WORK),
+    Route("POST", "/workers", Role.OPERATOR, remote_workers.register_worker, Worker, _WORK, 201),
+    Route(
+        "POST", "/workers/{worker_id}/claim", Role.OPERATOR, remote_workers.claim_runs, tuple[Assignment, ...], _WORK
+    ),
+    Route(
+        "POST", "/workers/{worker_id}/heartbeat", Role.OPERATOR, remote_workers.heartbeat_worker, HeartbeatAck, _WORK
+    ),
+    Route("POST", "/workers/{worker_id}/deregister", Role.OPERATOR, remote_workers.remove_worker, int, _WORK),
     Route("POST", f"{_ONE}/declare", Role.EDITOR, declare.declare, DeclareResult, _SCHEDULE),
     Route("GET", "/keys", Role.ADMIN, api_keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, api_keys.create_key, NewKey, _KEYS, 201),
@@ -245,7 +249,7 @@ ROUTES = (
 )
 
 _JSON = "application/json"
-EXTRAS = (
+SYSTEM_ROUTES = (
     SystemRoute("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
     SystemRoute(
         "/readyz",

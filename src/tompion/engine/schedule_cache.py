@@ -12,7 +12,7 @@ from tompion.model.rows import DefinitionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.stored_definition import rule_of, stored_calendar
+from tompion.plan.stored_definition import compiled_from_row, stored_calendar
 from tompion.store.base import Transaction
 
 REMEMBERED_RULES = 200_000
@@ -72,7 +72,7 @@ class ScheduleCache:
             self._newest.pop(forgotten[0], None)
         for row in transaction.version_list_definitions(pairs):
             try:
-                compiled = rule_of(row, _calendars(transaction, row))
+                compiled = compiled_from_row(row, _calendars(transaction, row))
             except UNREADABLE as error:
                 self.broken[row.schedule_key] = f"{row.schedule_id}: {error}"
             else:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from tompion.errors import LaunchRefused
-from tompion.model.codec import as_json
+from tompion.model.codec import json_value
 from tompion.model.run import RunRow, RunState, idempotency_key
 from tompion.model.schedule import Action
 from tompion.model.sql_call import SqlCall
@@ -23,7 +23,7 @@ Previous: TypeAlias = tuple[str | None, str | None]
 MOST_PROGRESS_BYTES = 4_096
 
 
-def nobody_asks(waits: bool) -> None:
+def ignore_wait(waits: bool) -> None:
     """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
 
 
@@ -67,7 +67,7 @@ class RunContext:
         action: Action,
         payload: str | None = None,
         options: Mapping[str, Any] = NO_OPTIONS,
-        waits: Callable[[bool], None] = nobody_asks,
+        waits: Callable[[bool], None] = ignore_wait,
         sign: Callable[[str], str] = unsigned,
         link: RunSignals | None = None,
     ) -> None:
@@ -149,7 +149,7 @@ class RunContext:
 
     def progress(self, value: Any) -> bool:
         """Say how far it is, for people to look at; return whether anybody still wants it to go on."""
-        self.link.progress = as_json(value, MOST_PROGRESS_BYTES)
+        self.link.progress = json_value(value, MOST_PROGRESS_BYTES)
         return self.is_wanted
 
     @property

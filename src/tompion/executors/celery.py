@@ -23,7 +23,7 @@ from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import callback_of, text_option, traced
-from tompion.model.codec import as_json, cut
+from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
@@ -152,13 +152,13 @@ class CeleryExecutor(Executor):
     def _ended(self, task_id: str, said: Mapping[str, Any]) -> Completed:
         state, most = ENDED[said["status"]], self._site.max_result_bytes
         if state is RunState.SUCCESS:
-            result = None if said["result"] is None else as_json(said["result"], most)
+            result = None if said["result"] is None else json_value(said["result"], most)
             return Completed(result=result, execution_id=task_id)
         error = said["result"]
         told = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
         if isinstance(error, CeleryError):  # some of Celery's own repeat all arguments, payload and token included
             told = type(error).__name__
-        return Completed(state, error=cut(told, most), execution_id=task_id)
+        return Completed(state, error=truncate(told, most), execution_id=task_id)
 
 
 def _impatient(timeout_s: float) -> dict[str, Any]:

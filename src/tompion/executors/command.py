@@ -21,7 +21,7 @@ from typing import Any
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, known_options, only, whole
-from tompion.model.codec import cut, text_as_json
+from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 
 CONFIGURED = ("commands", "max_active", "grace_ms")
@@ -120,7 +120,7 @@ class CommandExecutor(Executor):
         if code == 0:
             return Completed(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
         ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
-        error = cut(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
+        error = truncate(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
         return Completed(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
 
     async def _silence(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
@@ -191,7 +191,7 @@ async def _kept(stream: asyncio.StreamReader, limit: int) -> str:
     kept = bytearray()
     while chunk := await stream.read(CHUNK):
         kept += chunk[: max(0, limit + 1 - len(kept))]
-    return cut(kept.decode(errors="replace"), limit)
+    return truncate(kept.decode(errors="replace"), limit)
 
 
 async def _told(stream: asyncio.StreamWriter, said: bytes) -> None:

@@ -13,10 +13,10 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from tompion.errors import LaunchError, LaunchRefused
-from tompion.executors.base import Completed, Executor, RunContext, nobody_asks
+from tompion.executors.base import Completed, Executor, RunContext, ignore_wait
 from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.result import raised, returned
-from tompion.model.codec import said
+from tompion.model.codec import error_text
 from tompion.runtime.thread_pool import ThreadPool
 
 Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
@@ -84,7 +84,7 @@ class FunctionExecutor(Executor):
 
     async def _imported(self, path: str) -> Resolved:
         if path not in self._finding:
-            self._finding[path] = self._importing.submit(partial(attempted, partial(resolve, path)))
+            self._finding[path] = self._importing.submit(partial(run_function, partial(resolve, path)))
         try:
             found, error = await asyncio.shield(asyncio.wrap_future(self._finding[path]))
         finally:
@@ -97,10 +97,10 @@ class FunctionExecutor(Executor):
         """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
         if launch.traceparent is not None:  # what it traces itself is part of its run
             call = partial(copy_context().run, call)
-        if launch.waits is not nobody_asks:
+        if launch.waits is not ignore_wait:
             launch.waits(True)
             call = partial(_begin, asyncio.get_running_loop(), launch, call)
-        return await asyncio.wrap_future(self._threads.submit(partial(attempted, call)))
+        return await asyncio.wrap_future(self._threads.submit(partial(run_function, call)))
 
 
 def _is_imported(name: str) -> bool:
@@ -114,7 +114,7 @@ def _begin(loop: asyncio.AbstractEventLoop, launch: RunContext, call: Callable[[
     return call()
 
 
-def attempted(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def run_function(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """What a call returns, or raises; not raised again, because a future cannot carry every kind of error."""
     try:
         return call(), None
@@ -132,11 +132,11 @@ def resolve(path: str) -> Resolved:
         for part in name.split("."):
             found = getattr(found, part)
     except ImportError as error:
-        raise LaunchError(f"{path!r} cannot be imported: {said(str, error)}") from None
+        raise LaunchError(f"{path!r} cannot be imported: {error_text(str, error)}") from None
     except AttributeError as error:
-        raise LaunchError(f"{path!r} cannot be found: {said(str, error)}") from None
+        raise LaunchError(f"{path!r} cannot be found: {error_text(str, error)}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module that raises, or leaves, is a launch that fails
-        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {said(str, error)}") from None
+        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error_text(str, error)}") from None
     if not callable(found):
         raise LaunchRefused(f"{path!r} is not a function")
     return resolved(found)

@@ -14,15 +14,15 @@ from typing import Any
 
 import aiohttp
 
-from tompion.errors import InvalidField, LaunchError, LaunchRefused, shown
+from tompion.errors import InvalidField, LaunchError, LaunchRefused, display
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import message_of, traced
-from tompion.model.codec import cut, text_as_json
+from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
-from tompion.outbound.http_session import beginning, open_session
+from tompion.outbound.http_session import open_session, read_start
 from tompion.outbound.ssrf_guard import Guard, Target
-from tompion.outbound.webhook_signature import read_secret, signed
+from tompion.outbound.webhook_signature import read_secret, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 ACCEPTED = 202
@@ -106,7 +106,7 @@ class HttpExecutor(Executor):
     ) -> Completed | Accepted:
         try:
             async with self._opened().post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
-                text = _masked(await beginning(answer, self._site.max_result_bytes), secrets)
+                text = _masked(await read_start(answer, self._site.max_result_bytes), secrets)
                 return self._read(answer.status, answer.headers.get("Location"), text)
         except LaunchError:
             raise
@@ -117,10 +117,10 @@ class HttpExecutor(Executor):
 
     def _read(self, status: int, location: str | None, text: str) -> Completed | Accepted:
         if status == ACCEPTED:
-            return Accepted(cut(location or "accepted", 500))
+            return Accepted(truncate(location or "accepted", 500))
         if 200 <= status < 300:
             return Completed(result=text_as_json(text, self._site.max_result_bytes))
-        said = f"the target answered {status}: {cut(text, 500)}" if text else f"the target answered {status}"
+        said = f"the target answered {status}: {truncate(text, 500)}" if text else f"the target answered {status}"
         if status in RETRIED or status >= SERVER_ERROR:
             raise LaunchError(said)
         if 300 <= status < 400:
@@ -146,13 +146,13 @@ class HttpExecutor(Executor):
         keys = self._secrets.get(name) if isinstance(name, str) else None
         if keys is None:
             raise LaunchRefused("the workflow's secret is not one that the operator has configured")
-        return {**headers, **signed(meta.key, int(self._clock.now()), body, keys)}
+        return {**headers, **signature_headers(meta.key, int(self._clock.now()), body, keys)}
 
 
 def _guard(allow: Any) -> Guard:
     if not isinstance(allow, list | tuple) or not all(isinstance(each, str) for each in allow):
         expected = "a list of networks, such as 10.1.0.0/16 or 127.0.0.1:8080"
-        raise InvalidField("executors.http.allow", f"{shown(allow)}; expected {expected}")
+        raise InvalidField("executors.http.allow", f"{display(allow)}; expected {expected}")
     return Guard(allow)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tompion.errors import InvalidField, LaunchRefused, shown
+from tompion.errors import InvalidField, LaunchRefused, display
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def whole(options: Mapping[str, Any], executor: str, name: str, default: int, le
     """Return a whole number of a configuration."""
     value = options.get(name, default)
     if type(value) is not int or value < least:
-        raise InvalidField(f"executors.{executor}.{name}", f"{shown(value)}; expected a whole number from {least}")
+        raise InvalidField(f"executors.{executor}.{name}", f"{display(value)}; expected a whole number from {least}")
     return value
 
 

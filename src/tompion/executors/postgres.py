@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tompion.errors import InvalidField, LaunchRefused, shown
+from tompion.errors import InvalidField, LaunchRefused, display
 from tompion.executors.base import Accepted, Completed, RunContext, TransactionalExecutor
 from tompion.executors.options import ExecutorEnv, known_options, only, whole
 from tompion.executors.queue_message import callback_of
@@ -98,7 +98,9 @@ class PostgresExecutor(TransactionalExecutor):
         allowed = self._tables[name]
         for column in given:
             if not column or "\x00" in column or (allowed is not None and column not in allowed):
-                raise LaunchRefused(f"the column {shown(column)} of {name} is not declared (executors.postgres.tables)")
+                raise LaunchRefused(
+                    f"the column {display(column)} of {name} is not declared (executors.postgres.tables)"
+                )
         arguments = [_argument(_resolved(each, known), None) for each in given.values()]
         return SqlCall(tuple(name.split(".")), tuple(arguments), tuple(given))
 
@@ -147,7 +149,7 @@ def _stands_for(text: str, known: Known) -> Any:
     found = known.get(text)
     if found is None:
         expected = ", ".join(sorted(known))
-        raise LaunchRefused(f"{shown(text)} stands for nothing; expected one of {expected}, or $$ for a $")
+        raise LaunchRefused(f"{display(text)} stands for nothing; expected one of {expected}, or $$ for a $")
     return found()
 
 
@@ -187,7 +189,7 @@ def _functions(configured: Any) -> dict[str, tuple[str, ...] | None]:
         read = _SIGNATURE.fullmatch(each) if isinstance(each, str) else None
         if read is None or read[1] in found:
             problem = "is there twice" if read else "is not a name such as pgmq.send, or pgmq.send(text, jsonb)"
-            raise InvalidField("executors.postgres.functions", f"{shown(each)} {problem}")
+            raise InvalidField("executors.postgres.functions", f"{display(each)} {problem}")
         found[read[1]] = None if read[2] is None else _types(read[2])
     return found
 
@@ -196,7 +198,7 @@ def _types(text: str) -> tuple[str, ...]:
     types = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     for kind in types:
         if not _TYPE.fullmatch(kind):
-            raise InvalidField("executors.postgres.functions", f"{shown(kind)} is not a type such as jsonb or text[]")
+            raise InvalidField("executors.postgres.functions", f"{display(kind)} is not a type such as jsonb or text[]")
     return types
 
 
@@ -207,7 +209,7 @@ def _tables(configured: Any) -> dict[str, frozenset[str] | None]:
     found: dict[str, frozenset[str] | None] = {}
     for each in configured:
         if not isinstance(each, str) or not _NAME.fullmatch(each):
-            raise InvalidField("executors.postgres.tables", f"{shown(each)} is not a name such as jobs, or app.jobs")
+            raise InvalidField("executors.postgres.tables", f"{display(each)} is not a name such as jobs, or app.jobs")
         columns = configured[each] if isinstance(configured, Mapping) else None
         if columns is not None and not _are_names(columns):
             raise InvalidField(f"executors.postgres.tables.{each}", "expected the columns that may be written")
@@ -222,4 +224,4 @@ def _are_names(columns: Any) -> bool:
 def _undeclared(what: str, where: str, name: Any) -> LaunchRefused:
     if name is None:
         return LaunchRefused("the workflow names neither a function nor a table")
-    return LaunchRefused(f"the {what} {shown(name)} is not declared here (executors.postgres.{where})")
+    return LaunchRefused(f"the {what} {display(name)} is not declared here (executors.postgres.{where})")

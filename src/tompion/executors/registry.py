@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 
@@ -36,7 +36,7 @@ def build_executors(configured: Mapping[str, Mapping[str, Any]], site: ExecutorE
             raise InvalidField(f"executors.{name}", f"there is no such executor; installed are {known}")
         options = configured.get(name, {})
         if not isinstance(options, Mapping):
-            raise InvalidField(f"executors.{name}", f"{shown(options)}; expected its options by name, such as {{}}")
+            raise InvalidField(f"executors.{name}", f"{display(options)}; expected its options by name, such as {{}}")
         executors[name] = _loaded(found[name])(options, site)
     return executors
 

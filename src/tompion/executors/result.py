@@ -7,7 +7,7 @@ import traceback
 from types import TracebackType
 
 from tompion.executors.base import Completed
-from tompion.model.codec import as_json, cut, said
+from tompion.model.codec import error_text, json_value, truncate
 from tompion.model.run import RunState
 
 DONE = Completed()
@@ -21,19 +21,23 @@ def returned(value: object, limit: int) -> Completed:
         return DONE
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return Completed(RunState.FAILED, error=_unfinished(value, limit))
-    return Completed(result=as_json(value, limit))
+    return Completed(result=json_value(value, limit))
 
 
 def raised(error: BaseException, limit: int) -> Completed:
     """Return how a run ended whose function raised an error: one line, and below it where in the user's code."""
     where = "".join(traceback.format_tb(_in_users_code(error.__traceback__)))
-    return Completed(RunState.FAILED, error=cut(f"{type(error).__name__}: {said(str, error)}\n{where}".rstrip(), limit))
+    return Completed(
+        RunState.FAILED, error=truncate(f"{type(error).__name__}: {error_text(str, error)}\n{where}".rstrip(), limit)
+    )
 
 
 def _unfinished(value: object, limit: int) -> str:
     kind = "an asynchronous generator" if inspect.isasyncgen(value) else "a generator"
     name = str(getattr(value, "__qualname__", ""))
-    return cut(f"TypeError: {name} returned {kind}, and nothing of it was run; return a list, or do the work", limit)
+    return truncate(
+        f"TypeError: {name} returned {kind}, and nothing of it was run; return a list, or do the work", limit
+    )
 
 
 def _in_users_code(trace: TracebackType | None) -> TracebackType | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tompion.model.rows import AuditRow
 
-BEGINNING = ""
+GENESIS_DIGEST = ""
 """What the first row of a chain has before it."""
 
 
@@ -56,13 +56,13 @@ class AuditVerification:
         return self.problem is None
 
 
-def sealed(row: AuditRow, position: int, previous: str) -> AuditRow:
+def chain_rows(row: AuditRow, position: int, previous: str) -> AuditRow:
     """Return a row at a place of its chain, after the row with a digest."""
     placed = row._replace(position=position, previous=previous, digest=None)
-    return placed._replace(digest=digest_of(placed))
+    return placed._replace(digest=audit_digest(placed))
 
 
-def digest_of(row: AuditRow) -> str:
+def audit_digest(row: AuditRow) -> str:
     """Return the digest of a row in a chain: SHA-256 of its columns as canonical JSON, its own digest left out."""
     columns = {name: value for name, value in row._asdict().items() if name != "digest"}
     return sha256(json.dumps(columns, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -131,7 +131,7 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def as_json(value: object, limit: int) -> str:
+def json_value(value: object, limit: int) -> str:
     """Return a value as JSON of at most so many bytes.
 
     What is not JSON is kept as ``{"not_json": why, "text": its repr}``, what is too long as ``{"truncated": true,
@@ -141,8 +141,8 @@ def as_json(value: object, limit: int) -> str:
     try:
         text = whole = _dumped(value)
     except Exception as error:  # noqa: BLE001 - a value may have methods that raise anything
-        about["not_json"] = cut(f"{type(error).__name__}: {said(str, error)}", limit // 4)
-        text = said(repr, value)
+        about["not_json"] = truncate(f"{type(error).__name__}: {error_text(str, error)}", limit // 4)
+        text = error_text(repr, value)
         whole = _dumped({**about, "text": text})
     size = _size(whole)
     return whole if size <= limit else _fitting({**about, "truncated": True, "bytes": size}, text, limit)
@@ -154,12 +154,12 @@ def text_as_json(text: str, limit: int) -> str | None:
     if not text:
         return None
     try:
-        return as_json(json.loads(text), limit)
+        return json_value(json.loads(text), limit)
     except ValueError:
-        return as_json(text, limit)
+        return json_value(text, limit)
 
 
-def said(show: Callable[[object], str], value: object) -> str:
+def error_text(show: Callable[[object], str], value: object) -> str:
     """Return what a value says of itself, if it can."""
     try:
         return show(value)
@@ -187,7 +187,7 @@ def _fitting(about: dict[str, Any], text: str, limit: int) -> str:
     return _dumped({**about, "text": text[:length]})
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """Return the beginning of a text that has at most so many bytes."""
     encoded = text.encode(errors="backslashreplace")
     if len(encoded) <= limit:

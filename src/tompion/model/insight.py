@@ -208,7 +208,7 @@ Update = Run | ScheduleEdit
 """A run as it is now, or a change that somebody has made."""
 
 
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """Where counting ends: a larger number is shown as this one."""
 
 

@@ -64,7 +64,7 @@ class RunSource(StrEnum):
     LAUNCH = "launch"
 
 
-AUTOMATIC = frozenset({RunSource.SCHEDULE, RunSource.HINT})
+AUTOMATIC_ORIGINS = frozenset({RunSource.SCHEDULE, RunSource.HINT})
 """The sources of runs that nobody asked for one by one: pause, limits and skips are about these."""
 
 

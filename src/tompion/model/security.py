@@ -50,7 +50,7 @@ class KeyParts(NamedTuple):
     secret: str
 
 
-def new_parts() -> KeyParts:
+def new_key_parts() -> KeyParts:
     """Return a new id and a new secret."""
     return KeyParts(token_hex(_ID_BYTES), token_hex(_SECRET_BYTES))
 
@@ -68,14 +68,14 @@ def read_key(text: str) -> KeyParts | None:
     return KeyParts(key_id, secret) if right and rest.isascii() else None
 
 
-def hash_of(secret: str) -> str:
+def key_hash(secret: str) -> str:
     """Return what is kept of a secret."""
     return sha256(secret.encode()).hexdigest()
 
 
-def matches(secret: str, kept: str) -> bool:
+def matches_hash(secret: str, kept: str) -> bool:
     """Return whether a secret is the one that a hash was made of; how long that takes says nothing."""
-    return hmac.compare_digest(hash_of(secret), kept)
+    return hmac.compare_digest(key_hash(secret), kept)
 
 
 CALLBACKS = "callbacks"

@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def once(
+def idempotent(
     kind: type[T],
 ) -> Callable[[Callable[Concatenate[OperationContext, P], T]], Callable[Concatenate[OperationContext, P], T]]:
     """Make a change one that is done once for each ``request_id`` it is given; ``kind`` is what it answers with."""

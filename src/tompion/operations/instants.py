@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 
 When = datetime | str | int | float
 _FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799  # what a datetime can show: the years 1 to 9999
@@ -17,7 +17,7 @@ def epoch_ms(field: str, when: When) -> int:
             when = datetime.fromisoformat(when)
         except ValueError:
             raise InvalidField(
-                field, f"{shown(when)} is not a time; expected ISO 8601 such as 2026-03-29T02:30:00Z"
+                field, f"{display(when)} is not a time; expected ISO 8601 such as 2026-03-29T02:30:00Z"
             ) from None
     if isinstance(when, datetime):
         if when.tzinfo is None:
@@ -28,7 +28,7 @@ def epoch_ms(field: str, when: When) -> int:
         return milliseconds
     if type(when) not in (int, float) or not _FIRST_S <= when <= _LAST_S:
         raise InvalidField(
-            field, f"{shown(when)} is not an instant; expected seconds since 1970, before the year 10000"
+            field, f"{display(when)} is not an instant; expected seconds since 1970, before the year 10000"
         )
     return round(when * 1000)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_text
 
@@ -12,7 +12,7 @@ DEFAULT_PAGE = 50
 def page_limit(context: OperationContext, limit: int) -> int:
     """Return how long a page may be."""
     if type(limit) is not int or not 1 <= limit <= context.settings.max_page:
-        raise InvalidField("limit", f"{shown(limit)}; expected 1 to max_page ({context.settings.max_page})")
+        raise InvalidField("limit", f"{display(limit)}; expected 1 to max_page ({context.settings.max_page})")
     return limit
 
 
@@ -26,7 +26,7 @@ def page_number(field: str, text: str | None, default: int) -> int:
     if text is None:
         return default
     if not (str(text).isascii() and str(text).isdecimal()) or len(str(text)) > 18:
-        raise InvalidField(field, f"{shown(text)} is not a page token")
+        raise InvalidField(field, f"{display(text)} is not a page token")
     return int(text)
 
 

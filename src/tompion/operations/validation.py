@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from tompion.config.settings import Settings
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 
 MAX_NOTE_CHARS = 1_000
 
@@ -24,19 +24,19 @@ _DECEIVING = frozenset(
 def check_name(field: str, value: object, settings: Settings) -> str:
     """Return an id that may be stored and shown."""
     if not isinstance(value, str) or not value:
-        raise InvalidField(field, f"{shown(value)} is not a name")
+        raise InvalidField(field, f"{display(value)} is not a name")
     if len(value) > settings.max_name_chars:
         raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
     if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
-        raise InvalidField(field, f"{shown(value)}: no control characters, no space at either end")
+        raise InvalidField(field, f"{display(value)}: no control characters, no space at either end")
     if value in (".", ".."):
-        raise InvalidField(field, f"{shown(value)} means another place in an address; choose another name")
+        raise InvalidField(field, f"{display(value)} means another place in an address; choose another name")
     if not value.isascii() and not _DECEIVING.isdisjoint(value):
         raise InvalidField(
-            field, f"{shown(value)}: nothing that turns the direction of text, and no bytes that are none"
+            field, f"{display(value)}: nothing that turns the direction of text, and no bytes that are none"
         )
     if not is_unicode(value):
-        raise InvalidField(field, f"{shown(value)} is not valid Unicode")
+        raise InvalidField(field, f"{display(value)} is not valid Unicode")
     return value
 
 
@@ -53,7 +53,7 @@ def check_text(field: str, value: object, most: int) -> str:
     if not isinstance(value, str) or len(value) > most:
         raise InvalidField(field, f"expected text of at most {most} characters")
     if "\x00" in value or not is_unicode(value):
-        raise InvalidField(field, f"{shown(value)}: no NUL characters, and only valid Unicode")
+        raise InvalidField(field, f"{display(value)}: no NUL characters, and only valid Unicode")
     return value
 
 
@@ -87,20 +87,20 @@ def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str,
         return kind(value)  # type: ignore[arg-type]  # anything that is not text is refused just below
     except ValueError:
         names = [*kind, *(aliases or {})]
-        raise InvalidField(field, f"{shown(value)}; expected one of {', '.join(names)}") from None
+        raise InvalidField(field, f"{display(value)}; expected one of {', '.join(names)}") from None
 
 
 def _whole(field: str, value: object, least: int, most: int, *, nullable: bool = False) -> int | None:
     if value is None and nullable:
         return None
     if type(value) is not int or not least <= value <= most:
-        raise InvalidField(field, f"{shown(value)}; expected a whole number from {least} to {most}")
+        raise InvalidField(field, f"{display(value)}; expected a whole number from {least} to {most}")
     return value
 
 
 def _flag(field: str, value: object) -> bool:
     if type(value) is not bool:
-        raise InvalidField(field, f"{shown(value)}; expected true or false")
+        raise InvalidField(field, f"{display(value)}; expected true or false")
     return value
 
 

@@ -15,7 +15,7 @@ from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive, edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import stored_definition
-from tompion.plan.upcoming import upcoming
+from tompion.plan.upcoming import upcoming_ticks
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states; the others are true for ever."""
@@ -29,13 +29,13 @@ def at_s(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def at_ms(milliseconds: int) -> datetime:
+def datetime_ms(milliseconds: int) -> datetime:
     """Return an instant that is stored in milliseconds."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def _maybe_ms(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else at_ms(milliseconds)
+    return None if milliseconds is None else datetime_ms(milliseconds)
 
 
 def schedule_view(  # noqa: PLR0913 - what a schedule is made of
@@ -68,8 +68,8 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         pause_note=row.pause_note,
         paused_at=_maybe_ms(row.paused_ms),
         paused_until=_maybe_ms(state.pause_until_ms),
-        created_at=at_ms(row.created_ms),
-        updated_at=at_ms(row.updated_ms),
+        created_at=datetime_ms(row.created_ms),
+        updated_at=datetime_ms(row.updated_ms),
         degraded=compiled.degraded,
     )
 
@@ -82,7 +82,7 @@ def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tu
     if state.closed or state.remaining == 0:
         return None, None
     if state.paused:
-        return next(upcoming(state, compiled, now_ms), None), None
+        return next(upcoming_ticks(state, compiled, now_ms), None), None
     tick = edit.next_unskipped(state, compiled)
     if tick == state.next_nominal_s:
         return tick, state.next_fire_ms
@@ -102,9 +102,9 @@ def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSched
         hints=tuple(
             Hint(
                 interval_ms=hint.value if hint is live.interval else None,
-                at=at_ms(hint.value) if hint is live.once else None,
-                expires_at=at_ms(hint.expires_ms),
-                created_at=at_ms(hint.created_ms),
+                at=datetime_ms(hint.value) if hint is live.once else None,
+                expires_at=datetime_ms(hint.expires_ms),
+                created_at=datetime_ms(hint.created_ms),
                 author=hint.author,
                 reason=hint.reason,
             )
@@ -133,8 +133,8 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         scheduled_for=at_s(row.nominal_s),
         local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
         moved=row.moved,
-        fire_at=at_ms(row.fire_ms),
-        decided_at=at_ms(row.decided_ms),
+        fire_at=datetime_ms(row.fire_ms),
+        decided_at=datetime_ms(row.decided_ms),
         started_at=_maybe_ms(row.started_ms),
         finished_at=_maybe_ms(row.finished_ms),
         version=row.version,
@@ -169,7 +169,7 @@ def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
         at_s(dropped_range.until_s),
         dropped_range.ticks,
         dropped_range.reason,
-        at_ms(dropped_range.decided_ms),
+        datetime_ms(dropped_range.decided_ms),
     )
 
 
@@ -186,7 +186,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         total=row.total,
         done=row.done,
         cursor=at_s(max(row.cursor_s, 0)),
-        created_at=at_ms(row.created_ms),
+        created_at=datetime_ms(row.created_ms),
         finished_at=_maybe_ms(row.finished_ms),
         undecided=row.undecided,
     )
@@ -195,7 +195,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
 def change_view(row: AuditRow) -> Change:
     """Return an audit row as users see it."""
     return Change(
-        at=at_ms(row.at_ms),
+        at=datetime_ms(row.at_ms),
         actor=row.actor,
         operation=row.operation,
         schedule_id=row.schedule_id,
@@ -213,7 +213,7 @@ def version_view(row: VersionRow) -> Version:
         version=row.version,
         definition=stored_definition(row),
         author=row.author,
-        created_at=at_ms(row.created_ms),
+        created_at=datetime_ms(row.created_ms),
         decides_after=at_s(row.after_s),
         decides_until=None if row.until_s is None else at_s(row.until_s),
     )

@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tompion.errors import LaunchError
-from tompion.model.codec import cut
+from tompion.model.codec import truncate
 from tompion.outbound.ssrf_guard import Guard
 
 CONNECT_S = 10.0
@@ -29,7 +29,7 @@ def open_session(guard: Guard) -> aiohttp.ClientSession:
     )
 
 
-async def beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
+async def read_start(answer: aiohttp.ClientResponse, limit: int) -> str:
     """Read no more of an answer than is kept; the connection of a longer one is not used again."""
     if answer.content_length is not None and answer.content_length <= limit:
         return (await answer.read()).decode(errors="replace")
@@ -40,7 +40,7 @@ async def beginning(answer: aiohttp.ClientResponse, limit: int) -> str:
             return read.decode(errors="replace")
         read += chunk
     answer.close()
-    return cut(read.decode(errors="replace"), limit)
+    return truncate(read.decode(errors="replace"), limit)
 
 
 class _Resolver(AbstractResolver):

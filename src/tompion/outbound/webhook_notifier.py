@@ -13,12 +13,12 @@ from typing import Any
 
 import aiohttp
 
-from tompion.errors import InvalidField, InvalidInput, LaunchError, shown
-from tompion.model.codec import cut
+from tompion.errors import InvalidField, InvalidInput, LaunchError, display
+from tompion.model.codec import truncate
 from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
-from tompion.outbound.http_session import CONNECT_S, beginning, open_session
+from tompion.outbound.http_session import CONNECT_S, open_session, read_start
 from tompion.outbound.ssrf_guard import Guard
-from tompion.outbound.webhook_signature import read_secret, signed
+from tompion.outbound.webhook_signature import read_secret, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 FIELDS = (
@@ -64,14 +64,14 @@ class WebhookNotifier:
             target = receiver.guard.target(receiver.url)
             headers = {
                 "Content-Type": "application/json",
-                **signed(notification_id, int(self._clock.now()), body, receiver.keys),
+                **signature_headers(notification_id, int(self._clock.now()), body, receiver.keys),
             }
             posted = self._session(receiver).post(
                 target.url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             )
             async with posted as answer:
-                text = (await beginning(answer, MOST_SAID_BYTES)).strip()
-                said = f"the receiver answered {answer.status}{': ' if text else ''}{cut(text, MOST_SAID_BYTES)}"
+                text = (await read_start(answer, MOST_SAID_BYTES)).strip()
+                said = f"the receiver answered {answer.status}{': ' if text else ''}{truncate(text, MOST_SAID_BYTES)}"
                 return Delivery(200 <= answer.status < 300, said, hopeless=answer.status == GONE)
         except LaunchError as error:
             return Delivery(False, str(error))
@@ -135,13 +135,13 @@ def _maybe_text(where: str, block: Mapping[str, Any], field: str) -> str | None:
 def _number(where: str, block: Mapping[str, Any], field: str, default: int) -> int:
     value = block.get(field, default)
     if type(value) is not int or value < 1:
-        raise InvalidField(f"{where}: {field}", f"{shown(value)}; expected a whole number from 1")
+        raise InvalidField(f"{where}: {field}", f"{display(value)}; expected a whole number from 1")
     return value
 
 
 def _topics(where: str, given: Any) -> frozenset[NotificationKind]:
     if not isinstance(given, list) or not given or not all(each in CHOICES for each in given):
-        raise InvalidField(f"{where}: on", f"{shown(given)}; expected a list of {', '.join(CHOICES)}")
+        raise InvalidField(f"{where}: on", f"{display(given)}; expected a list of {', '.join(CHOICES)}")
     return frozenset(NotificationKind(each) for each in given)
 
 

@@ -29,7 +29,7 @@ def read_secret(text: str) -> bytes:
     return key
 
 
-def signed(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> dict[str, str]:
+def signature_headers(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> dict[str, str]:
     """Return the headers of a signed request."""
     content = b".".join((message_id.encode(), str(timestamp_s).encode(), body))
     signatures = [base64.b64encode(hmac.new(key, content, sha256).digest()).decode() for key in keys]

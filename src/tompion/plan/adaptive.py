@@ -100,7 +100,7 @@ def unexpired(state: ScheduleState, now_ms: int) -> ScheduleState:
     return state if state.hints is None else state._replace(hints=hints_of(state).live_at(now_ms).text())
 
 
-def contested(state: ScheduleState, now_ms: int) -> bool:
+def has_conflicting_hints(state: ScheduleState, now_ms: int) -> bool:
     """Whether an interval hint and a one-shot hint are live at once."""
     return state.hints is not None and all(hints_of(state).live_at(now_ms))
 

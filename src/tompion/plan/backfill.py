@@ -31,7 +31,7 @@ class BackfillChunk(NamedTuple):
     decision: Decision
 
 
-def wanted(only: str, states: Collection[str]) -> bool:
+def is_wanted(only: str, states: Collection[str]) -> bool:
     """Whether a tick is to be run, given the states of its runs: its own, if it has one, and those of backfills.
 
     It has none if it was dropped, or lies before the creation.  One of them is enough to say that it ran, or will.
@@ -53,7 +53,7 @@ def last_decided(state: ScheduleState, only: str, end_s: int) -> int:
     return end_s if only == ALL or state.remaining == 0 else min(end_s, state.cursor_s)
 
 
-def step(  # noqa: PLR0913 - a decision about three rows
+def next_chunk(  # noqa: PLR0913 - a decision about three rows
     backfill: BackfillRow,
     state: ScheduleState,
     compiled: CompiledSchedule,
@@ -69,7 +69,7 @@ def step(  # noqa: PLR0913 - a decision about three rows
     for _ in range(limit):
         if tick is None or tick > backfill.last_s or not _has_room(decision, compiled, overlap):
             break
-        if wanted(backfill.only, earlier.get(tick, ())):
+        if is_wanted(backfill.only, earlier.get(tick, ())):
             due = Due(tick, context.now_ms)
             decision.request(due, Origin(RunSource.BACKFILL, backfill.backfill_id, overlap))
             done += 1

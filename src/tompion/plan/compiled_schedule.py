@@ -85,7 +85,7 @@ def start_of(spec: SpecDocument) -> int | None:
     return first_instant(read_moment(spec.start_at, field="start_at"), zone_of(spec))
 
 
-def compile_rule(  # noqa: PLR0913 - the parts of a version
+def compile_schedule(  # noqa: PLR0913 - the parts of a version
     schedule_key: int,
     version: int,
     namespace: str,

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.policy import Overlap
-from tompion.model.run import AUTOMATIC, OPEN, WAITING, Reason, RunRow, RunSource, RunState
+from tompion.model.run import AUTOMATIC_ORIGINS, OPEN, WAITING, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
 from tompion.plan.due_ticks import Dropped, Due, DueTicks, generate
-from tompion.plan.edit import after_run, woken
+from tompion.plan.edit import after_run, due_now_if_waiting
 from tompion.plan.overlap import START, OverlapAction, OverlapDecision, admit, is_too_soon
 
 PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
@@ -148,7 +148,7 @@ class Decision:
 
     def awake(self, state: ScheduleState) -> ScheduleState:
         """Return the dial so that what waits is looked at, if more runs were ended than this takes the place of."""
-        return woken(state, self.context.now_ms) if self.terminate else state
+        return due_now_if_waiting(state, self.context.now_ms) if self.terminate else state
 
     def _unwanted(self, nominal_s: int) -> Reason | None:
         """Why an automatic tick never starts, not even later: the dial forgets exceptions that its cursor passes."""
@@ -212,7 +212,7 @@ class Decision:
                 self.skipped += 1
                 self.starts -= 1
                 self.in_flight -= 1
-                if self.remaining is not None and run.source in AUTOMATIC:
+                if self.remaining is not None and run.source in AUTOMATIC_ORIGINS:
                     self.remaining += 1
                 taken = True
         return taken
@@ -296,7 +296,7 @@ def _missed(dropped: Iterable[Dropped]) -> int:
     return sum([each.ticks for each in dropped if each.reason not in PASSED_OVER])
 
 
-def record_of(now_ms: int, decisions: Iterable[Decision], states: list[ScheduleState]) -> DecisionWrites:
+def decision_writes(now_ms: int, decisions: Iterable[Decision], states: list[ScheduleState]) -> DecisionWrites:
     """Return everything that decisions want written."""
     record = DecisionWrites(now_ms, states, [], [], [], [], [])
     for decision in decisions:

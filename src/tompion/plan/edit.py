@@ -21,14 +21,14 @@ class EditResult(NamedTuple):
     dropped_ranges: list[DroppedRange]
 
 
-def created(
+def new_state(
     compiled: CompiledSchedule, now_ms: int, *, remaining: int | None = None, paused: bool = False
 ) -> ScheduleState:
     """Return the dial of a new schedule: its first tick is the first one not before now, or ``start_at``."""
     state = ScheduleState(
         schedule_key=compiled.schedule_key,
         version=compiled.version,
-        cursor_s=before(now_ms),
+        cursor_s=cursor_before(now_ms),
         next_nominal_s=None,
         next_fire_ms=None,
         paused=paused,
@@ -48,36 +48,36 @@ def created(
         skipped=0,
         missed=0,
     )
-    return aimed(state, compiled, state.cursor_s)
+    return advance_to_next(state, compiled, state.cursor_s)
 
 
-def before(now_ms: int) -> int:
+def cursor_before(now_ms: int) -> int:
     """Return the last whole second before an instant: a cursor there leaves a tick at the instant undecided."""
     return (now_ms - 1) // 1000
 
 
-def aimed(state: ScheduleState, compiled: CompiledSchedule, cursor_s: int) -> ScheduleState:
+def advance_to_next(state: ScheduleState, compiled: CompiledSchedule, cursor_s: int) -> ScheduleState:
     """Return the dial pointed at the first tick after a cursor."""
     if compiled.gate is not None:
         state = state._replace(version=compiled.version, cursor_s=cursor_s, next_nominal_s=None)
-        return governed(state, compiled, (cursor_s + 1) * 1000)
+        return replan_adaptive(state, compiled, (cursor_s + 1) * 1000)
     if compiled.follows:
         start = max(cursor_s + 1, compiled.start_s or 0)
         every_s = compiled.spec.intervals[0].every_s  # as if a run had ended so long before: its delay is just over
         following = None if state.in_flight or state.waiting else compiled.ticks.next_epoch(start - every_s)
     else:
         following = compiled.next_after(cursor_s)
-    return silenced(
+    return with_next_fire(
         state._replace(version=compiled.version, cursor_s=cursor_s, next_nominal_s=following),
         None if following is None else compiled.fire_ms(following),
     )
 
 
-def governed(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> ScheduleState:
+def replan_adaptive(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> ScheduleState:
     """Return an adaptive schedule's dial aimed anew, because something has changed; a run that goes on comes first."""
     state = adaptive.unexpired(state, now_ms)
     if state.next_nominal_s is None and (state.in_flight or state.waiting):
-        return silenced(state, None)
+        return with_next_fire(state, None)
     return after_run(state, compiled, now_ms)
 
 
@@ -87,9 +87,9 @@ def after_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> 
         state = adaptive.unexpired(state, now_ms)
         found = adaptive.plan(state, compiled, now_ms)
         nominal, fire_ms = (None, None) if found is None else (found.nominal_s, found.fire_ms)
-        return silenced(state._replace(next_nominal_s=nominal), fire_ms)
+        return with_next_fire(state._replace(next_nominal_s=nominal), fire_ms)
     following = None if state.closed else compiled.ticks.next_epoch(max(-(-now_ms // 1000), state.cursor_s))
-    return silenced(state._replace(next_nominal_s=following), None if following is None else following * 1000)
+    return with_next_fire(state._replace(next_nominal_s=following), None if following is None else following * 1000)
 
 
 def fire_ms_of(state: ScheduleState, compiled: CompiledSchedule) -> int | None:
@@ -103,7 +103,7 @@ def fire_ms_of(state: ScheduleState, compiled: CompiledSchedule) -> int | None:
     )
 
 
-def silenced(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
+def with_next_fire(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
     """Return the dial with its next fire time, unless something keeps it from firing."""
     if state.closed or (state.remaining == 0 and not state.paused):
         return state._replace(next_fire_ms=None)
@@ -112,40 +112,42 @@ def silenced(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
     return state._replace(next_fire_ms=fire_ms)
 
 
-def woken(state: ScheduleState, now_ms: int) -> ScheduleState:
+def due_now_if_waiting(state: ScheduleState, now_ms: int) -> ScheduleState:
     """Return the dial so that an engine looks at once at what waits, if anything does."""
     if state.closed or not state.waiting:
         return state
     return state._replace(next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms))
 
 
-def rested(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, waiting: int | None = None) -> ScheduleState:
+def reschedule_if_idle(
+    state: ScheduleState, compiled: CompiledSchedule, now_ms: int, waiting: int | None = None
+) -> ScheduleState:
     """Return a dial whose next tick follows a run aimed anew, if no run is left that it could follow."""
     waits = state.waiting if waiting is None else waiting
     idle = compiled.follows and state.next_nominal_s is None and not state.in_flight and not waits
     return after_run(state, compiled, now_ms) if idle else state
 
 
-def unqueued(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, *, buffered: bool) -> ScheduleState:
+def without_queued(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, *, buffered: bool) -> ScheduleState:
     """Return the dial after a run that waited was cancelled; one that was only planned is not counted there."""
-    return rested(state._replace(waiting=state.waiting - buffered), compiled, now_ms)
+    return reschedule_if_idle(state._replace(waiting=state.waiting - buffered), compiled, now_ms)
 
 
-def replaced(state: ScheduleState, old: CompiledSchedule, new: CompiledSchedule, now_ms: int) -> EditResult:
+def replace_version(state: ScheduleState, old: CompiledSchedule, new: CompiledSchedule, now_ms: int) -> EditResult:
     """Return the dial under a new version.
 
     With the same ticks the cursor stays, and what was missed stays missed.  With other ticks, those before the change
     are not replayed: the cursor moves on, and a span says so.
     """
     if new.gate is not None and _same_ticks(old, new) and not state.closed:
-        return EditResult(governed(state._replace(version=new.version), new, now_ms), [])
+        return EditResult(replan_adaptive(state._replace(version=new.version), new, now_ms), [])
     if _same_ticks(old, new) and not state.closed:
-        return EditResult(silenced(state._replace(version=new.version), fire_ms_of(state, new)), [])
-    dropped_ranges = [] if state.closed else passed_over(state, old, before(now_ms), Reason.EDITED, now_ms)
-    cursor = max(state.cursor_s, before(now_ms))
+        return EditResult(with_next_fire(state._replace(version=new.version), fire_ms_of(state, new)), [])
+    dropped_ranges = [] if state.closed else dropped_between(state, old, cursor_before(now_ms), Reason.EDITED, now_ms)
+    cursor = max(state.cursor_s, cursor_before(now_ms))
     hints = None if new.gate is None else state.hints
     state = state._replace(carry=None, carry_until_s=None, closed=False, hints=hints)
-    return EditResult(aimed(state, new, cursor), dropped_ranges)
+    return EditResult(advance_to_next(state, new, cursor), dropped_ranges)
 
 
 def _same_ticks(old: CompiledSchedule, new: CompiledSchedule) -> bool:
@@ -161,7 +163,7 @@ def _jitter_of(compiled: CompiledSchedule) -> tuple[int, str, str | None]:
     return compiled.spec.jitter_ms, compiled.spec.jitter_mode, compiled.spec.jitter_seed
 
 
-def passed_over(
+def dropped_between(
     state: ScheduleState, compiled: CompiledSchedule, until_s: int, reason: Reason, now_ms: int
 ) -> list[DroppedRange]:
     """Return the span of the undecided ticks up to an instant; empty if there are none."""
@@ -172,19 +174,19 @@ def passed_over(
     return [DroppedRange(state.schedule_key, state.cursor_s, until_s, count, reason, compiled.version, now_ms)]
 
 
-def paused(state: ScheduleState, until_ms: int | None) -> ScheduleState:
+def pause_state(state: ScheduleState, until_ms: int | None) -> ScheduleState:
     """Return the dial paused: the cursor stands still."""
-    return silenced(state._replace(paused=True, pause_until_ms=until_ms), None)
+    return with_next_fire(state._replace(paused=True, pause_until_ms=until_ms), None)
 
 
-def resumed(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, on_resume: OnResume) -> ScheduleState:
+def resume_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, on_resume: OnResume) -> ScheduleState:
     """Return the dial running again; the ticks of the pause are decided by the next pass of the engine."""
     if not state.paused:
         return state
     state = state._replace(paused=False, pause_until_ms=None)
     if on_resume != OnResume.POLICY:
         state = state._replace(carry=on_resume, carry_until_s=_last_due(compiled, state, now_ms))
-    return woken(silenced(state, fire_ms_of(state, compiled)), now_ms)
+    return due_now_if_waiting(with_next_fire(state, fire_ms_of(state, compiled)), now_ms)
 
 
 def _last_due(compiled: CompiledSchedule, state: ScheduleState, now_ms: int) -> int:
@@ -202,31 +204,31 @@ def _last_due(compiled: CompiledSchedule, state: ScheduleState, now_ms: int) -> 
     return now_s
 
 
-def limited(state: ScheduleState, compiled: CompiledSchedule, remaining: int | None, now_ms: int) -> EditResult:
+def set_remaining(state: ScheduleState, compiled: CompiledSchedule, remaining: int | None, now_ms: int) -> EditResult:
     """Return the dial with another number of remaining actions; a schedule that was exhausted starts afresh."""
     was_out = state.remaining == 0
     state = state._replace(remaining=remaining)
     if not was_out or remaining == 0:
-        return EditResult(silenced(state, fire_ms_of(state, compiled)), [])
-    dropped_ranges = passed_over(state, compiled, before(now_ms), Reason.LIMIT_REACHED, now_ms)
-    return EditResult(aimed(state, compiled, max(state.cursor_s, before(now_ms))), dropped_ranges)
+        return EditResult(with_next_fire(state, fire_ms_of(state, compiled)), [])
+    dropped_ranges = dropped_between(state, compiled, cursor_before(now_ms), Reason.LIMIT_REACHED, now_ms)
+    return EditResult(advance_to_next(state, compiled, max(state.cursor_s, cursor_before(now_ms))), dropped_ranges)
 
 
-def closed(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> EditResult:
+def close_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> EditResult:
     """Return the dial of a deleted schedule: no more ticks; what was due and undecided is passed over."""
-    dropped_ranges = passed_over(state, compiled, before(now_ms), Reason.DELETED, now_ms)
-    cursor = max(state.cursor_s, before(now_ms))
+    dropped_ranges = dropped_between(state, compiled, cursor_before(now_ms), Reason.DELETED, now_ms)
+    cursor = max(state.cursor_s, cursor_before(now_ms))
     state = state._replace(closed=True, cursor_s=cursor, next_nominal_s=None, next_fire_ms=None, carry=None)
     return EditResult(state._replace(carry_until_s=None, skips=None, hints=None), dropped_ranges)
 
 
-def skipping(state: ScheduleState, ticks: list[int]) -> ScheduleState:
+def add_skips(state: ScheduleState, ticks: list[int]) -> ScheduleState:
     """Return the dial with dated exceptions added."""
     known = skips_of(state) | set(ticks)
     return state._replace(skips=",".join(map(str, sorted(known))) or None)
 
 
-def unskipping(state: ScheduleState, ticks: set[int]) -> ScheduleState:
+def remove_skips(state: ScheduleState, ticks: set[int]) -> ScheduleState:
     """Return the dial without some of its dated exceptions."""
     left = skips_of(state) - ticks
     return state._replace(skips=",".join(map(str, sorted(left))) or None)

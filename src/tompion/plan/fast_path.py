@@ -24,7 +24,7 @@ def around(ticks: Ticks, nominal_s: int) -> tuple[int | None, int | None, str | 
     return next_tick(ticks, nominal_s), *wall_time(ticks, nominal_s)
 
 
-def start(
+def decide_fast(
     state: StateTuple, compiled: CompiledSchedule, context: DecisionContext
 ) -> tuple[RunRow, StartRow, FastAdvanceRow] | None:
     """Return the run of a tick that simply starts, and how it is written; ``None`` where there is more to decide."""

@@ -8,7 +8,7 @@ from tompion.model.policy import Policy
 from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.edit import after_run, governed, rested
+from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
 
 MAX_BACKOFF_DOUBLINGS = 10
 """Retries wait twice as long each time, up to this many times."""
@@ -105,7 +105,7 @@ def _left(outcome: Outcome, now_ms: int) -> RunChange:
     )
 
 
-def freed(
+def free_slot(
     schedule_state: ScheduleState, compiled: CompiledSchedule | None, state: str, source_origin: int, now_ms: int
 ) -> ScheduleState:
     """Return the dial after one of its runs has ended in a final state."""
@@ -126,16 +126,16 @@ def freed(
             now_ms,
         )
     if compiled.gate is not None:
-        return governed(schedule_state, compiled, now_ms)
-    return rested(schedule_state, compiled, now_ms)
+        return replan_adaptive(schedule_state, compiled, now_ms)
+    return reschedule_if_idle(schedule_state, compiled, now_ms)
 
 
-def pauses(schedule_state: ScheduleState, policy: Policy, state: str) -> bool:
+def should_pause(schedule_state: ScheduleState, policy: Policy, state: str) -> bool:
     """Whether this final state pauses the schedule."""
     return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not schedule_state.paused
 
 
-def change_of(row: RunRow, fence: int) -> RunChange:
+def run_change(row: RunRow, fence: int) -> RunChange:
     """Return the write that makes a run as ``row`` says, if its attempt is still ``fence``."""
     return RunChange(
         row.schedule_key,

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tompion.model.policy import Overlap, Policy
-from tompion.model.run import AUTOMATIC, Reason, RunChange, RunRow, RunState
+from tompion.model.run import AUTOMATIC_ORIGINS, Reason, RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
-from tompion.plan.edit import rested, silenced
-from tompion.plan.outcome import change_of
+from tompion.plan.edit import reschedule_if_idle, with_next_fire
+from tompion.plan.outcome import run_change
 from tompion.plan.overlap import is_too_soon
 
 
@@ -23,7 +23,7 @@ class ReleaseResult(NamedTuple):
     started: list[RunRow]
 
 
-def release(
+def release_runs(
     state: ScheduleState, compiled: CompiledSchedule, rows: Iterable[tuple[RunRow, DecisionContext]]
 ) -> ReleaseResult:
     """Start waiting runs while there are free slots, in the order in which they come, each in its world.
@@ -37,7 +37,7 @@ def release(
     dropped_ms = None
     lost = False
     for row, context in rows:
-        automatic = row.source in AUTOMATIC
+        automatic = row.source in AUTOMATIC_ORIGINS
         if state.closed:
             state = _dropped(state, changes, row, Reason.DELETED, context.now_ms)
         elif context.target_paused or (state.paused and automatic) or not _fits(state, compiled.policy, row):
@@ -47,10 +47,10 @@ def release(
             dropped_ms, lost = context.now_ms, lost or automatic
         else:
             state = _launched(state, changes, started, row, context)
-    if compiled.gate is not None and any(row.source in AUTOMATIC for row in started):
-        state = silenced(state._replace(next_nominal_s=None), None)  # the next run follows the end of this one
+    if compiled.gate is not None and any(row.source in AUTOMATIC_ORIGINS for row in started):
+        state = with_next_fire(state._replace(next_nominal_s=None), None)  # the next run follows the end of this one
     elif dropped_ms is not None:  # perhaps there is no run whose end the next tick could follow
-        state = rested(state, compiled, dropped_ms, waiting=0 if lost else state.waiting)
+        state = reschedule_if_idle(state, compiled, dropped_ms, waiting=0 if lost else state.waiting)
     return ReleaseResult(state, changes, started)
 
 
@@ -81,9 +81,9 @@ def _launched(
         due_ms=None if leased else context.now_ms,
         queued_ms=None,
     )
-    changes.append(change_of(row, 0))
+    changes.append(run_change(row, 0))
     started.append(row)
-    automatic = row.source in AUTOMATIC
+    automatic = row.source in AUTOMATIC_ORIGINS
     remaining = state.remaining
     return state._replace(
         in_flight=state.in_flight + 1,
@@ -98,5 +98,5 @@ def _launched(
 def _dropped(state: ScheduleState, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> ScheduleState:
     waiting = state.waiting - (row.state == RunState.BUFFERED)
     row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, queued_ms=None, finished_ms=now_ms)
-    changes.append(change_of(row, 0))
+    changes.append(run_change(row, 0))
     return state._replace(waiting=waiting, skipped=state.skipped + 1)

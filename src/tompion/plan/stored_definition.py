@@ -16,8 +16,8 @@ from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap,
 from tompion.model.rows import DefinitionRow, VersionRow
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
-from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
-from tompion.spec.compiler import depends_on_id
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
+from tompion.spec.compiler import depends_on_schedule_id
 from tompion.spec.document import document_json, read_spec
 from tompion.spec.ticks import Ticks
 from tompion.spec.zone.tables import load_zone
@@ -117,7 +117,7 @@ def stored_definition(row: VersionRow) -> Definition:
     )
 
 
-def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> CompiledSchedule:
+def compiled_from_row(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> CompiledSchedule:
     """Return the rule of a stored version.
 
     A zone that the installed data no longer have must not silence a schedule: it goes on in UTC and says so.
@@ -128,11 +128,11 @@ def rule_of(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> Co
         return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
     spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
     try:
-        return compile_rule(*names, spec, policy, action, row.payload, calendars)
+        return compile_schedule(*names, spec, policy, action, row.payload, calendars)
     except UnknownZone as error:
         degraded = f"{error}; it fires in UTC meanwhile"
         spec = replace(spec, timezone=None)
-    return compile_rule(*names, spec, policy, action, row.payload, calendars)._replace(degraded=degraded)
+    return compile_schedule(*names, spec, policy, action, row.payload, calendars)._replace(degraded=degraded)
 
 
 @lru_cache(maxsize=INTERNED_TEXTS)
@@ -141,10 +141,10 @@ def _shared(
 ) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool, Ticks | None, int | None] | None:
     """What equal texts have in common; ``None`` where the ticks depend on more than the texts."""
     spec = stored_spec(spec_text)
-    if depends_on_id(spec) or spec.exclude.named:
+    if depends_on_schedule_id(spec) or spec.exclude.named:
         return None
     try:
-        compiled = compile_rule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
+        compiled = compile_schedule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
     except UnknownZone:
         return None
     found = (

@@ -9,7 +9,7 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import next_unskipped, skips_of
 
 
-def upcoming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Iterator[int]:
+def upcoming_ticks(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Iterator[int]:
     """Yield the ticks from now on that will run, or would if the schedule were not paused.
 
     Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of

@@ -67,7 +67,7 @@ def stopping(grace_s: float) -> Iterator[StopSignals]:
             signal.signal(number, handler)
 
 
-def functions_go_on() -> bool:
+def has_running_functions() -> bool:
     """Whether a function of a user is still running: Python would wait for its thread before it lets go."""
     threads = [thread for thread in threading.enumerate() if thread.name.startswith(FUNCTION_THREADS)]
     for thread in threads:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
-from tompion.bootstrap.engine import build_engine, build_outside
+from tompion.bootstrap.engine import build_engine, build_notifications
 from tompion.bootstrap.store import STORES, open_store, unknown_store
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.client import AsyncClient, Client
@@ -112,7 +112,7 @@ class _BaseApp:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_outside(notifications or {}, {}, self._settings, public_url)
+        self.outside = build_notifications(notifications or {}, {}, self._settings, public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
         self._pulse: EngineHealth | None = None
@@ -133,7 +133,7 @@ class _BaseApp:
         return dict(self._probe.counts)
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def health_problems(self) -> tuple[str, ...]:
         """Return what keeps this process's engine from working; nothing, if it works, or there is none."""
         return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 

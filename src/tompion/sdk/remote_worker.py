@@ -99,7 +99,7 @@ class RemoteWorker:
         beating.cancel()
         await asyncio.wait([beating, *(task for task, _ in left.values())], timeout=5)
         try:
-            await self._ask(remote_workers.leave_work, self._id, tokens=list(left))
+            await self._ask(remote_workers.remove_worker, self._id, tokens=list(left))
         except TompionError as error:
             self._probe.warn(f"gone without a goodbye, leases will run out by themselves: {error}")
         await self._executor.aclose()
@@ -114,14 +114,14 @@ class RemoteWorker:
 
     async def _join(self) -> None:
         name = f"{socket.gethostname()}:{os.getpid()}"
-        self._worker = await self._ask(remote_workers.join_work, name, queues=self._queues)
+        self._worker = await self._ask(remote_workers.register_worker, name, queues=self._queues)
 
     async def _poll(self) -> None:
         async def step() -> None:
             await self._room.wait()
             room = self._settings.max_active_launches - len(self._active)
             given = await self._ask(
-                remote_workers.take_work,
+                remote_workers.claim_runs,
                 self._id,
                 queues=self._queues,
                 limit=min(room, remote_workers.MOST_RUNS),
@@ -138,7 +138,7 @@ class RemoteWorker:
             await clock.pause(self._worker.heartbeat_ms / 1000)
             await self._write_progress()
             tokens = list(self._active)
-            heard = await self._ask(remote_workers.beat_work, self._id, queues=self._queues, tokens=tokens)
+            heard = await self._ask(remote_workers.heartbeat_worker, self._id, queues=self._queues, tokens=tokens)
             for token in heard.to_cancel:
                 self._cancel(token, lost=False)
             for token in heard.lost:
@@ -152,7 +152,7 @@ class RemoteWorker:
             said, link.progress = link.progress, None
             if said is not None:
                 with suppress(StaleReport):
-                    await self._ask(callbacks.report, token, "progress", progress=json.loads(said))
+                    await self._ask(callbacks.report_run, token, "progress", progress=json.loads(said))
 
     async def _again(self, step: Callable[[], Coroutine[Any, Any, None]], problem: str) -> None:
         """Do a step until the worker stops, whatever goes wrong."""
@@ -240,7 +240,7 @@ class RemoteWorker:
         failures = 0
         while True:
             try:
-                await self._ask(callbacks.report, given.token, event, **said)
+                await self._ask(callbacks.report_run, given.token, event, **said)
             except StaleReport as problem:
                 self._probe.count("stale_writes_rejected")
                 self._probe.warn(f"run {given.run_id}: {problem}")

@@ -15,7 +15,7 @@ from itertools import islice
 from math import ceil, floor, isfinite
 from typing import Any, Self
 
-from tompion.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, shown
+from tompion.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, display
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
@@ -32,7 +32,7 @@ from tompion.model.spec import (
 )
 from tompion.runtime.clock import SystemClock
 from tompion.spec.calendar.days import HORIZON
-from tompion.spec.compiler import compile_spec, handed_in, zone_of
+from tompion.spec.compiler import calendars_by_name, compile_spec, zone_of
 from tompion.spec.document import document_json, read_document
 from tompion.spec.duration import parse_duration
 from tompion.spec.explain.specs import explain
@@ -158,8 +158,8 @@ class Spec(SpecDocument):
         """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
         least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
         if least is not None and least < 0:
-            raise InvalidInput(f"min_interval is {shown(min_interval)}: it must not be negative")
-        handed = handed_in(calendars)
+            raise InvalidInput(f"min_interval is {display(min_interval)}: it must not be negative")
+        handed = calendars_by_name(calendars)
         return lint(self, now=_now_or(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,11 +174,12 @@ class Spec(SpecDocument):
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec that :meth:`to_dict` wrote, or that a person did."""
         if not isinstance(data, Mapping):
-            raise InvalidSpec(f"{shown(data)} is not a spec", expected="a JSON object")
+            raise InvalidSpec(f"{display(data)} is not a spec", expected="a JSON object")
         unknown = [str(name) for name in data if name not in SpecDocument.__dataclass_fields__]
         if unknown:
             raise InvalidSpec(
-                f"unknown field {shown(unknown[0])}", expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}"
+                f"unknown field {display(unknown[0])}",
+                expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}",
             )
         return cls(**{name: value for name, value in data.items() if value is not None})
 
@@ -202,7 +203,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _count(n: int) -> int:
     if type(n) is not int or n < 0:
-        raise InvalidInput(f"{shown(n)} ticks: ask for a whole number of 0 or more")
+        raise InvalidInput(f"{display(n)} ticks: ask for a whole number of 0 or more")
     return n
 
 
@@ -222,7 +223,7 @@ def _seconds(when: When) -> float:
             )
         return when.timestamp()
     if type(when) not in (int, float) or not _is_finite(when):
-        raise InvalidTime(f"{shown(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
+        raise InvalidTime(f"{display(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
     return when
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import CalendarDocument, IntervalDocument, NamedCalendar, SpecDocument
 from tompion.spec.calendar.cron import CronRule, parse_cron
 from tompion.spec.calendar.days import FIRST_YEAR, HORIZON, LAST_YEAR
@@ -53,18 +53,18 @@ def compile_spec(
     arguments share one result.
     """
     if not isinstance(schedule_id, str):
-        raise InvalidSpec(f"{shown(schedule_id)} is not text", field="schedule_id", expected="the schedule's id")
+        raise InvalidSpec(f"{display(schedule_id)} is not text", field="schedule_id", expected="the schedule's id")
     if isinstance(spec, str):
         return _compile_text(spec, timezone, schedule_id if schedule_id and HASHED.search(spec) else "")
     if not isinstance(spec, SpecDocument):
-        raise InvalidSpec(f"{shown(spec)} is not a spec", expected="a Spec or a cron string")
+        raise InvalidSpec(f"{display(spec)} is not a spec", expected="a Spec or a cron string")
     if timezone is not None:
         raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
-    handed = tuple(calendar for calendar in handed_in(calendars) if calendar.name in spec.exclude.named)
-    return _compile_document(spec, schedule_id if depends_on_id(spec) else "", handed)
+    handed = tuple(calendar for calendar in calendars_by_name(calendars) if calendar.name in spec.exclude.named)
+    return _compile_document(spec, schedule_id if depends_on_schedule_id(spec) else "", handed)
 
 
-def handed_in(
+def calendars_by_name(
     calendars: NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar],
 ) -> tuple[NamedCalendar, ...]:
     """Return calendars that were handed in one by one, as a list or by name."""
@@ -95,7 +95,7 @@ def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int
     return list(map(answers.__getitem__, questions))
 
 
-def depends_on_id(spec: SpecDocument) -> bool:
+def depends_on_schedule_id(spec: SpecDocument) -> bool:
     """Whether an ``H`` somewhere makes the ticks depend on the schedule's id."""
     texts = list(spec.cron)
     for calendar in (*spec.calendars, *spec.exclude.calendars):

@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.spec.calendar.days import DAY
 from tompion.spec.zone.tables import Zone
 
@@ -41,14 +41,14 @@ def moment_text(value: str | date | datetime, *, field: str) -> str:
 def read_moment(text: str, *, field: str, expected: str = _EXPECTED) -> Moment:
     """Read an ISO date or time."""
     if not text.isprintable() or _ODD_SEPARATOR.match(text):  # the standard library takes anything in between
-        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=expected)
+        raise InvalidSpec(f"{display(text)} is not a date or time", field=field, expected=expected)
     try:
         value = datetime.fromisoformat(text)
         if value.tzinfo is not None:
             since = value.astimezone(UTC) - _EPOCH
             return Moment(since.days * DAY + since.seconds, "instant", bool(since.microseconds))
     except (ValueError, OverflowError):
-        raise InvalidSpec(f"{shown(text)} is not a date or time", field=field, expected=expected) from None
+        raise InvalidSpec(f"{display(text)} is not a date or time", field=field, expected=expected) from None
     since = value.replace(tzinfo=UTC) - _EPOCH
     kind = "day" if _DATE.fullmatch(text) else "wall"
     return Moment(since.days * DAY + since.seconds, kind, bool(since.microseconds))
@@ -58,7 +58,7 @@ def read_day(text: str, *, field: str) -> int:
     """Read an ISO date as the number of days since the epoch."""
     moment = read_moment(text, field=field, expected="a date such as 2026-12-25")
     if moment.kind != "day":
-        raise InvalidSpec(f"{shown(text)} is not a date", field=field, expected="a date such as 2026-12-25")
+        raise InvalidSpec(f"{display(text)} is not a date", field=field, expected="a date such as 2026-12-25")
     return moment.seconds // DAY
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
 from tompion.spec.calendar.days import Days
 from tompion.spec.calendar.structured import calendar_rule
@@ -40,12 +40,12 @@ def compile_exclusions(
         calendar = _resolved(name, calendars, f"exclude.named[{place}]")
         own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
         if own_zone is zone:
-            dates |= {read_day(text, field=f"calendar {shown(name)}") for text in calendar.dates}
+            dates |= {read_day(text, field=f"calendar {display(name)}") for text in calendar.dates}
         else:  # a day of another zone is a window in this one
             windows += [
-                _window(WindowDocument(text, text), own_zone, f"calendar {shown(name)}") for text in calendar.dates
+                _window(WindowDocument(text, text), own_zone, f"calendar {display(name)}") for text in calendar.dates
             ]
-        windows += [_window(window, own_zone, f"calendar {shown(name)}") for window in calendar.windows]
+        windows += [_window(window, own_zone, f"calendar {display(name)}") for window in calendar.windows]
     taken = tuple(
         _taken(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
         for index, calendar in enumerate(exclude.calendars)
@@ -83,6 +83,6 @@ def _resolved(name: str, calendars: Calendars, path: str) -> NamedCalendar:
     if name not in calendars:
         known = ", ".join(sorted(calendars)) or "none was handed in"
         raise InvalidSpec(
-            f"unknown calendar {shown(name)}", field=path, expected=f"one of the named calendars ({known})"
+            f"unknown calendar {display(name)}", field=path, expected=f"one of the named calendars ({known})"
         )
     return calendars[name]

@@ -24,7 +24,7 @@ from tompion.spec.calendar.days import DAY, FIRST_YEAR, days_from_civil
 from tompion.spec.calendar.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
 from tompion.spec.calendar.structured import calendar_rule
 from tompion.spec.calendar.times import bits_of
-from tompion.spec.compiler import compile_sources, compile_spec, cron_rules, depends_on_id
+from tompion.spec.compiler import compile_sources, compile_spec, cron_rules, depends_on_schedule_id
 from tompion.spec.datetime_text import read_moment
 from tompion.spec.duration import duration_text
 from tompion.spec.jitter import jitter_limit_ms
@@ -281,7 +281,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
 
 
 def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
-    if not schedule_id and depends_on_id(spec):
+    if not schedule_id and depends_on_schedule_id(spec):
         yield Finding(
             "hash-without-id",
             "info",

@@ -16,7 +16,7 @@ _QUOTE = re.compile("[\"']")
 _QUOTED = re.compile("(?s)\"(.+?)\"|'(.+?)'")
 
 
-def masked(url: str) -> str:
+def mask_password(url: str) -> str:
     """Return a store's URL as it may be shown."""
     for pattern in _SECRETS:
         url = pattern.sub(rf"\g<before>{MASK}", url)
@@ -25,7 +25,7 @@ def masked(url: str) -> str:
 
 def scrubbed(text: str, url: str) -> str:
     """Return what an error says as it may be shown: it ends where it quotes what is hidden of the URL."""
-    seen = masked(url)
+    seen = mask_password(url)
     text = text.replace(url, seen)
     if _QUOTE.search(text) and _is_cut_short(text, url):
         return _QUOTE.split(text, maxsplit=1)[0] + MASK

@@ -17,7 +17,7 @@ from tompion.contract.routes import ROUTES
 from tompion.model.page import Page
 from tompion.model.security import ApiKey, NewKey
 from tompion.operations.compat import service_routes
-from tompion.operations.runs.remote_workers import beat_work, join_work, leave_work, take_work
+from tompion.operations.runs.remote_workers import claim_runs, heartbeat_worker, register_worker, remove_worker
 from tompion.operations.schedules.declare import declare
 
 JOB = {"workflow_id": "flow", "cron_expr": "0 9 * * *", "overlap_policy": "queue", "catchup_policy": True}
@@ -108,4 +108,10 @@ def test_every_route_is_written_down_by_hand_too() -> None:
     served = {f"{route.method} {route.address}" for route in ROUTES}
     assert by_hand <= served
     asked = {route.operation for route in ROUTES if f"{route.method} {route.address}" in by_hand}
-    assert {route.operation for route in ROUTES} - asked == {join_work, take_work, beat_work, leave_work, declare}
+    assert {route.operation for route in ROUTES} - asked == {
+        register_worker,
+        claim_runs,
+        heartbeat_worker,
+        remove_worker,
+        declare,
+    }

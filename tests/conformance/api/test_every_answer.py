@@ -15,7 +15,7 @@ from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
 from tompion.api.auth import authenticator
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
-from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.operations.runner import OperationRunner
 from tompion.web.app import FOR_A_DAY, FOR_EVER
 
@@ -54,7 +54,7 @@ def check(answer: Answer, *about: object) -> None:
 def test_every_route_and_all_its_refusals(world: World) -> None:
     admin, reader, stranger = (world.key(role).secret for role in ("admin", "reader", "admin"))
     seen: set[int] = set()
-    for route in (*ROUTES, *EXTRAS):
+    for route in (*ROUTES, *SYSTEM_ROUTES):
         path = re.sub(r"{\w+}", "1", route.address)
         if path.endswith("/events"):
             continue  # it does not end; its headers are looked at below

@@ -19,7 +19,7 @@ from tompion.model.insight import ScheduleEdit
 from tompion.model.schedule import Run
 from tompion.operations.context import OperationContext
 from tompion.operations.insight import change_feed, upcoming
-from tompion.operations.insight.change_feed import FeedPage, look
+from tompion.operations.insight.change_feed import FeedPage, poll_changes
 from tompion.operations.schedules import control, crud
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -96,7 +96,7 @@ def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
 def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
     """The row with the lower number is committed after somebody has seen the higher one."""
     store = PostgresStore(migrated_url)
-    first = ask(store, look)
+    first = ask(store, poll_changes)
     numbered, may_commit = Event(), Event()
 
     def slow(transaction: Transaction) -> None:
@@ -108,13 +108,13 @@ def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
     assert numbered.wait(SECONDS)
     other = PostgresStore(migrated_url)
     ask(other, crud.create, "quick", **HOURLY)
-    second = ask(other, look, first.seen)
+    second = ask(other, poll_changes, first.seen)
     assert edited(second) == ["quick"]
     may_commit.set()
     sent.result(SECONDS)
-    third = ask(other, look, second.seen)
+    third = ask(other, poll_changes, second.seen)
     assert edited(third) == ["slow"]
-    assert edited(ask(other, look, third.seen)) == []
+    assert edited(ask(other, poll_changes, third.seen)) == []
     store.close()
     other.close()
 
@@ -125,29 +125,29 @@ def edited(looked: FeedPage) -> list[str]:
 
 def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "AGAIN", 1)
-    seen = ask(store, look).seen
+    seen = ask(store, poll_changes).seen
     ask(store, crud.create, "report", **HOURLY)
     runs = [ask(store, control.trigger, "report", request_id=f"r{number}") for number in range(4)]
-    looked = ask(store, look, seen)
+    looked = ask(store, poll_changes, seen)
     assert [update.run_id for _, update in looked.updates if isinstance(update, Run)] == [run.run_id for run in runs]
     ask(store, crud.delete, "report")
-    after = ask(store, look, looked.seen)
+    after = ask(store, poll_changes, looked.seen)
     ended = {update.run_id: update.state for _, update in after.updates if isinstance(update, Run)}
     assert ended == {run.run_id: "CANCELLED" for run in runs}
-    assert not ask(store, look, after.seen).updates
+    assert not ask(store, poll_changes, after.seen).updates
 
 
 def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "MOST", 2)
     monkeypatch.setattr(change_feed, "AGAIN", 1)
-    seen = ask(store, look).seen
+    seen = ask(store, poll_changes).seen
     ask(store, crud.create, "report", **HOURLY)
     for number in range(5):
         ask(store, control.trigger, "report", request_id=f"r{number}")
-    looked = ask(store, look, seen)
+    looked = ask(store, poll_changes, seen)
     assert (looked.updates, looked.behind) == ((), True)
     ask(store, crud.create, "later", **HOURLY)
-    assert edited(ask(store, look, looked.seen)) == ["later"]
+    assert edited(ask(store, poll_changes, looked.seen)) == ["later"]
 
 
 def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> None:
@@ -168,9 +168,9 @@ def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> N
 def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(store, crud.create, "report", **HOURLY)
     ask(store, control.trigger, "report")
-    assert len(ask(store, look).updates) == 3
+    assert len(ask(store, poll_changes).updates) == 3
     monkeypatch.setattr(change_feed, "LATELY_MS", -60_000)
-    assert not ask(store, look).updates
+    assert not ask(store, poll_changes).updates
 
 
 def test_many_listen_to_one_look(url: str, http: Http) -> None:

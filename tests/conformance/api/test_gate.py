@@ -19,7 +19,7 @@ from tests.conformance.operations.kit import BEGIN
 from tompion.api.auth import authenticator
 from tompion.config.loader import load
 from tompion.contract.roles import Role
-from tompion.contract.routes import EXTRAS, ROUTES, Route
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
 from tompion.model.security import NewKey
 from tompion.operations.resources import api_keys
 from tompion.store.sqlite.driver import SqliteStore
@@ -286,7 +286,7 @@ def test_a_namespace_has_a_name(world: World, named: str) -> None:
 
 def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
     everywhere, tenant = world.key("admin", "*").secret, world.key("admin", "mine").secret
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         if not extra.everywhere:
             continue
         assert world.ask("GET", extra.address, everywhere).status == 200
@@ -298,7 +298,7 @@ def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
 
 
 def test_every_other_address_wants_its_role(world: World) -> None:
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         answer = world.ask("GET", extra.address, None)
         assert (answer.status == 401) == (extra.role is not Role.PUBLIC), extra.path
         if extra.role is not Role.PUBLIC and not extra.everywhere:

@@ -59,8 +59,8 @@ Opened = Callable[..., tuple[Any, Scripted]]
     "change",
     [
         lambda client: client.create_key("ci"),
-        lambda client: client._ask(remote_workers.join_work, ("w",), {"queues": ["a"]}, writes=True),
-        lambda client: client._ask(remote_workers.take_work, (1,), {"queues": ["a"]}, writes=True),
+        lambda client: client._ask(remote_workers.register_worker, ("w",), {"queues": ["a"]}, writes=True),
+        lambda client: client._ask(remote_workers.claim_runs, (1,), {"queues": ["a"]}, writes=True),
     ],
 )
 def test_a_change_without_a_request_id_is_sent_once_and_says_that_it_may_have_happened(

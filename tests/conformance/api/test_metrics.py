@@ -19,7 +19,7 @@ from tompion.config.loader import load
 from tompion.config.settings import Settings
 from tompion.model.metrics import Metrics
 from tompion.operations.context import OperationContext
-from tompion.operations.insight.stats import standing
+from tompion.operations.insight.stats import store_backlog
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import control, crud
 from tompion.store.base import Store
@@ -94,7 +94,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    found = store.read(lambda transaction: standing(OperationContext(transaction, Settings()))).result()
+    found = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
     assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
     (backlog,) = found.queues
     assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)

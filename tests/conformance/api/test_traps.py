@@ -201,9 +201,9 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     first = ask(store, control.trigger, "old", request_id="r")
     for number in range(5):
         ask(store, control.trigger, "new", request_id=f"r{number}")
-    seen = ask(store, change_feed.look).seen
+    seen = ask(store, change_feed.poll_changes).seen
     ask(store, crud.delete, "old")
-    updates = ask(store, change_feed.look, seen).updates
+    updates = ask(store, change_feed.poll_changes, seen).updates
     assert first.run_id in {getattr(update, "run_id", None) for _, update in updates}
 
 

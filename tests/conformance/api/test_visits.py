@@ -16,7 +16,7 @@ from tests.conformance.operations.kit import BEGIN
 from tompion.api.auth import authenticator
 from tompion.api.auth.session_cookie import LASTS_S
 from tompion.config.loader import load
-from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -139,7 +139,7 @@ HOSTILE = [
 
 CHANGES = [
     (each.method, re.sub(r"{\w+}", "1", each.address))
-    for each in (*ROUTES, *EXTRAS)
+    for each in (*ROUTES, *SYSTEM_ROUTES)
     if each.method not in ("GET", "HEAD")
 ]
 """Every address that is not only read."""

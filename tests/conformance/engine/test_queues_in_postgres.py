@@ -74,7 +74,7 @@ def deferred(scene: Scene, options: dict[str, Any]) -> list[dict[str, Any]]:
             await scene.told("ended")
             given = await executed(scene)
             if options.get("done") == "reported":
-                scene.ask(callbacks.report, given[0]["token"], "succeeded", result={"sent": 5})
+                scene.ask(callbacks.report_run, given[0]["token"], "succeeded", result={"sent": 5})
                 await scene.told("ended", 2)
             return given
 

@@ -280,10 +280,10 @@ def test_a_run_that_is_done_when_it_is_reported_and_lets_the_next_begin(scene: S
             await scene.told("launched")
             scene.ask(control.trigger, "report", overlap="queue")
             assert [state for state, _, _ in scene.runs()] == ["STARTED", "BUFFERED"]
-            scene.ask(callbacks.report, scene.jobs()[0][0], "succeeded", result={"sent": 5})
+            scene.ask(callbacks.report_run, scene.jobs()[0][0], "succeeded", result={"sent": 5})
             await scene.told("launched", 2)
             assert [state for state, _, _ in scene.runs()] == ["SUCCESS", "STARTED"]
-            scene.ask(callbacks.report, scene.jobs()[1][0], "failed", error="no luck")
+            scene.ask(callbacks.report_run, scene.jobs()[1][0], "failed", error="no luck")
             await scene.told("ended", 4)  # ours, and that of whoever executes it, of each
 
     asyncio.run(story())
@@ -300,11 +300,11 @@ def test_a_reported_failure_is_tried_again_by_its_policy(scene: Scene) -> None:
         async with scene.engine():
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("launched")
-            scene.ask(callbacks.report, scene.jobs()[0][0], "failed", error="no luck")
+            scene.ask(callbacks.report_run, scene.jobs()[0][0], "failed", error="no luck")
             await scene.told("retried")
             scene.clock.advance(1)
             await scene.told("launched", 2)
-            scene.ask(callbacks.report, scene.jobs()[1][0], "succeeded")
+            scene.ask(callbacks.report_run, scene.jobs()[1][0], "succeeded")
             await scene.told("ended", 3)
 
     asyncio.run(story())
@@ -322,7 +322,7 @@ def test_a_target_that_falls_silent_each_time_is_given_up(scene: Scene) -> None:
             scene.clock.advance(UNTIL_DUE_S)
             for times in (1, 2):
                 await scene.told("launched", times)
-                scene.ask(callbacks.report, scene.jobs()[-1][0], "started")
+                scene.ask(callbacks.report_run, scene.jobs()[-1][0], "started")
                 scene.clock.advance(Settings().lock_ttl_ms / 1000 + 1)
             await scene.told("ended", 3)
 

@@ -20,7 +20,7 @@ from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
 from tests.servers import LOOPBACK, free_port
 from tompion.contract.json import encode
-from tompion.contract.routes import EXTRAS, ROUTES
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor
 from tompion.executors.celery import CeleryExecutor
@@ -141,7 +141,7 @@ def answered(desk: OperationRunner, names: list[str], run_ids: list[str]) -> dic
     """What REST answers at every address that is read, with the ids at hand, and the metrics."""
     at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
     paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]
-    paths += [each.address for each in EXTRAS if each.method == "GET" and each.media_type != "text/event-stream"]
+    paths += [each.address for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"]
     with service(desk) as url:
         http = Http(url)
         found = {}

@@ -67,7 +67,7 @@ def test_figures_are_about_one_namespace(bench: Bench) -> None:
     other = bench.ask(stats.stats, namespace="b")
     assert (other.schedules.active, sum(each.open for each in other.stretches)) == (0, 0)
     assert bench.ask(read.recent_runs, namespace="b").items == ()
-    assert bench.ask(upcoming.coming, namespace="b").ticks == ()
+    assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
     assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
     assert bench.get().state == "active"
 
@@ -109,7 +109,7 @@ def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: py
 
 
 def trigger_theirs(session: OperationContext, number: int) -> None:
-    control.triggered(session, "theirs", None, {"n": number}, f"r{number}")
+    control.trigger_now(session, "theirs", None, {"n": number}, f"r{number}")
 
 
 def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
@@ -118,7 +118,7 @@ def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
     for minute in (10, 20, 30):
         bench.create(f"at-{minute}", cron=f"{minute} * * * *")
     monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
-    found = bench.ask(upcoming.coming, seconds=7_200)
+    found = bench.ask(upcoming.upcoming, seconds=7_200)
     assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
     assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"
 

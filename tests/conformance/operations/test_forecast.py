@@ -107,17 +107,17 @@ def test_who_shares_a_spec_is_found_page_by_page_with_tokens(bench: Bench) -> No
     bench.ask(control.pause, "resting")
     bench.ask(crud.patch, "hourly-3", description="changed since")
     bench.ask(crud.delete, "hourly-4")
-    first = bench.ask(forecast.sharers, "hourly-1", limit=3)
-    rest = bench.ask(forecast.sharers, "hourly-1", limit=3, after=first.next_page)
+    first = bench.ask(forecast.same_spec, "hourly-1", limit=3)
+    rest = bench.ask(forecast.same_spec, "hourly-1", limit=3, after=first.next_page)
     assert [each.schedule_id for each in first.items] == ["hourly-0", "hourly-1", "hourly-2"]
     assert [(each.schedule_id, each.token) for each in rest.items] == [("hourly-3", 2)]
     assert rest.next_page is None
     bench.ask(crud.patch, "hourly-0", cron=["H * * * *"])
-    assert bench.ask(forecast.sharers, "hourly-1").items[0].schedule_id == "hourly-1"
+    assert bench.ask(forecast.same_spec, "hourly-1").items[0].schedule_id == "hourly-1"
 
 
 def test_who_shares_a_spec_with_nobody_stands_alone(bench: Bench) -> None:
     bench.create("alone", cron="15 * * * *")
-    assert [each.schedule_id for each in bench.ask(forecast.sharers, "alone").items] == ["alone"]
+    assert [each.schedule_id for each in bench.ask(forecast.same_spec, "alone").items] == ["alone"]
     with pytest.raises(NotFound):
-        bench.ask(forecast.sharers, "nobody")
+        bench.ask(forecast.same_spec, "nobody")

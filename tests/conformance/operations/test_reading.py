@@ -9,9 +9,9 @@ import pytest
 
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
 from tompion.errors import NotFound
-from tompion.model.codec import as_json
+from tompion.model.codec import json_value
 from tompion.model.run import RunState
-from tompion.operations.compat.temporal_reads import dossier
+from tompion.operations.compat.temporal_reads import temporal_view
 from tompion.operations.resources import calendars, targets, workflows
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, crud, history
@@ -137,7 +137,7 @@ def test_every_result_can_be_kept(bench: Bench, value: object) -> None:
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    result = as_json(value, 1_000)
+    result = json_value(value, 1_000)
     worker.settle(result=result)
     assert bench.runs()[0].result == json.loads(result)
 
@@ -359,5 +359,5 @@ def test_a_dossier_has_the_latest_started_runs_whatever_was_skipped_since(bench:
         bench.go(f"{hour}:50")
         worker.tick()
     assert bench.get().counters.skipped > 100
-    [only] = bench.ask(dossier, "report").recent
+    [only] = bench.ask(temporal_view, "report").recent
     assert only.run_id == first.run_id

@@ -103,13 +103,13 @@ def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
 def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
-    worker = bench.ask(remote_workers.join_work, "w", queues=["reports"])
-    (given,) = bench.ask(remote_workers.take_work, worker.worker_id, queues=["reports"])
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    (given,) = bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
     bench.ask(cancel.cancel_run, run.run_id)
     engine = bench.worker("reports")
     assert answer(bench, engine) == [(run.run_id, "STARTED")]
     assert answer(bench, engine) == []
-    beaten = bench.ask(remote_workers.beat_work, worker.worker_id, queues=["reports"], tokens=[given.token])
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker.worker_id, queues=["reports"], tokens=[given.token])
     assert beaten.to_cancel == (given.token,)
     bench.clock.advance(121)
     answer(bench, engine)
@@ -120,8 +120,8 @@ def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) 
 def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
-    worker = bench.ask(remote_workers.join_work, "w", queues=["reports"])
-    bench.ask(remote_workers.take_work, worker.worker_id, queues=["reports"])
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
     bench.ask(cancel.terminate_run, run.run_id)
     assert answer(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
     ended = now(bench, run)

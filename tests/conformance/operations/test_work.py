@@ -21,7 +21,7 @@ HOURLY: dict[str, Any] = {"cron": "0 * * * *", "function": "tasks:report", "queu
 
 
 def joined(bench: Bench, name: str = "w") -> int:
-    return bench.ask(remote_workers.join_work, name, queues=QUEUES).worker_id
+    return bench.ask(remote_workers.register_worker, name, queues=QUEUES).worker_id
 
 
 def triggered(bench: Bench, name: str = "report", **fields: Any) -> str:
@@ -31,7 +31,7 @@ def triggered(bench: Bench, name: str = "report", **fields: Any) -> str:
 
 
 def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ...]:
-    found: tuple[Assignment, ...] = bench.ask(remote_workers.take_work, worker_id, queues=QUEUES, limit=limit)
+    found: tuple[Assignment, ...] = bench.ask(remote_workers.claim_runs, worker_id, queues=QUEUES, limit=limit)
     return found
 
 
@@ -51,7 +51,7 @@ def test_a_run_is_given_to_one_worker_and_ends_as_it_says(bench: Bench) -> None:
     assert (given.run_id, given.action.function, given.payload, given.attempt) == (run_id, "tasks:report", {"n": 1}, 1)
     assert taken(bench, other) == ()
     assert bench.ask(read.run, run_id).execution_id == "worker one"
-    bench.ask(callbacks.report, given.token, "succeeded", result={"rows": 3})
+    bench.ask(callbacks.report_run, given.token, "succeeded", result={"rows": 3})
     answer(bench, bench.worker())
     ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.result) == (RunState.SUCCESS, {"rows": 3})
@@ -73,7 +73,9 @@ def test_while_something_is_heard_nobody_else_is_given_it(bench: Bench) -> None:
     engine = bench.worker()
     for _ in range(20):
         bench.clock.advance(30)
-        assert bench.ask(remote_workers.beat_work, worker, queues=QUEUES, tokens=[given.token]) == HeartbeatAck((), ())
+        assert bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token]) == HeartbeatAck(
+            (), ()
+        )
         answer(bench, engine)
         assert taken(bench, other) == ()
     assert state(bench, run_id) is RunState.STARTED
@@ -88,9 +90,11 @@ def test_a_silent_worker_loses_its_run_and_its_word_is_stale(bench: Bench) -> No
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
     with pytest.raises(StaleReport):
-        bench.ask(callbacks.report, given.token, "succeeded")
-    assert bench.ask(remote_workers.beat_work, worker, queues=QUEUES, tokens=[given.token]).lost == (given.token,)
-    bench.ask(callbacks.report, again.token, "succeeded")
+        bench.ask(callbacks.report_run, given.token, "succeeded")
+    assert bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token]).lost == (
+        given.token,
+    )
+    bench.ask(callbacks.report_run, again.token, "succeeded")
 
 
 def test_a_lost_worker_is_a_failure_where_the_schedule_says_so(bench: Bench) -> None:
@@ -113,9 +117,9 @@ def test_a_run_that_is_to_end_is_told_so(bench: Bench) -> None:
     first = triggered(bench, overlap_policy="cancel_other")
     (given,) = taken(bench, worker)
     bench.ask(control.trigger, "report", overlap="cancel_other")
-    beaten = bench.ask(remote_workers.beat_work, worker, queues=QUEUES, tokens=[given.token])
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token])
     assert beaten.to_cancel == (given.token,)
-    bench.ask(callbacks.report, given.token, "cancelled")
+    bench.ask(callbacks.report_run, given.token, "cancelled")
     answer(bench, bench.worker())
     assert state(bench, first) is RunState.CANCELLED
 
@@ -124,7 +128,7 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
     worker, other = joined(bench), joined(bench, "other")
     run_id = triggered(bench)
     (given,) = taken(bench, worker)
-    assert bench.ask(remote_workers.leave_work, worker, tokens=[given.token]) == 1
+    assert bench.ask(remote_workers.remove_worker, worker, tokens=[given.token]) == 1
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
     with pytest.raises(NotFound, match="join again"):
@@ -176,11 +180,11 @@ def test_what_a_pause_of_a_queue_holds_back_waits_in_it(bench: Bench) -> None:
 def test_what_cannot_be_asked_for(bench: Bench, given: dict[str, Any]) -> None:
     worker = joined(bench)
     with pytest.raises(InvalidField):
-        bench.ask(remote_workers.take_work, worker, **{"queues": QUEUES, **given})
+        bench.ask(remote_workers.claim_runs, worker, **{"queues": QUEUES, **given})
 
 
 def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
-    for operation in (remote_workers.take_work, remote_workers.beat_work):
+    for operation in (remote_workers.claim_runs, remote_workers.heartbeat_worker):
         with pytest.raises(NotFound, match="join again"):
             bench.ask(operation, 77, queues=QUEUES)
 
@@ -214,7 +218,7 @@ def test_a_function_that_is_not_there_could_not_be_launched(bench: Bench) -> Non
     worker = joined(bench)
     run_id = triggered(bench, max_attempts=5)
     (given,) = taken(bench, worker)
-    bench.ask(callbacks.report, given.token, "launch_failed", error="cannot be imported")
+    bench.ask(callbacks.report_run, given.token, "launch_failed", error="cannot be imported")
     answer(bench, bench.worker())
     ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")

@@ -25,7 +25,7 @@ from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 from tompion.store.postgres.prepared import load_statements
 from tompion.store.sql_loader import load_queries
-from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
+from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, check_own_database
 
 SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"
 ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
@@ -249,9 +249,9 @@ def test_a_new_sqlite_file_is_nobody_elses_while_others_create_it(tmp_path: Path
     def migrate(path: Path) -> None:
         connection = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
         together.wait(SECONDS)
-        refuse_foreign(connection, str(path))
+        check_own_database(connection, str(path))
         SqliteMigrator(connection).up()
-        refuse_foreign(connection, str(path))
+        check_own_database(connection, str(path))
         connection.close()
 
     with ThreadPoolExecutor(4) as threads:

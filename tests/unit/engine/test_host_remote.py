@@ -65,7 +65,7 @@ def target(world: World) -> Remote:
 
 
 def say(world: World, launch: RunContext, event: str, **given: Any) -> callbacks.ReportAck:
-    heard: callbacks.ReportAck = world.ask(callbacks.report, launch.token, event, **given)
+    heard: callbacks.ReportAck = world.ask(callbacks.report_run, launch.token, event, **given)
     return heard
 
 
@@ -196,12 +196,12 @@ def test_only_the_token_of_a_run_speaks_for_it(world: World, target: Remote) -> 
     token = target.taken[0].token
     for forged in ("", "x", "1-2-3.1.abc", token[:-1] + "0" if token[-1] != "0" else token[:-1] + "1", token + "a"):
         with pytest.raises(InvalidField, match="token"):
-            world.ask(callbacks.report, forged, "succeeded")
+            world.ask(callbacks.report_run, forged, "succeeded")
     with pytest.raises(InvalidField, match="event"):
-        world.ask(callbacks.report, token, "exploded")
-    world.ask(callbacks.report, token, "succeeded")
+        world.ask(callbacks.report_run, token, "exploded")
+    world.ask(callbacks.report_run, token, "succeeded")
     with pytest.raises(StaleReport, match="reported already"):
-        world.ask(callbacks.report, token, "failed")
+        world.ask(callbacks.report_run, token, "failed")
 
 
 def test_room_is_bounded_by_target(world: World) -> None:

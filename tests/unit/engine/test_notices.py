@@ -226,11 +226,11 @@ def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(wor
     async def story() -> None:
         await world.engine(outside=Outside(courier)).start()
         await pause(130)
-        worker = world.ask(remote_workers.join_work, "elsewhere", queues=["remote"])
-        (given,) = world.ask(remote_workers.take_work, worker.worker_id, queues=["remote"])
+        worker = world.ask(remote_workers.register_worker, "elsewhere", queues=["remote"])
+        (given,) = world.ask(remote_workers.claim_runs, worker.worker_id, queues=["remote"])
         await pause(10)
         assert courier.sent == []
-        world.ask(callbacks.report, given.token, "succeeded")
+        world.ask(callbacks.report_run, given.token, "succeeded")
         await pause(10)
 
     world.run(story)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tompion.errors import LaunchError
-from tompion.executors.base import NO_OPTIONS, Completed, RunContext, nobody_asks
+from tompion.executors.base import NO_OPTIONS, Completed, RunContext, ignore_wait
 from tompion.executors.function import FunctionExecutor, add_import_path, resolve
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Action
@@ -31,7 +31,7 @@ RUN = RunRow(
 )  # fmt: skip
 
 
-def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = nobody_asks) -> RunContext:
+def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = ignore_wait) -> RunContext:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
     return RunContext(RUN, "default", "report", action, '{"a":1}', options, waits)
 

@@ -10,11 +10,11 @@ from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunRow, RunSource, RunSt
 from tompion.model.schedule import Action
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import IntervalDocument, SpecDocument
-from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 from tompion.plan.context import DecisionContext
 from tompion.plan.decide import Decision, decide
 from tompion.plan.due_ticks import DueLimits
-from tompion.plan.edit import created
+from tompion.plan.edit import new_state
 
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000
@@ -27,7 +27,7 @@ DELAY = SpecDocument(intervals=(IntervalDocument(60, anchor="completion"),))
 def rule_of(
     spec: SpecDocument = MINUTELY, *, schedule_id: str = "report", version: int = VERSION, **policy: Any
 ) -> CompiledSchedule:
-    return compile_rule(KEY, version, "default", schedule_id, spec, Policy(**policy), Action(function="jobs:run"))
+    return compile_schedule(KEY, version, "default", schedule_id, spec, Policy(**policy), Action(function="jobs:run"))
 
 
 def every(seconds: int, **spec: Any) -> SpecDocument:
@@ -36,7 +36,7 @@ def every(seconds: int, **spec: Any) -> SpecDocument:
 
 def dial_of(compiled: CompiledSchedule, cursor_s: int = NOON - 1, **changes: Any) -> ScheduleState:
     """A dial that has decided everything up to a cursor, created right then."""
-    return created(compiled, (cursor_s + 1) * 1000)._replace(**changes)
+    return new_state(compiled, (cursor_s + 1) * 1000)._replace(**changes)
 
 
 def world_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> DecisionContext:

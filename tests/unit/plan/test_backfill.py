@@ -14,7 +14,7 @@ from tompion.model.policy import Overlap
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.backfill import RECHECK_MS, BackfillChunk, last_decided, step, wanted
+from tompion.plan.backfill import RECHECK_MS, BackfillChunk, is_wanted, last_decided, next_chunk
 from tompion.plan.compiled_schedule import CompiledSchedule
 
 HOUR = 3_600
@@ -39,7 +39,7 @@ def stepped(
 ) -> BackfillChunk:
     """One step, and what holds after any; ``earlier`` says what became of ticks that have one run."""
     states = {tick: {state} for tick, state in earlier.items()}
-    result = step(backfill, schedule_state, compiled, world_at(NOON_MS, **world), limit, states)
+    result = next_chunk(backfill, schedule_state, compiled, world_at(NOON_MS, **world), limit, states)
     after, decision = result.backfill, result.decision
     check_rows(decision)
     assert all((run.source, run.origin) == (RunSource.BACKFILL, NUMBER) for run in decision.runs)
@@ -132,7 +132,7 @@ ONLY: list[tuple[str | None, bool, bool, bool]] = [
 @pytest.mark.parametrize(("state", "everything", "missing", "failed"), ONLY)
 def test_only(state: str | None, everything: bool, missing: bool, failed: bool) -> None:
     states = set() if state is None else {state}
-    assert [wanted(only, states) for only in ("all", "missing", "failed")] == [everything, missing, failed]
+    assert [is_wanted(only, states) for only in ("all", "missing", "failed")] == [everything, missing, failed]
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_only(state: str | None, everything: bool, missing: bool, failed: bool) 
     ],
 )
 def test_one_run_of_several_says_that_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
-    assert [wanted(only, set(states.split())) for only in ("all", "missing", "failed")] == [True, missing, failed]
+    assert [is_wanted(only, set(states.split())) for only in ("all", "missing", "failed")] == [True, missing, failed]
 
 
 def test_only_what_nobody_knows_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="'bogus' is none of all, missing, failed"):
-        wanted("bogus", set())
+        is_wanted("bogus", set())
 
 
 @pytest.mark.parametrize(

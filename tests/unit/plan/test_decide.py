@@ -26,7 +26,7 @@ from tompion.model.run import OPEN, Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
 from tompion.plan.due_ticks import Due
-from tompion.plan.edit import paused, resumed
+from tompion.plan.edit import pause_state, resume_state
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)
@@ -336,7 +336,7 @@ def test_an_exhausted_fixed_delay_is_silent() -> None:
 def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
     rule = rule_of(HOURLY, **policy)
     state = dial_of(
-        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True
+        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), pause_state=True
     )
     decision = Decision(state, rule, world_at())
     for number in (1, 2):
@@ -429,7 +429,7 @@ def test_a_queue_is_filled_pass_by_pass() -> None:
 def test_ticks_of_a_pause_are_not_counted_as_missed() -> None:
     rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, on_resume=OnResume.SKIP)
     now_ms = NOON_MS + 600_000
-    state = resumed(paused(dial_of(rule), None), rule, now_ms, OnResume.SKIP)
+    state = resume_state(pause_state(dial_of(rule), None), rule, now_ms, OnResume.SKIP)
     decision, after = decided(state, rule, world_at(now_ms))
     assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in decision.dropped_ranges] == [
         (11, Reason.RESUMED)

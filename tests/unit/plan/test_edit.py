@@ -14,18 +14,18 @@ from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
-from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 from tompion.plan.due_ticks import generate
 from tompion.plan.edit import (
-    before,
-    closed,
-    created,
-    limited,
+    add_skips,
+    close_state,
+    cursor_before,
+    new_state,
     next_unskipped,
-    paused,
-    replaced,
-    resumed,
-    skipping,
+    pause_state,
+    replace_version,
+    resume_state,
+    set_remaining,
     skips_of,
 )
 
@@ -44,9 +44,9 @@ UNTIL = NOON + 3 * HOUR  # the last whole second before it
     [(NOON_MS - 1, NOON), (NOON_MS, NOON), (NOON_MS + 1, NOON + HOUR), (NOON_MS + 999, NOON + HOUR)],
 )
 def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
-    state = created(rule_of(HOURLY), now_ms)
+    state = new_state(rule_of(HOURLY), now_ms)
     assert (state.next_nominal_s, state.next_fire_ms) == (first, first * 1000)
-    assert state.cursor_s == before(now_ms) < first
+    assert state.cursor_s == cursor_before(now_ms) < first
     assert (state.schedule_key, state.version) == (KEY, VERSION)
     assert (state.in_flight, state.waiting, state.starts, state.missed, state.carry) == (0, 0, 0, 0, None)
 
@@ -61,12 +61,12 @@ def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
     ],
 )
 def test_nor_before_the_start(start_at: str, first: int) -> None:
-    assert created(rule_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
+    assert new_state(rule_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
 
 
 @pytest.mark.parametrize(("now_ms", "first"), [(NOON_MS, NOON), (NOON_MS + 1, NOON + 1)])
 def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
-    assert created(rule_of(DELAY), now_ms).next_nominal_s == first
+    assert new_state(rule_of(DELAY), now_ms).next_nominal_s == first
 
 
 @pytest.mark.parametrize(
@@ -91,26 +91,26 @@ def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], firs
     Only the bare delay knew that its first run has nothing to wait for; within bounds it was asked as if a run had just
     ended.
     """
-    state = created(rule_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
+    state = new_state(rule_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
     assert state.next_nominal_s == first
 
 
 @pytest.mark.parametrize("policy", list(CatchUp))
 def test_a_new_schedule_never_catches_up_on_the_time_before(policy: CatchUp) -> None:
     compiled = rule_of(HOURLY, catchup_policy=policy)
-    generated = generate(created(compiled, LATER), compiled, LATER, LIMITS, 100)
+    generated = generate(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
     assert (generated.due, generated.dropped) == ([], [])
 
 
 def test_created_without_a_future() -> None:
-    state = created(rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
+    state = new_state(rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
     assert (state.next_nominal_s, state.next_fire_ms) == (None, None)
 
 
 def test_created_paused_or_exhausted() -> None:
-    silent = [created(rule_of(HOURLY), NOON_MS, paused=True), created(rule_of(HOURLY), NOON_MS, remaining=0)]
+    silent = [new_state(rule_of(HOURLY), NOON_MS, paused=True), new_state(rule_of(HOURLY), NOON_MS, remaining=0)]
     assert [(state.next_nominal_s, state.next_fire_ms) for state in silent] == [(NOON, None)] * 2
-    assert created(rule_of(HOURLY), NOON_MS, remaining=2).remaining == 2
+    assert new_state(rule_of(HOURLY), NOON_MS, remaining=2).remaining == 2
 
 
 # ---------------------------------------------------------------- replaced
@@ -119,7 +119,7 @@ def test_created_paused_or_exhausted() -> None:
 @pytest.mark.parametrize("state", [dial_of(rule_of(HOURLY)), dial_of(rule_of(HOURLY), paused=True, next_fire_ms=None)])
 def test_with_the_same_ticks_everything_stays(state: ScheduleState) -> None:
     new = rule_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
-    edited = replaced(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
+    edited = replace_version(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
     assert edited.dropped_ranges == []
     assert edited.state == state._replace(version=4, carry=OnResume.SKIP, carry_until_s=NOON)
 
@@ -132,17 +132,17 @@ def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> No
     old, again = rule_of(HOURLY), rule_of(every(HOUR, end_at="2100-01-01"))
     new = again._replace(spec=old.spec, version=4)
     assert new.ticks is not old.ticks
-    assert replaced(dial_of(old), old, new, LATER) == (dial_of(old)._replace(version=4), [])
+    assert replace_version(dial_of(old), old, new, LATER) == (dial_of(old)._replace(version=4), [])
 
 
 def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
     spec = every(HOUR, exclude=ExcludeDocument(named=("closing",)))
     compiled = rule_of(HOURLY)
     old, new = (
-        compile_rule(KEY, version, "default", "a", spec, compiled.policy, compiled.action, None, (calendar,))
+        compile_schedule(KEY, version, "default", "a", spec, compiled.policy, compiled.action, None, (calendar,))
         for version, calendar in ((3, NamedCalendar("closing")), (4, NamedCalendar("closing", ("2026-01-01",))))
     )
-    edited = replaced(dial_of(old), old, new, LATER)
+    edited = replace_version(dial_of(old), old, new, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
     assert edited.state.next_nominal_s == NOON + 12 * HOUR
 
@@ -150,7 +150,7 @@ def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
 def test_with_other_ticks_the_past_is_not_replayed() -> None:
     old, new = rule_of(HOURLY), rule_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     state = dial_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
-    edited = replaced(state, old, new, LATER)
+    edited = replace_version(state, old, new, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
     after = edited.state
     assert (after.cursor_s, after.next_nominal_s, after.version) == (UNTIL, UNTIL + 1_800, 4)
@@ -161,21 +161,21 @@ def test_with_other_ticks_the_past_is_not_replayed() -> None:
 
 def test_a_tick_at_the_very_moment_of_the_change_is_the_new_ones() -> None:
     old, new = rule_of(HOURLY), rule_of(every(1_800), version=4)
-    edited = replaced(dial_of(old), old, new, NOON_MS)
+    edited = replace_version(dial_of(old), old, new, NOON_MS)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON - 1, NOON)
 
 
 def test_nothing_was_passed_over() -> None:
     old, new = rule_of(HOURLY), rule_of(every(60), version=4)
-    edited = replaced(dial_of(old, NOON), old, new, NOON_MS + 90_000)
+    edited = replace_version(dial_of(old, NOON), old, new, NOON_MS + 90_000)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON + 89, NOON + 120)
 
 
 def test_other_jitter_is_another_spec() -> None:
     old, new = rule_of(HOURLY), rule_of(every(HOUR, jitter_ms=1_000), version=4)
-    edited = replaced(dial_of(old), old, new, LATER)
+    edited = replace_version(dial_of(old), old, new, LATER)
     assert [dropped_range.ticks for dropped_range in edited.dropped_ranges] == [4]
     assert edited.state.next_fire_ms == new.fire_ms(NOON + 4 * HOUR)
 
@@ -195,12 +195,15 @@ def test_the_cursor_never_moves_back() -> None:
     state = dial_of(old, tick)
     assert state.cursor_s == tick > now_ms // 1000
     new = rule_of(HOURLY, version=4)
-    for edited in (replaced(state, old, new, now_ms), limited(state._replace(remaining=0), old, 3, now_ms)):
+    for edited in (
+        replace_version(state, old, new, now_ms),
+        set_remaining(state._replace(remaining=0), old, 3, now_ms),
+    ):
         assert edited.dropped_ranges == []
         assert (edited.state.cursor_s, edited.state.next_nominal_s) == (tick, tick + HOUR)
-    gone = closed(state, old, now_ms)
+    gone = close_state(state, old, now_ms)
     assert (gone.dropped_ranges, gone.state.cursor_s) == ([], tick)
-    assert replaced(gone.state, old, new, now_ms).state.next_nominal_s == tick + HOUR
+    assert replace_version(gone.state, old, new, now_ms).state.next_nominal_s == tick + HOUR
 
 
 @pytest.mark.parametrize(
@@ -210,16 +213,16 @@ def test_the_cursor_never_moves_back() -> None:
 def test_an_edit_wakes_nobody(changes: dict[str, Any], fire_ms: int | None) -> None:
     old = rule_of(HOURLY)
     for spec in (HOURLY, every(60)):
-        edited = replaced(dial_of(old, **changes), old, rule_of(spec, version=4), LATER)
+        edited = replace_version(dial_of(old, **changes), old, rule_of(spec, version=4), LATER)
         assert edited.state.next_fire_ms == fire_ms
         assert {name: getattr(edited.state, name) for name in changes} == changes
 
 
 def test_a_fixed_delay_in_flight_stays_one() -> None:
     old, new = rule_of(HOURLY), rule_of(DELAY, version=4)
-    assert replaced(dial_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
-    assert replaced(dial_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
-    back = replaced(dial_of(new, NOON), new, old, LATER)
+    assert replace_version(dial_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
+    assert replace_version(dial_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
+    back = replace_version(dial_of(new, NOON), new, old, LATER)
     assert [dropped_range.ticks for dropped_range in back.dropped_ranges] == [1]
 
 
@@ -229,7 +232,7 @@ def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: 
     old, new = rule_of(every(every_s)), rule_of(every(other_s), version=4)
     state = dial_of(old, NOON - 1 + decided)
     now_ms = (state.cursor_s + 1) * 1000 + late_ms
-    edited = replaced(state, old, new, now_ms)
+    edited = replace_version(state, old, new, now_ms)
     if every_s == other_s:
         assert edited == (state._replace(version=4), [])
         return
@@ -253,14 +256,14 @@ def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: 
 @pytest.mark.parametrize("until_ms", [None, LATER])
 def test_paused(until_ms: int | None) -> None:
     state = dial_of(rule_of(HOURLY), in_flight=1, waiting=2)
-    stopped = paused(state, until_ms)
+    stopped = pause_state(state, until_ms)
     assert stopped == state._replace(paused=True, pause_until_ms=until_ms, next_fire_ms=until_ms)
-    assert paused(stopped, until_ms) == stopped
+    assert pause_state(stopped, until_ms) == stopped
 
 
 def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
-    gone = closed(dial_of(rule_of(HOURLY)), rule_of(HOURLY), NOON_MS).state
-    assert paused(gone, LATER).next_fire_ms is None
+    gone = close_state(dial_of(rule_of(HOURLY)), rule_of(HOURLY), NOON_MS).state
+    assert pause_state(gone, LATER).next_fire_ms is None
 
 
 @pytest.mark.parametrize(
@@ -270,9 +273,9 @@ def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
 def test_resumed(on_resume: OnResume, carry: str | None, until: int | None) -> None:
     compiled = rule_of(HOURLY)
     state = dial_of(compiled)
-    again = resumed(paused(state, LATER), compiled, LATER, on_resume)
+    again = resume_state(pause_state(state, LATER), compiled, LATER, on_resume)
     assert again == state._replace(carry=carry, carry_until_s=until)
-    assert resumed(again, compiled, LATER + 99, OnResume.FIRE_ONCE) == again
+    assert resume_state(again, compiled, LATER + 99, OnResume.FIRE_ONCE) == again
 
 
 # what the next pass makes of four ticks of a pause, the last of them half a second old
@@ -292,7 +295,7 @@ def test_what_runs_after_a_resume(
     on_resume: OnResume, policy: CatchUp, run: list[int], lost: list[tuple[int, str]]
 ) -> None:
     compiled = rule_of(HOURLY, catchup_policy=policy)
-    state = resumed(paused(dial_of(compiled), None), compiled, LATER, on_resume)
+    state = resume_state(pause_state(dial_of(compiled), None), compiled, LATER, on_resume)
     generated = generate(state, compiled, LATER, LIMITS, 100)
     assert [due.nominal_s for due in generated.due] == [NOON + HOUR * number for number in run]
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == lost
@@ -301,17 +304,19 @@ def test_what_runs_after_a_resume(
 
 def test_what_waited_is_looked_at_at_once() -> None:
     compiled = rule_of(HOURLY)
-    assert resumed(
-        paused(dial_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
+    assert resume_state(
+        pause_state(dial_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
     ).next_fire_ms == (NOON_MS + 5)
 
 
 @pytest.mark.parametrize("on_resume", list(OnResume))
 def test_a_resume_of_an_exhausted_or_deleted_schedule_is_silent(on_resume: OnResume) -> None:
     compiled = rule_of(HOURLY)
-    assert resumed(paused(dial_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms is None
-    gone = paused(closed(dial_of(compiled), compiled, NOON_MS).state, None)
-    assert resumed(gone, compiled, LATER, on_resume).next_fire_ms is None
+    assert (
+        resume_state(pause_state(dial_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms is None
+    )
+    gone = pause_state(close_state(dial_of(compiled), compiled, NOON_MS).state, None)
+    assert resume_state(gone, compiled, LATER, on_resume).next_fire_ms is None
 
 
 @pytest.mark.parametrize(("mode", "sign"), [("symmetric", -1), ("delay", 1)])
@@ -329,7 +334,7 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
         (compiled.fire_ms(tick), True),
         (compiled.fire_ms(tick) + 99_000, True),
     ):
-        state = resumed(paused(dial_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
+        state = resume_state(pause_state(dial_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
         generated = generate(state, compiled, now_ms, LIMITS, 100)
         assert generated.due == []
         assert sum(dropped.ticks for dropped in generated.dropped) == done
@@ -344,19 +349,19 @@ def test_a_limit_changes_nothing_else(remaining: int | None) -> None:
     compiled = rule_of(HOURLY)
     for had in (None, 2):
         state = dial_of(compiled, remaining=had)
-        assert limited(state, compiled, remaining, LATER) == (state._replace(remaining=remaining), [])
+        assert set_remaining(state, compiled, remaining, LATER) == (state._replace(remaining=remaining), [])
 
 
 @pytest.mark.parametrize("had", [None, 0, 2])
 def test_no_action_left(had: int | None) -> None:
     state = dial_of(rule_of(HOURLY), remaining=had)
-    assert limited(state, rule_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
+    assert set_remaining(state, rule_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
 
 
 @pytest.mark.parametrize("remaining", [None, 3])
 def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
     compiled = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    edited = limited(dial_of(compiled, remaining=0), compiled, remaining, LATER)
+    edited = set_remaining(dial_of(compiled, remaining=0), compiled, remaining, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
     assert (edited.state.cursor_s, edited.state.next_nominal_s, edited.state.remaining) == (
         UNTIL,
@@ -372,20 +377,26 @@ def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
 def test_closed() -> None:
     compiled = rule_of(HOURLY)
     state = dial_of(compiled, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
-    edited = closed(state, compiled, LATER)
+    edited = close_state(state, compiled, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
     assert edited.state == state._replace(
-        closed=True, cursor_s=UNTIL, next_nominal_s=None, next_fire_ms=None, carry=None, carry_until_s=None, skips=None
+        closed=True,
+        cursor_s=UNTIL,
+        next_nominal_s=None,
+        next_fire_ms=None,
+        carry=None,
+        carry_until_s=None,
+        skips=None,
     )
-    assert closed(edited.state, compiled, LATER + 10**7).dropped_ranges == []
+    assert close_state(edited.state, compiled, LATER + 10**7).dropped_ranges == []
 
 
 @pytest.mark.parametrize("spec", [HOURLY, every(1_800)])
 @pytest.mark.parametrize(("wait_ms", "first"), [(0, UNTIL), (-500, UNTIL), (2 * HOUR * 1000, UNTIL + 2 * HOUR)])
 def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
     compiled = rule_of(HOURLY)
-    gone = closed(dial_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
-    edited = replaced(gone, compiled, rule_of(spec, version=4), LATER + wait_ms)
+    gone = close_state(dial_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
+    edited = replace_version(gone, compiled, rule_of(spec, version=4), LATER + wait_ms)
     assert edited.dropped_ranges == []
     assert not edited.state.closed
     assert edited.state.paused
@@ -395,18 +406,18 @@ def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: i
 
 def test_skipping() -> None:
     state = dial_of(rule_of(HOURLY))
-    once = skipping(state, [NOON + HOUR, NOON])
+    once = add_skips(state, [NOON + HOUR, NOON])
     assert once == state._replace(skips=f"{NOON},{NOON + HOUR}")
-    assert skipping(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
-    assert skipping(state, []) == state
-    assert skipping(once, []) == once
+    assert add_skips(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
+    assert add_skips(state, []) == state
+    assert add_skips(once, []) == once
 
 
 def test_the_next_tick_that_nobody_skips() -> None:
     compiled = rule_of(HOURLY)
     state = dial_of(compiled)._replace(next_nominal_s=NOON)
     assert (next_unskipped(state, compiled), skips_of(state)) == (NOON, set())
-    assert next_unskipped(skipping(state, [NOON + HOUR]), compiled) == NOON
-    both = skipping(state, [NOON, NOON + HOUR])
+    assert next_unskipped(add_skips(state, [NOON + HOUR]), compiled) == NOON
+    both = add_skips(state, [NOON, NOON + HOUR])
     assert (next_unskipped(both, compiled), skips_of(both)) == (NOON + 2 * HOUR, {NOON, NOON + HOUR})
     assert next_unskipped(both._replace(next_nominal_s=None), compiled) is None

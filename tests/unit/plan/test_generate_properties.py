@@ -19,7 +19,7 @@ from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
-from tompion.plan.edit import paused, resumed
+from tompion.plan.edit import pause_state, resume_state
 
 GRACE = 30_000
 LONGEST = 20_000
@@ -87,7 +87,7 @@ def begun(story: Story) -> tuple[CompiledSchedule, ScheduleState, int]:
     if story.carry is None:
         return compiled, state, NOON_MS
     now_ms = NOON_MS + story.carry_for_s * 1000
-    return compiled, resumed(paused(state, None), compiled, now_ms, story.carry), now_ms
+    return compiled, resume_state(pause_state(state, None), compiled, now_ms, story.carry), now_ms
 
 
 def told(story: Story) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:

@@ -14,8 +14,8 @@ from tompion.model.schedule import Action
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan import edit
-from tompion.plan.adaptive import AdaptivePlan, contested, hints_of, plan
-from tompion.plan.compiled_schedule import CompiledSchedule, compile_rule
+from tompion.plan.adaptive import AdaptivePlan, has_conflicting_hints, hints_of, plan
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 
 
 def planned(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> int | None:
@@ -164,10 +164,10 @@ def test_what_cannot_be_read_is_no_advice() -> None:
 def test_two_live_hints_are_worth_a_warning() -> None:
     compiled = governed()
     both = ran(compiled, hints=hints(interval=40, once=30))
-    assert contested(both, NOON_MS)
-    assert not contested(both, NOON_MS + HOUR_MS)
-    assert not contested(ran(compiled, hints=hints(interval=40)), NOON_MS)
-    assert not contested(ran(compiled), NOON_MS)
+    assert has_conflicting_hints(both, NOON_MS)
+    assert not has_conflicting_hints(both, NOON_MS + HOUR_MS)
+    assert not has_conflicting_hints(ran(compiled, hints=hints(interval=40)), NOON_MS)
+    assert not has_conflicting_hints(ran(compiled), NOON_MS)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
     compiled = governed(min_interval_ms=60_000)
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
     assert plan(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
-    assert edit.governed(late, compiled, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
+    assert edit.replan_adaptive(late, compiled, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
 
 def test_two_runs_never_share_a_second() -> None:
@@ -280,7 +280,7 @@ def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
     spec = SpecDocument(cron=("TZ=Asia/Tokyo */5 * * * *",), exclude=ExcludeDocument(named=("off",)))
     calendar = NamedCalendar("off", dates=("2026-01-01",))  # there, this day ends at 15:00 UTC
     parts = (KEY, 1, "default", "report", spec, governed().policy, Action(function="jobs:run"))
-    compiled = compile_rule(*parts, None, (calendar,))
+    compiled = compile_schedule(*parts, None, (calendar,))
     assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 3 * 3600
 
 

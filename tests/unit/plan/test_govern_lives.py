@@ -17,7 +17,7 @@ from tompion.model.spec import SpecDocument
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import decide
-from tompion.plan.outcome import freed
+from tompion.plan.outcome import free_slot
 
 FAR_MS = NOON_MS + 10**9
 
@@ -54,9 +54,9 @@ def live(compiled: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], li
         runs += decision.runs
         if turn.once_ms is not None:
             once = HintRow(now_ms + turn.once_ms, FAR_MS, now_ms, "ann", None)
-            state = edit.governed(state._replace(hints=HintRows(once=once).text()), compiled, now_ms)
+            state = edit.replan_adaptive(state._replace(hints=HintRows(once=once).text()), compiled, now_ms)
         ending = RunState.FAILED if turn.failed else RunState.SUCCESS
-        state = freed(state, compiled, ending, 0, now_ms + turn.took_ms)
+        state = free_slot(state, compiled, ending, 0, now_ms + turn.took_ms)
         states.append(state)
     return runs, states
 

@@ -163,8 +163,8 @@ def test_expired_hints_are_as_none(past: Past) -> None:
 
 @given(pasts, st.one_of(st.none(), st.integers(1, 10**9)))
 def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
-    paused = edit.paused(past.state, None if until is None else NOON_MS + until)
-    assert edit.governed(paused, past.compiled, past.now_ms).next_fire_ms == paused.pause_until_ms
+    paused = edit.pause_state(past.state, None if until is None else NOON_MS + until)
+    assert edit.replan_adaptive(paused, past.compiled, past.now_ms).next_fire_ms == paused.pause_until_ms
 
 
 @given(pasts, st.floats(0, 1))

@@ -15,8 +15,8 @@ from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
 from tompion.plan.edit import after_run
-from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, freed, pauses, settle
-from tompion.plan.release import ReleaseResult, release
+from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, free_slot, settle, should_pause
+from tompion.plan.release import ReleaseResult, release_runs
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT
@@ -95,7 +95,7 @@ def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
     compiled = rule_of()
     schedule_state = dial_of(compiled, in_flight=2, waiting=1, failures=2)
     for known in (compiled, None):
-        after = freed(schedule_state, known, state, 0, NOW)
+        after = free_slot(schedule_state, known, state, 0, NOW)
         successes, failed, failures = COUNTS[state]
         assert after == schedule_state._replace(in_flight=1, successes=successes, failed=failed, failures=failures)
 
@@ -103,14 +103,14 @@ def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
 @pytest.mark.parametrize("state", sorted(OPEN))
 def test_only_a_final_state_frees_a_slot(state: RunState) -> None:
     with pytest.raises(AssertionError):
-        freed(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
+        free_slot(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
 
 
 @pytest.mark.parametrize(("on", "state", "paused"), list(product([False, True], sorted(FINAL), [False, True])))
 def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
     schedule_state = dial_of(rule_of(), paused=paused)
     expected = on and state in (FAILED, TIMED_OUT) and not paused
-    assert pauses(schedule_state, Policy(pause_on_failure=on), state) == expected
+    assert should_pause(schedule_state, Policy(pause_on_failure=on), state) == expected
 
 
 # ---------------------------------------------------------------- fixed delay
@@ -136,16 +136,16 @@ def flying_delay(**changes: Any) -> ScheduleState:
 )
 def test_a_fixed_delay_begins_when_its_run_ends(changes: dict[str, Any], nominal: int | None, fire_ms: int) -> None:
     """The last case once woke a deleted schedule at the end of its pause."""
-    after = freed(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
+    after = free_slot(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
     assert (after.next_nominal_s, after.next_fire_ms) == (nominal, fire_ms)
 
 
 def test_a_trigger_does_not_move_a_fixed_delay() -> None:
     state = flying_delay(next_nominal_s=NOON + 30, next_fire_ms=NOON_MS + 30_000)
-    after = freed(state, rule_of(DELAY), SUCCESS, 9, NOW)
+    after = free_slot(state, rule_of(DELAY), SUCCESS, 9, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 30, NOON_MS + 30_000)
-    assert freed(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
-    assert freed(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
 
 
 def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
@@ -154,7 +154,7 @@ def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
     The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
     does not begin a delay.
     """
-    after = freed(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
+    after = free_slot(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
     assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
 
 
@@ -179,7 +179,7 @@ def released(
     state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], world: DecisionContext
 ) -> tuple[list[str], ReleaseResult]:
     """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
-    result = release(state, compiled, [(row, world) for row in rows])
+    result = release_runs(state, compiled, [(row, world) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
     dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
     assert [row.id for row in result.started] == [change.id for change in started]

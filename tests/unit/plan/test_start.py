@@ -14,7 +14,7 @@ from tompion.model.run import START_COLUMNS, RunRow
 from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.fast_path import start
+from tompion.plan.fast_path import decide_fast
 
 SPECS = (
     MINUTELY,
@@ -57,7 +57,7 @@ def test_whatever_is_in_the_way_is_left_to_the_long_way(
     policy: dict[str, Any], state: dict[str, Any], world: dict[str, Any]
 ) -> None:
     compiled = rule_of(MINUTELY, **policy)
-    assert start(tuple(dial_of(compiled, **state)), compiled, world_at(**world)) is None
+    assert decide_fast(tuple(dial_of(compiled, **state)), compiled, world_at(**world)) is None
 
 
 @given(
@@ -97,7 +97,7 @@ def test_the_short_way_is_the_long_way(
 
 def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **world: Any) -> bool:
     """Compare the two ways; return whether there was a short one."""
-    found = start(tuple(state), compiled, world_at(now_ms, **world))
+    found = decide_fast(tuple(state), compiled, world_at(now_ms, **world))
     if found is None:
         return False
     row, start_row, step_row = found

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tompion.spec.calendar.spread_minutes import hashed_minutes
+from tompion.spec.calendar.spread_minutes import spread_minutes
 from tompion.spec.document import read_spec
 
 CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
@@ -27,4 +27,4 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
 
 @pytest.mark.parametrize(("spec", "expected"), CASES, ids=str)
 def test_the_minute_is_hashed(spec: dict[str, Any], expected: tuple[str, ...] | None) -> None:
-    assert hashed_minutes(read_spec(spec)) == expected
+    assert spread_minutes(read_spec(spec)) == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tompion.contract.roles import Role
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 
 ROLES = {role.name.lower(): role for role in Role if role is not Role.PUBLIC}
 LONGEST_NAME = 200
@@ -49,7 +49,7 @@ class Block:
         """Return a number of seconds."""
         value = self._fields.get(field, default)
         if type(value) is not int or not least <= value <= most:
-            self.refuse(field, f"{shown(value)}; expected a whole number of seconds from {least} to {most}")
+            self.refuse(field, f"{display(value)}; expected a whole number of seconds from {least} to {most}")
         return value
 
     def file(self, field: str) -> bytes:
@@ -68,7 +68,7 @@ class Block:
         """Return a table that has something in it."""
         value = self._present(field)
         if not isinstance(value, Mapping) or not value:
-            self.refuse(field, f"{shown(value)}; expected a table such as {{ default = 'reader' }}")
+            self.refuse(field, f"{display(value)}; expected a table such as {{ default = 'reader' }}")
         return value
 
     def roles(self, field: str, table: Any = None) -> dict[str, Role]:
@@ -77,7 +77,7 @@ class Block:
         found = roles_of(table)
         if not found:
             problem = "expected a table of namespaces and roles, such as { default = 'reader' }; roles are"
-            self.refuse(field, f"{shown(table)}; {problem} {', '.join(ROLES)}")
+            self.refuse(field, f"{display(table)}; {problem} {', '.join(ROLES)}")
         return found
 
     def _present(self, field: str) -> Any:
@@ -87,7 +87,7 @@ class Block:
 
     def _checked_text(self, field: str, value: Any) -> str:
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > LONGEST_NAME:
-            self.refuse(field, f"{shown(value)}; expected text of up to {LONGEST_NAME} characters")
+            self.refuse(field, f"{display(value)}; expected text of up to {LONGEST_NAME} characters")
         return value
 
 

@@ -33,7 +33,7 @@ from tompion.api.rest.sse import ChangeStream
 from tompion.api.rest.system_endpoints import ANSWERS
 from tompion.contract.json import encode
 from tompion.contract.roles import Role
-from tompion.contract.routes import EXTRAS, ROUTES, SHARED, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, Route, SystemRoute
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
 from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
@@ -109,7 +109,7 @@ def create_app(service: Service) -> FastAPI:
         endpoint = _endpoint(service, route)
         routes[endpoint] = route.address
         app.add_route(route.address, endpoint, [route.method], name=route.name)
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         endpoint = _extra_endpoint(service, extra)
         routes[endpoint] = extra.address
         app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
@@ -131,7 +131,7 @@ def _extra_endpoint(service: Service, extra: SystemRoute) -> Endpoint:
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
-    shared, light = route.operation in SHARED, route.operation in LIGHT
+    shared, light = route.operation in SINGLE_FLIGHT, route.operation in LIGHT
 
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, route.role)

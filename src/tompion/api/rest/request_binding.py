@@ -13,9 +13,9 @@ from starlette.requests import Request
 
 from tompion.api.rest.middleware.encoded_slashes import unslashed
 from tompion.contract.routes import Route
-from tompion.errors import InvalidField, InvalidInput, shown
+from tompion.errors import InvalidField, InvalidInput, display
 from tompion.operations.resources.api_keys import create_key
-from tompion.operations.schedules.repository import ANY
+from tompion.operations.schedules.repository import ANY_TOKEN
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_TYPES = ("application/json", MERGE_PATCH)
@@ -127,10 +127,10 @@ def _refuse_query(request: Request) -> None:
 
 def _token_of(text: str) -> int:
     if text.strip() == "*":
-        return ANY
+        return ANY_TOKEN
     plain = text.strip().removeprefix("W/").strip('"')
     if not plain.isascii() or not plain.isdecimal() or len(plain) > 18:
-        raise InvalidField("If-Match", f'{shown(text)}; expected the ETag that a schedule came with, such as "7"')
+        raise InvalidField("If-Match", f'{display(text)}; expected the ETag that a schedule came with, such as "7"')
     return int(plain)
 
 
@@ -160,11 +160,11 @@ def _read(parameter: Parameter, text: str) -> Any:
     if bool in kinds:
         if text.lower() in TRUE or text.lower() in FALSE:
             return text.lower() in TRUE
-        raise InvalidField(parameter.name, f"{shown(text)}; expected true or false")
+        raise InvalidField(parameter.name, f"{display(text)}; expected true or false")
     if int in kinds and str not in kinds:
         if text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal() and len(text) <= 18:
             return int(text)
-        raise InvalidField(parameter.name, f"{shown(text)}; expected a whole number")
+        raise InvalidField(parameter.name, f"{display(text)}; expected a whole number")
     return text
 
 
@@ -179,7 +179,7 @@ async def body_of(request: Request) -> Any:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in JSON_TYPES:  # what the page of another site can send is none of these
-        raise InvalidField("Content-Type", f"{shown(media_type)}; expected {' or '.join(JSON_TYPES)}")
+        raise InvalidField("Content-Type", f"{display(media_type)}; expected {' or '.join(JSON_TYPES)}")
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except InvalidField:
@@ -214,5 +214,5 @@ def _named(body: Any, request: Request) -> Any:
         return body
     name = unslashed(request.path_params["name"])
     if body.setdefault("name", name) != name:
-        raise InvalidField("name", f"{shown(body['name'])} is not the name in the path")
+        raise InvalidField("name", f"{display(body['name'])} is not the name in the path")
     return body

@@ -14,7 +14,7 @@ from tompion.contract.json import encode
 from tompion.errors import LimitExceeded, TompionError
 from tompion.model.insight import Update
 from tompion.model.schedule import Run
-from tompion.operations.insight.change_feed import LATELY_MS, FeedPage, FeedPosition, look
+from tompion.operations.insight.change_feed import RECENT_MS, FeedPage, FeedPosition, poll_changes
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import pause
 
@@ -79,7 +79,7 @@ class ChangeStream:
         if self._looking is None:
             self._lately.clear()
             self._looking = asyncio.create_task(self._look_on())
-        since_s = asyncio.get_running_loop().time() - LATELY_MS / 1000
+        since_s = asyncio.get_running_loop().time() - RECENT_MS / 1000
         for told in self._lately:
             if told.at_s >= since_s and told.namespace in (None, namespace):
                 waiting.put_nowait(told.event)
@@ -141,7 +141,9 @@ class ChangeStream:
     async def _looked(self, seen: FeedPosition | None) -> FeedPage | None:
         """Look once; a store that cannot be used just now is looked at later."""
         try:
-            sent = self._desk.send(partial(look, seen=seen), namespace="", actor="live", writes=False, walled=False)
+            sent = self._desk.send(
+                partial(poll_changes, seen=seen), namespace="", actor="live", writes=False, walled=False
+            )
             return await asyncio.wrap_future(sent)
         except TompionError:
             return None

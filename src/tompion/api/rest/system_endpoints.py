@@ -16,11 +16,11 @@ from tompion.api.rest.ical_feed import feed
 from tompion.api.rest.problems import problem
 from tompion.api.rest.session_endpoints import begin_visit, end_visit, show_visit
 from tompion.contract.roles import Role
-from tompion.errors import InvalidField, NotFound, shown
+from tompion.errors import InvalidField, NotFound, display
 from tompion.model.insight import Almanac
 from tompion.operations.context import OperationContext
-from tompion.operations.insight.upcoming import almanac
-from tompion.operations.views import at_ms
+from tompion.operations.insight.upcoming import upcoming_feed
+from tompion.operations.views import datetime_ms
 
 if TYPE_CHECKING:
     from tompion.api.rest.app import Service
@@ -102,19 +102,19 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
     )
     sent = service.desk.send(look, namespace=namespace, actor=caller.actor, writes=False)
     found, now_ms = await asyncio.wrap_future(sent)
-    text = feed(found, namespace, at_ms(now_ms))
+    text = feed(found, namespace, datetime_ms(now_ms))
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
 def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
-    return almanac(session, limit=MOST_EVENTS, **given), session.now_ms
+    return upcoming_feed(session, limit=MOST_EVENTS, **given), session.now_ms
 
 
 def _days(text: str | None) -> int:
     if text is None:
         return DEFAULT_DAYS
     if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
-        raise InvalidField("days", f"{shown(text)}; expected a whole number from 1 to {MOST_DAYS}")
+        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MOST_DAYS}")
     return int(text)
 
 

@@ -27,7 +27,7 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from tompion.model.codec import cut
+from tompion.model.codec import truncate
 
 
 class Code(IntEnum):
@@ -71,7 +71,7 @@ class GrpcError(Exception):
         """Take what is said, and what machines can read of it."""
         super().__init__(message)
         self.code = code
-        self.message = cut(message, MOST_BYTES)
+        self.message = truncate(message, MOST_BYTES)
         self.details = details
 
     @property
@@ -93,11 +93,11 @@ def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
     elif code is Code.NOT_FOUND:
         details.append(NotFoundFailure())
     elif code is Code.PERMISSION_DENIED:
-        details.append(PermissionDeniedFailure(reason=cut(message, MOST_BYTES)))
+        details.append(PermissionDeniedFailure(reason=truncate(message, MOST_BYTES)))
     return GrpcError(code, message, *details)
 
 
 def unknown_namespace(name: str) -> GrpcError:
     """Return the status for a namespace that is not there, or not for this caller."""
-    name = cut(name, MOST_BYTES // 2)
+    name = truncate(name, MOST_BYTES // 2)
     return GrpcError(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

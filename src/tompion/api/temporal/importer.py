@@ -59,7 +59,7 @@ class TemporalCluster:
     tls: bool | TLSConfig | None = None
 
 
-def source_of(said: Mapping[str, Any]) -> TemporalCluster:
+def temporal_cluster(said: Mapping[str, Any]) -> TemporalCluster:
     """Return a cluster as the command line says it; certificates are files in PEM, and mean TLS."""
     named = {name: said.get(f"tls_{name}") for name in ("ca", "cert", "key")}
     try:

@@ -51,7 +51,13 @@ from tompion.errors import InvalidField
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 from tompion.model.schedule import Schedule
 from tompion.operations.compat import temporal_writes
-from tompion.operations.compat.temporal_reads import TemporalView, count_passing, dossier, dossiers, matching_times
+from tompion.operations.compat.temporal_reads import (
+    TemporalView,
+    count_matching_views,
+    matching_times,
+    temporal_view,
+    temporal_views,
+)
 from tompion.operations.compat.temporal_reads import count_schedules as dossier_count
 from tompion.operations.compat.temporal_writes import SCHEDULES_OWN, ExpectedState, ScheduleActions
 from tompion.operations.context import OperationContext
@@ -116,7 +122,7 @@ async def describe_schedule(asked: CallContext, request: DescribeScheduleRequest
 
 
 def _described(session: OperationContext, schedule_id: str) -> tuple[TemporalView, dict[str, str]]:
-    return dossier(session, schedule_id), search_attribute_types(session)
+    return temporal_view(session, schedule_id), search_attribute_types(session)
 
 
 async def update_schedule(asked: CallContext, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
@@ -126,7 +132,7 @@ async def update_schedule(asked: CallContext, request: UpdateScheduleRequest) ->
 
     def work(session: OperationContext) -> Schedule:
         registered = search_attribute_types(session)
-        known = dossier(session, request.schedule_id)
+        known = temporal_view(session, request.schedule_id)
         given, document = _changes(known, schedule_message(known, registered), request.schedule, seed)
         if request.HasField("search_attributes"):
             given["search_attributes"] = attributes_of(request.search_attributes, registered)
@@ -179,7 +185,7 @@ async def list_schedules(asked: CallContext, request: ListSchedulesRequest) -> L
     for _ in range(LOOKED_AT // MAX_PAGE):
         most = wanted - len(answer.schedules)
         look_at = most if test is None else MAX_PAGE
-        found, after = await asked.send(bound(dossiers, limit=most, look_at=look_at, after=after, test=test))
+        found, after = await asked.send(bound(temporal_views, limit=most, look_at=look_at, after=after, test=test))
         answer.schedules.extend(map(entry_message, found))
         if after is None or len(answer.schedules) == wanted:
             break
@@ -194,7 +200,7 @@ async def count_schedules(asked: CallContext, request: CountSchedulesRequest) ->
         return CountSchedulesResponse(count=await asked.send(dossier_count))
     after, count = None, 0
     while True:
-        passing, after = await asked.send(bound(count_passing, look_at=MAX_PAGE, after=after, test=test))
+        passing, after = await asked.send(bound(count_matching_views, look_at=MAX_PAGE, after=after, test=test))
         count += passing
         if after is None:
             return CountSchedulesResponse(count=count)

@@ -14,12 +14,12 @@ def config_command(config: ConfigFile = None, pairs: Pairs = None, as_json: Json
     Example: tompion config --config production.toml --set read_only=true
     """
     from tompion.bootstrap.engine import check_schedules
-    from tompion.config.loader import told
-    from tompion.config.redact import shown_configuration
+    from tompion.config.loader import load_config
+    from tompion.config.redact import redacted_config
 
-    known = told({}, config, pairs or ())
+    known = load_config({}, config, pairs or ())
     check_schedules(known)
-    found = shown_configuration(known)
+    found = redacted_config(known)
     if as_json:
         console.print_json(found)
         return

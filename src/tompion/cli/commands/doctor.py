@@ -90,8 +90,10 @@ def examined(ask: Connection) -> Iterator[Check]:
         yield _damage(found)
         if not found.is_whole:
             more = "more than " if found.tally.capped else ""
-            told = f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
-            yield Check("schedules", WARN, told)
+            load_config = (
+                f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
+            )
+            yield Check("schedules", WARN, load_config)
 
 
 def _versions() -> Check:
@@ -137,7 +139,7 @@ def _store(ask: Connection) -> Check:
 def _settings(home: Home) -> tuple[DoctorLimits, Check]:
     """Return the limits that the engines have, as far as somebody tells them."""
     from tompion.client.sync_client import Client
-    from tompion.config.loader import LIMITS, told
+    from tompion.config.loader import LIMITS, load_config
     from tompion.config.settings import Settings
 
     names = [each.name for each in fields(DoctorLimits)]
@@ -147,7 +149,7 @@ def _settings(home: Home) -> tuple[DoctorLimits, Check]:
             said = {each["name"]: each["value"] for each in home.read("/config")["values"]}
             limits = DoctorLimits(**{name: said[f"{LIMITS}.{name}"] for name in names})
             return limits, Check("settings", OK, "the service's own count here")
-        settings = told({}).settings
+        settings = load_config({}).settings
     except (Forbidden, NotFound):
         return usual, Check("settings", OK, "the usual ones count here: only a key for all namespaces may read others")
     except TompionError as error:
@@ -172,7 +174,7 @@ def _clock(home: Home, limits: DoctorLimits) -> Check:
 
 def _set_back(home: Home) -> Iterator[Check]:
     """Tell what the store holds of a time that is still to come."""
-    for each in home.attention(limit=PAGE).concerns:
+    for each in home.problems(limit=PAGE).concerns:
         if each.kind == "clock_set_back":
             hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
             whose = "" if each.subject == "clock" else f"{each.subject}: "
@@ -183,8 +185,8 @@ def _zones(found: Snapshot) -> Check:
     degraded = [each.schedule_id for each in found.schedules if each.degraded and each.state != ScheduleStatus.DAMAGED]
     if not degraded:
         return Check("time zones", OK, "every schedule's zone is known")
-    told = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
-    return Check("time zones", WARN, told, "'tompion schedules get' says why; give another --timezone")
+    load_config = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
+    return Check("time zones", WARN, load_config, "'tompion schedules get' says why; give another --timezone")
 
 
 def _instances(found: Snapshot) -> Iterator[Check]:
@@ -200,27 +202,29 @@ def _instances(found: Snapshot) -> Iterator[Check]:
         )
     silent = [each.name for each in found.instances if not each.alive and each.stopped_at is None]
     if silent:
-        told = f"{_some(silent)} went silent without a goodbye"
-        yield Check("instances", WARN, told, "others take over what they held; look at why they ended")
+        load_config = f"{_some(silent)} went silent without a goodbye"
+        yield Check("instances", WARN, load_config, "others take over what they held; look at why they ended")
     skewed = [each.name for each in alive if abs(each.skew_ms) > SKEW_S * 1000]
     if skewed:
         yield Check("instances", WARN, f"clocks are off on {_some(skewed)}", "let NTP set them")
     releases = sorted({each.release for each in engines} - {version("tompion")})
     if releases:
-        told = f"engines of other releases are alive: {', '.join(releases)}"
-        yield Check("instances", WARN, told, f"this is {version('tompion')}; finish the upgrade")
+        load_config = f"engines of other releases are alive: {', '.join(releases)}"
+        yield Check("instances", WARN, load_config, f"this is {version('tompion')}; finish the upgrade")
 
 
 def _runs(found: Snapshot, limits: DoctorLimits, present: datetime) -> Check:
     known = {each.schedule_id: each for each in found.schedules}
     stuck = [run.run_id for run in found.running if _is_stuck(run, known.get(run.schedule_id), limits, present)]
     if stuck:
-        told = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
-        return Check("runs", BAD, told, "'tompion runs get' says more; 'tompion runs terminate' ends one")
+        load_config = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
+        return Check("runs", BAD, load_config, "'tompion runs get' says more; 'tompion runs terminate' ends one")
     unseen = found.tally.in_flight - len(found.running)
     if unseen > 0:
-        told = f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
-        return Check("runs", WARN, told, "'tompion runs list --state STARTED' shows them")
+        load_config = (
+            f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
+        )
+        return Check("runs", WARN, load_config, "'tompion runs list --state STARTED' shows them")
     return Check("runs", OK, f"{len(found.running)} in flight, none of them stuck")
 
 
@@ -260,8 +264,8 @@ def _paused(found: Snapshot, present: datetime) -> Check:
         if each.paused_at is not None and each.paused_until is None and present - each.paused_at > FORGOTTEN
     ]
     if forgotten:
-        told = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
-        return Check("paused", WARN, told, "'tompion schedules resume' or 'delete'")
+        load_config = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
+        return Check("paused", WARN, load_config, "'tompion schedules resume' or 'delete'")
     paused = [each for each in found.schedules if each.state == ScheduleStatus.PAUSED]
     return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
 
@@ -285,8 +289,8 @@ def _lines(checks: Sequence[Check]) -> None:
     width = max(len(each.check) for each in checks)
     for each in checks:
         head = f"{each.state:<4}  {each.check:<{width}}  "
-        told = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
-        console.wrapped(out, Text(head, style=STYLES[each.state]), told, len(head))
+        load_config = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
+        console.wrapped(out, Text(head, style=STYLES[each.state]), load_config, len(head))
         if each.hint and out.is_terminal:
             console.wrapped(out, Text(" " * len(head)), each.hint, len(head))
 

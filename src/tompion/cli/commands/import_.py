@@ -77,13 +77,13 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
 
 def _home(ask: Connection, store: str | None, config: str | None) -> Tompion:
     """Return where schedules are copied to: a service, or the store of the configuration."""
-    from tompion.config.loader import told
+    from tompion.config.loader import load_config
     from tompion.sdk.app import Tompion
 
     namespace = ask.namespace or "default"
     if ask.is_service:
         return Tompion(ask.address, engine=False, namespace=namespace, key=ask.key, tls=ask.papers.context())
-    known = told({"store": store}, config)
+    known = load_config({"store": store}, config)
     return Tompion(known.get("store"), engine=False, namespace=namespace, actor="import", settings=known.settings)
 
 

@@ -35,9 +35,9 @@ def try_command(
     import asyncio
 
     from tompion.bootstrap.engine import send_test_notification
-    from tompion.config.loader import told
+    from tompion.config.loader import load_config
 
-    answer = asyncio.run(send_test_notification(told({}, config), name))
+    answer = asyncio.run(send_test_notification(load_config({}, config), name))
     if as_json:
         console.print_json({"arrived": answer.arrived, "said": answer.said})
     else:

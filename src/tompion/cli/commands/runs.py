@@ -130,7 +130,7 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
     def people(found: Any) -> None:
         console.line(f"{found.run_id}{': it is to end' if found.cancel_requested else ''}")
 
-    ask.show(lambda home: home.report(token, event, **options), people)
+    ask.show(lambda home: home.report_run(token, event, **options), people)
 
 
 def _state(found: Run) -> None:

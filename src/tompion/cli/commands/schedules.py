@@ -78,7 +78,7 @@ def sharers_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = Non
 
     Example: tompion schedules sharers report --limit 100
     """
-    ask.show(lambda home: home.sharers(schedule_id, **given(limit=limit, after=after)), views.sharers)
+    ask.show(lambda home: home.same_spec(schedule_id, **given(limit=limit, after=after)), views.sharers)
 
 
 @schedules_app.command("get")
@@ -175,7 +175,7 @@ def effect_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules effect report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**definition(base, timed, acted), **given(count=count)}
-    ask.show(lambda home: home.effect(schedule_id, **fields), effect_lines)
+    ask.show(lambda home: home.diff(schedule_id, **fields), effect_lines)
 
 
 @schedules_app.command("delete")

@@ -52,12 +52,12 @@ def serve_command(  # noqa: PLR0913 - what can be said on the command line
     """
     import asyncio
 
-    from tompion.bootstrap.security import refuse_open_doors
+    from tompion.bootstrap.security import check_exposure
 
     flags = {"host": host, "port": port, "store": store, "app_dir": app_dir, "auth": auth}
     flags |= {"temporal_address": temporal_address, "log_format": log_format, "log_level": log_level}
     told = prepared(config, {**flags, "engine": False if no_engine else None}, pairs)
-    refuse_open_doors(told)
+    check_exposure(told)
     lines = lines_of(told)
     tompion = _home(told, lines)
     listening = _listen(told.get("host"), told.get("port"))
@@ -76,10 +76,10 @@ def _home(told: Config, lines: QueuedLog) -> Tompion:
 
 async def _serve(tompion: Tompion, listening: socket.socket, told: Config, lines: QueuedLog) -> int:
     """Run the server, and the engine beside it, if there is one; the engine is the last to go."""
-    from tompion.bootstrap.engine import pinging
+    from tompion.bootstrap.engine import healthcheck_pings
     from tompion.bootstrap.security import server_config
     from tompion.bootstrap.service import build_service
-    from tompion.bootstrap.store import settle_in
+    from tompion.bootstrap.store import tune_garbage_collector
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.cli.uvicorn_server import UvicornServer
     from tompion.runtime.signals import stopping
@@ -93,16 +93,16 @@ async def _serve(tompion: Tompion, listening: socket.socket, told: Config, lines
             temporal = await opened.enter_async_context(_temporal(tompion, told, lines))
             metrics = opened.enter_context(serve_metrics(tompion.desk, told))
             if not with_engine:
-                await opened.enter_async_context(pinging(tompion, listener=lines))
+                await opened.enter_async_context(healthcheck_pings(tompion, listener=lines))
             app = build_service(
                 tompion.desk,
                 told,
                 tracing=tompion.tracing,
                 requests=lines.request,
-                problems=lambda: tompion.problems,
+                problems=lambda: tompion.health_problems,
             )
             config = server_config(app, told)
-            settle_in()
+            tune_garbage_collector()
             scheme = "https" if told.get("tls_cert") else "http"
             others = {"Temporal SDKs": temporal, "metrics": metrics}
             for line in _first_lines(f"{scheme}://{shown}:{port}", others):

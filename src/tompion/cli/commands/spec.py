@@ -10,7 +10,7 @@ import typer
 
 from tompion.cli.options import instant
 from tompion.cli.output import console
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import Finding, NamedCalendar
 from tompion.sdk.spec import Spec, read_icalendar
 
@@ -230,7 +230,7 @@ def _calendars(options: list[str] | None) -> list[NamedCalendar]:
     for option in options or []:
         name, equals, path = option.partition("=")
         if not equals or not name:
-            raise InvalidSpec(f"--calendar {shown(option)}", expected="NAME=FILE, such as company=days-off.ics")
+            raise InvalidSpec(f"--calendar {display(option)}", expected="NAME=FILE, such as company=days-off.ics")
         calendars.append(read_icalendar(name, _read(path)))
     return calendars
 

@@ -46,7 +46,7 @@ def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within
     Example: tompion coming --for 2h
     """
     options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
-    ask.show(lambda home: home.coming(**options), tick_list)
+    ask.show(lambda home: home.upcoming(**options), tick_list)
 
 
 @taking(ask=watched)
@@ -148,7 +148,7 @@ def attention_command(ask: Connection, limit: Limit = None) -> None:
 
     Example: tompion attention --watch 10
     """
-    ask.show(lambda home: home.attention(**given(limit=limit)), concerns)
+    ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
 
 
 @taking(ask=watched)

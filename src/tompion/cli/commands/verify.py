@@ -103,10 +103,10 @@ def verify_command(
 def proving(ask: Connection, retention: str | None) -> Iterator[VerifyProgress]:
     """Give what checks: the store itself, or a service that is asked about one schedule after the other."""
     if not ask.is_service:
-        from tompion.bootstrap.store import open_proof
+        from tompion.bootstrap.store import open_verifier
 
         whose = DEFAULT_NAMESPACE if ask.namespace is None else ask.namespace
-        with open_proof(ask.address, whose, retention) as proof:
+        with open_verifier(ask.address, whose, retention) as proof:
             yield proof
         return
     if retention is not None:

@@ -65,13 +65,13 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     Example: tompion worker --store sqlite:///jobs.db --queue reports
     """
     from tompion.bootstrap.engine import build_tompion
-    from tompion.bootstrap.store import settle_in
+    from tompion.bootstrap.store import tune_garbage_collector
     from tompion.runtime import event_loop
 
     flags = {"metrics_port": metrics_port, "log_format": log_format, "log_level": log_level}
     told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags}, pairs)
     where = _service(url, key, TlsFiles(ca, cert, cert_key), store, namespace)
-    settle_in()
+    tune_garbage_collector()
     lines = lines_of(told, quiet=quiet)
     if where is not None:
         leave(event_loop.run(_work_for(where, told, lines)), lines)
@@ -143,9 +143,9 @@ def _named(queues: tuple[str, ...]) -> str:
 
 def leave(code: int, lines: QueuedLog) -> None:
     """End with that exit code, even if a function does not."""
-    from tompion.runtime.signals import functions_go_on, leave_now
+    from tompion.runtime.signals import has_running_functions, leave_now
 
-    if functions_go_on():
+    if has_running_functions():
         lines.warn("left a function behind that has not ended; its run is handed back")
         lines.finish()
         with suppress(OSError, ValueError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tompion.executors.base import Executor, RunContext, RunSignals, nobody_asks
+from tompion.executors.base import Executor, RunContext, RunSignals, ignore_wait
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunRow
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -56,7 +56,7 @@ class Attempt(RunSignals):
         self.marked = False
         self.over = False
         self.deadline: asyncio.Timeout | None = None
-        self.waits: Callable[[bool], None] = nobody_asks
+        self.waits: Callable[[bool], None] = ignore_wait
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
 
     def begin(self) -> None:

@@ -23,7 +23,7 @@ from tompion.executors.base import (
     Executor,
     RunContext,
     TransactionalExecutor,
-    nobody_asks,
+    ignore_wait,
 )
 from tompion.model.codec import storable
 from tompion.model.policy import REMOTE_EXECUTION_MS
@@ -390,7 +390,7 @@ def launch_of(  # noqa: PLR0913 - what a launch is made of
     row: RunRow,
     compiled: CompiledSchedule,
     options: Any,
-    waits: Callable[[bool], None] = nobody_asks,
+    waits: Callable[[bool], None] = ignore_wait,
     link: Attempt | None = None,
 ) -> RunContext:
     """Return an attempt as its executor sees it."""

@@ -174,7 +174,7 @@ class NotificationDispatcher:
 
     async def _send(self, row: NotificationRow) -> Delivery:
         try:
-            return await self._courier.send(row.rule_name, row.notification_id, body_of(row))
+            return await self._courier.send(row.rule_name, row.notification_id, notification_body(row))
         except Exception as error:  # noqa: BLE001 - a courier that breaks its contract must not stop the others
             return Delivery(False, f"{type(error).__name__}: {error}")
 
@@ -217,7 +217,7 @@ _COUNTED = {
 }
 
 
-def body_of(row: NotificationRow) -> bytes:
+def notification_body(row: NotificationRow) -> bytes:
     """Return what is sent: the same at every try."""
     data: Mapping[str, Any] = json.loads(row.about)
     message = {"type": NotificationKind(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}

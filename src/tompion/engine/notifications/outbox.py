@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tompion.model.codec import cut
+from tompion.model.codec import truncate
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
-from tompion.model.run import AUTOMATIC, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
+from tompion.model.run import AUTOMATIC_ORIGINS, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import DroppedRange
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact
@@ -188,7 +188,7 @@ def _topics(ending: FinalOutcome) -> Iterable[NotificationKind]:
 
 def is_first(row: RunRow, rule: CompiledSchedule) -> bool:
     """Whether it matters when a run starts: ticks do, and only their first attempt."""
-    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC and rule.policy.notify
+    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_ORIGINS and rule.policy.notify
 
 
 def _notifies(rule: CompiledSchedule | None) -> bool:
@@ -211,7 +211,7 @@ def _ending(topic: NotificationKind, ending: FinalOutcome, fire_ms: Mapping[RunI
     data = _run(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
     if topic is NotificationKind.RECOVERED:
         return {**data, "failures": ending.failures}
-    data["error"] = cut(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
+    data["error"] = truncate(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
     return {**data, "note": ending.note} if topic is NotificationKind.PAUSED else data
 
 

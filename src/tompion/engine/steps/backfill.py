@@ -10,10 +10,10 @@ from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_
 from tompion.engine.steps.result import Notes
 from tompion.model.backfill import RUNNING, BackfillRow
 from tompion.model.schedule_state import ScheduleState
-from tompion.plan.backfill import ALL, BackfillChunk, step
+from tompion.plan.backfill import ALL, BackfillChunk, next_chunk
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
-from tompion.plan.decide import Decision, record_of
+from tompion.plan.decide import Decision, decision_writes
 from tompion.store.base import Transaction
 
 
@@ -56,7 +56,9 @@ class BackfillStep:
                 continue
             transaction.backfill_update(moved.backfill)
             decisions.append(moved.decision)
-        recorded = transaction.record(record_of(now_ms, decisions, [decision.standing() for decision in decisions]))
+        recorded = transaction.record(
+            decision_writes(now_ms, decisions, [decision.standing() for decision in decisions])
+        )
         notes = Notes()
         notes.decided(decisions, recorded, schedules)
         launches = launches_of(decisions, self._instance.number, recorded.duplicates)
@@ -74,7 +76,7 @@ class BackfillStep:
         if backfill.state != RUNNING:
             raise ValueError(f"its state is {backfill.state!r}")
         earlier = self._earlier(transaction, backfill, compiled)
-        return step(backfill, state, compiled, context, self._instance.settings.backfills_per_iteration, earlier)
+        return next_chunk(backfill, state, compiled, context, self._instance.settings.backfills_per_iteration, earlier)
 
     def _put_off(self, transaction: Transaction, backfill: BackfillRow, now_ms: int, problem: str) -> None:
         """Look at a damaged backfill again later."""

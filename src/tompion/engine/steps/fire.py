@@ -14,11 +14,11 @@ from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Carried, Launches, Notes
 from tompion.model.run import RunId, RunRow, RunState, StartRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple
-from tompion.plan.adaptive import contested
+from tompion.plan.adaptive import has_conflicting_hints
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.decide import Decision, decide, record_of
-from tompion.plan.edit import resumed
-from tompion.plan.fast_path import start
+from tompion.plan.decide import Decision, decide, decision_writes
+from tompion.plan.edit import resume_state
+from tompion.plan.fast_path import decide_fast
 from tompion.store.base import Transaction
 
 BROKEN_RETRY_MS = 5 * 60_000
@@ -108,10 +108,10 @@ class FireStep:
                     continue
                 decisions.append(decision)
                 written.append(decision.awake(moved))
-                if decision.runs and contested(state, now_ms):
+                if decision.runs and has_conflicting_hints(state, now_ms):
                     instance.probe.warn(f"{compiled.schedule_id}: two hints are live, the earlier wins")
                 catchups += used
-        record = record_of(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
+        record = decision_writes(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
         recorded = transaction.record(record)
         notes.decided(decisions, recorded, schedules)
         instance.notifications.missed(transaction, record.dropped_ranges, schedules, now_ms)
@@ -150,7 +150,7 @@ class FireStep:
             return state
         transaction.run_unhold_planned([state.schedule_key], now_ms)
         audit.resumed(transaction, state.schedule_key, now_ms)
-        return resumed(state, compiled, now_ms, compiled.policy.on_resume)
+        return resume_state(state, compiled, now_ms, compiled.policy.on_resume)
 
     def _broken(self, state: ScheduleState, now_ms: int) -> ScheduleState:
         problem = self._instance.schedules.problem(state.schedule_key)
@@ -166,7 +166,7 @@ def _begun(
     launches, starts, steps = begun
     for state in claimed:
         compiled = schedules.get(state[0])
-        found = None if compiled is None else start(state, compiled, contexts.of(compiled))
+        found = None if compiled is None else decide_fast(state, compiled, contexts.of(compiled))
         if compiled is None or found is None:
             rest.append(ScheduleState._make(state))
         else:

@@ -7,9 +7,9 @@ from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_
 from tompion.engine.steps.release import as_decided
 from tompion.engine.steps.result import Notes
 from tompion.model.run import Reason, RunRow
-from tompion.plan.decide import Decision, record_of
+from tompion.plan.decide import Decision, decision_writes
 from tompion.plan.due_ticks import Due
-from tompion.plan.outcome import change_of
+from tompion.plan.outcome import run_change
 from tompion.store.base import Transaction
 
 
@@ -61,9 +61,9 @@ class PlannedStep:
         now_ms = transaction.now_ms()
         known = {row.id: row for row in rows}
         decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
-        record = record_of(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
+        record = decision_writes(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
         recorded = transaction.record(record._replace(runs=[]))
-        transaction.run_release_waiting([change_of(run, 0) for run in decided])
+        transaction.run_release_waiting([run_change(run, 0) for run in decided])
         schedules = {decision.compiled.schedule_key: decision.compiled for decision in decisions}
         started = launches_of(decisions, self._instance.number, set())
         notes = Notes()

@@ -11,7 +11,7 @@ from tompion.model.policy import Overlap
 from tompion.model.run import RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.release import release
+from tompion.plan.release import release_runs
 from tompion.store.base import Transaction
 
 WHOLE_QUEUE = 1_000_000
@@ -54,7 +54,9 @@ def _release(  # noqa: PLR0913 - as its caller
     changes: list[RunChange] = []
     launches: list[tuple[RunRow, CompiledSchedule]] = []
     for key, decided in by_schedule.items():
-        released = release(states[key], schedules[key], ((row, contexts.of(compiled)) for row, compiled in decided))
+        released = release_runs(
+            states[key], schedules[key], ((row, contexts.of(compiled)) for row, compiled in decided)
+        )
         states[key] = released.state
         changes += released.changes
         rule_of = {row.id: compiled for row, compiled in decided}

@@ -15,8 +15,8 @@ from tompion.model.policy import Policy
 from tompion.model.run import FINAL, RunChange, RunId, RunState
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.edit import paused
-from tompion.plan.outcome import Outcome, freed, pauses, settle
+from tompion.plan.edit import pause_state
+from tompion.plan.outcome import Outcome, free_slot, settle, should_pause
 from tompion.store.base import Transaction
 
 IN_FLIGHT, WAITING, SUCCESSES, FAILURES = map(
@@ -93,7 +93,7 @@ class SettleStep:
             key = change.schedule_key
             if change.id in accepted and change.state in FINAL and key in states:
                 failures, noted = states[key].failures, len(notes)
-                states[key] = freed(states[key], schedules.get(key), change.state, change.origin, now_ms)
+                states[key] = free_slot(states[key], schedules.get(key), change.state, change.origin, now_ms)
                 states[key] = self._after(transaction, states[key], schedules.get(key), change, notes)
                 endings.append(FinalOutcome(change, failures, notes[-1][1] if len(notes) > noted else None))
                 touched.add(key)
@@ -147,13 +147,13 @@ class SettleStep:
         notes: list[tuple[CompiledSchedule, str]],
     ) -> ScheduleState:
         """Pause the schedule if it asked for that after a failure."""
-        if compiled is None or state.closed or not pauses(state, compiled.policy, change.state):
+        if compiled is None or state.closed or not should_pause(state, compiled.policy, change.state):
             return state
         error = (change.error or "no message").splitlines()[0]
         note = f"paused after a failed run ({change.state}): {error}"[:500]
         audit.paused(transaction, state.schedule_key, note, transaction.now_ms())
         notes.append((compiled, note))
-        return paused(state, None)
+        return pause_state(state, None)
 
 
 def _plain(

@@ -13,7 +13,7 @@ from tompion.engine.steps import audit
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.edit import aimed, governed
+from tompion.plan.edit import advance_to_next, replan_adaptive
 from tompion.plan.stored_definition import is_outdated, zones_text
 from tompion.runtime import clock
 from tompion.store.base import Store, Transaction
@@ -63,9 +63,9 @@ class ReplanStep:
     ) -> ScheduleState:
         after = state
         if not state.closed and compiled.gate is not None:
-            after = governed(state, compiled, transaction.now_ms())
+            after = replan_adaptive(state, compiled, transaction.now_ms())
         elif not state.closed and not compiled.follows:
-            after = aimed(state, compiled, state.cursor_s)
+            after = advance_to_next(state, compiled, state.cursor_s)
         transaction.state_update([after])
         note = {"cursor_s": state.cursor_s, "next_nominal_s": [state.next_nominal_s, after.next_nominal_s]}
         audit.zones_changed(transaction, row.schedule_key, zones_text(compiled.spec), note, transaction.now_ms())

@@ -36,7 +36,7 @@ from tompion.executors.temporal.workflow_ids import (
     may_step_aside,
     reuse_policy,
 )
-from tompion.model.codec import as_json, cut
+from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
@@ -336,9 +336,9 @@ class TemporalExecutor(Executor):
         self._remember(name, end)
         if end.state is RunState.SUCCESS:
             value = await _read_result(client, end.result)
-            return Completed(result=None if value is None else as_json(value, most), execution_id=name)
+            return Completed(result=None if value is None else json_value(value, most), execution_id=name)
         said = end.said if end.failure is None else failure_text(end.failure)
-        return Completed(end.state, error=None if said is None else cut(said, most), execution_id=name)
+        return Completed(end.state, error=None if said is None else truncate(said, most), execution_id=name)
 
     def _remember(self, execution_id: str, end: TemporalEnd) -> None:
         self._ends[execution_id] = end

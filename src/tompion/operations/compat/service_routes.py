@@ -12,18 +12,18 @@ from itertools import islice
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
-from tompion.operations.schedules.repository import find_whole, view_of
+from tompion.operations.schedules.repository import load_by_id, schedule_view_of
 from tompion.operations.views import at_s
-from tompion.plan.upcoming import upcoming
+from tompion.plan.upcoming import upcoming_ticks
 
 NEXT_FIRES = 5
 ALIASES = {"cron_expr": "cron", "version": "workflow_version", "name": "schedule_id", "catch_up": "catchup_policy"}
@@ -85,7 +85,7 @@ def upsert_schedule(
     return Upserted(made.schedule_id, made.next_run_at)
 
 
-@once(Upserted)
+@idempotent(Upserted)
 def pause_schedule(
     context: OperationContext,
     schedule_id: str,
@@ -96,7 +96,7 @@ def pause_schedule(
 ) -> Upserted:
     """Pause a schedule, or resume it."""
     if type(paused) is not bool:
-        raise InvalidField("paused", f"{shown(paused)}; expected true or false")
+        raise InvalidField("paused", f"{display(paused)}; expected true or false")
     return _paused(context, schedule_id, paused=paused, paused_by=paused_by)
 
 
@@ -109,12 +109,12 @@ def _paused(context: OperationContext, schedule_id: str, *, paused: bool, paused
 
 def show_schedule(context: OperationContext, schedule_id: str) -> Shown:
     """Return a schedule and its next five fire times."""
-    opened = find_whole(context, schedule_id)
-    coming = islice(upcoming(opened.state, opened.compiled, context.now_ms), NEXT_FIRES)
-    return Shown(view_of(context, opened), tuple(map(at_s, coming)))
+    opened = load_by_id(context, schedule_id)
+    coming = islice(upcoming_ticks(opened.state, opened.compiled, context.now_ms), NEXT_FIRES)
+    return Shown(schedule_view_of(context, opened), tuple(map(at_s, coming)))
 
 
-@once(Upserted)
+@idempotent(Upserted)
 def delete_schedule(
     context: OperationContext,
     schedule_id: str,
@@ -150,7 +150,7 @@ def list_cron(
     return Page(tuple(_job(each, paused) for each in page.items), page.next_page)
 
 
-@once(Upserted)
+@idempotent(Upserted)
 def pause_cron(
     context: OperationContext,
     name: str,
@@ -162,7 +162,7 @@ def pause_cron(
     return _paused(context, name, paused=True, paused_by=paused_by)
 
 
-@once(Upserted)
+@idempotent(Upserted)
 def resume_cron(
     context: OperationContext,
     name: str,

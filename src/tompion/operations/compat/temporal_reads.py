@@ -21,11 +21,11 @@ from tompion.model.spec import SpecDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit, page_name
 from tompion.operations.schedules.crud import schedule_filter
-from tompion.operations.schedules.repository import LoadedSchedule, find_whole, loaded, stand_in, view_of
-from tompion.operations.views import at_ms, at_s, run_view
+from tompion.operations.schedules.repository import LoadedSchedule, load, load_by_id, placeholder, schedule_view_of
+from tompion.operations.views import at_s, datetime_ms, run_view
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.upcoming import upcoming
-from tompion.spec.calendar.ranges import structured
+from tompion.plan.upcoming import upcoming_ticks
+from tompion.spec.calendar.ranges import ranges_of
 from tompion.spec.compiler import zone_of
 from tompion.spec.datetime_text import last_instant, read_moment
 
@@ -56,13 +56,13 @@ class TemporalView:
     ends_at: datetime | None
 
 
-def dossier(context: OperationContext, schedule_id: str) -> TemporalView:
+def temporal_view(context: OperationContext, schedule_id: str) -> TemporalView:
     """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
     opened = opened_for_reading(context, schedule_id)
-    return _gathered(context, opened, view_of(context, opened))
+    return _gathered(context, opened, schedule_view_of(context, opened))
 
 
-def dossiers(
+def temporal_views(
     context: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
 ) -> tuple[list[TemporalView], str | None]:
     """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
@@ -74,7 +74,7 @@ def dossiers(
     for opened, more in _opened_page(context, look_at, after):
         if len(found) == limit:
             return found, seen
-        schedule = view_of(context, opened)
+        schedule = schedule_view_of(context, opened)
         if test is None or test(schedule):
             found.append(_gathered(context, opened, schedule))
         seen = schedule.schedule_id if more else None
@@ -87,11 +87,13 @@ def count_schedules(context: OperationContext) -> int:
     return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
 
 
-def count_passing(context: OperationContext, *, look_at: int, after: str | None, test: Test) -> tuple[int, str | None]:
+def count_matching_views(
+    context: OperationContext, *, look_at: int, after: str | None, test: Test
+) -> tuple[int, str | None]:
     """Return how many of the next schedules a test lets pass, and after which there are more."""
     count, seen = 0, None
     for opened, more in _opened_page(context, look_at, after):
-        count += test(view_of(context, opened))
+        count += test(schedule_view_of(context, opened))
         seen = opened.row.schedule_id if more else None
     return count, seen
 
@@ -106,9 +108,9 @@ def _opened_page(context: OperationContext, look_at: int, after: str | None) -> 
     for number, row in enumerate(rows[:look_at], 1):
         state = states.get(row.schedule_key)
         try:
-            opened = loaded(context, row, state, versions.get(row.schedule_key))
+            opened = load(context, row, state, versions.get(row.schedule_key))
         except StoreError as error:
-            opened = stand_in(context, row, state, error)
+            opened = placeholder(context, row, state, error)
         yield opened, number < len(rows)
 
 
@@ -121,13 +123,13 @@ def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[da
     compiled = opened.compiled
     tick = None if compiled.follows else compiled.ticks.next_epoch(start_ms // 1000)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) <= end_ms:
-        yield at_ms(fire_ms)
+        yield datetime_ms(fire_ms)
         tick = compiled.ticks.next_epoch(tick)
 
 
 def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule that is not deleted, and that nobody has locked."""
-    opened = find_whole(context, schedule_id)
+    opened = load_by_id(context, schedule_id)
     if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     return opened
@@ -135,9 +137,11 @@ def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSch
 
 def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
     row, state, _, compiled = opened
-    ranged = structured(compiled.spec)
+    ranged = ranges_of(compiled.spec)
     running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []
-    ahead = islice(upcoming(state, compiled, context.now_ms), FUTURE if state.remaining is None else state.remaining)
+    ahead = islice(
+        upcoming_ticks(state, compiled, context.now_ms), FUTURE if state.remaining is None else state.remaining
+    )
     return TemporalView(
         schedule=schedule,
         spec=ranged.spec,
@@ -145,7 +149,7 @@ def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Sched
         document=_document(context, row, opened),
         running=tuple(run_view(run, row) for run in running),
         recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, compiled)), row) for run in _started(context, row)),
-        future=tuple(at_ms(compiled.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
+        future=tuple(datetime_ms(compiled.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
         starts_at=None if compiled.start_s is None else at_s(compiled.start_s),
         ends_at=_end_of(compiled.spec),
     )

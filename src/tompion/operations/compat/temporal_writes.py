@@ -18,12 +18,12 @@ from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.resources.workflows import put_workflow
 from tompion.operations.schedules import backfills, control, crud
-from tompion.operations.schedules.definition import draft
+from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 from tompion.plan.stored_definition import stored_definition
-from tompion.spec.calendar.ranges import in_one_zone, structured
+from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
 OWN = "temporal/"
 """How the id of a workflow begins that belongs to one schedule; the schedule's id comes after it."""
@@ -67,8 +67,8 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     known = context.transaction.schedule_get(context.namespace, schedule_id)
     if known is not None and known.state != ScheduleStatus.CLOSED:
         raise AlreadyExists(f"schedule {schedule_id!r} exists already")
-    drafted = draft({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
-    made = crud.put_draft(context, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
+    drafted = parse_schedule({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
+    made = crud.write_definition(context, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
     return _granted(context, made, wishes, request_id)
 
 
@@ -89,8 +89,8 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     action = {} if document is None else _own_workflow(context, schedule_id, document)
-    drafted = draft({**_in_ranges(given), **action}, context.settings, stored_definition(opened.version))
-    return crud.replace_draft(context, opened, drafted, AuditEntry("update", request_id))
+    drafted = parse_schedule({**_in_ranges(given), **action}, context.settings, stored_definition(opened.version))
+    return crud.replace_definition(context, opened, drafted, AuditEntry("update", request_id))
 
 
 def patch_bundle(
@@ -112,7 +112,7 @@ def _granted(
     if wishes.resume is not None:
         schedule = control.resume(context, name, note=wishes.resume)
     if wishes.trigger is not None:
-        control.triggered(context, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
+        control.trigger_now(context, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
     for start, end, overlap in wishes.backfills:
         backfills.backfill(context, name, start, _not_ahead(context, end), overlap=_overlap(overlap, own))
     return schedule
@@ -121,7 +121,7 @@ def _granted(
 def _not_ahead(context: OperationContext, end: When) -> When:
     """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
     ahead_ms = epoch_ms("end", end) - context.now_ms
-    return at_ms(context.now_ms) if 0 < ahead_ms <= context.settings.max_clock_skew_ms else end
+    return datetime_ms(context.now_ms) if 0 < ahead_ms <= context.settings.max_clock_skew_ms else end
 
 
 def _overlap(wanted: str, own: Overlap) -> str:
@@ -139,7 +139,7 @@ def _own_workflow(context: OperationContext, schedule_id: str, document: Any) ->
 
 def in_ranges(spec: SpecDocument) -> SpecDocument:
     """Return a spec in ranges, with the zone that its cron strings name."""
-    return structured(in_one_zone(spec)).spec
+    return ranges_of(in_one_zone(spec)).spec
 
 
 def in_ranges_or_empty(spec: SpecDocument) -> SpecDocument:

@@ -18,13 +18,13 @@ from tompion.model.insight import ScheduleEdit, Update
 from tompion.model.rows import AuditRow
 from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext
-from tompion.operations.views import at_ms, run_view
+from tompion.operations.views import datetime_ms, run_view
 
 AGAIN = 500
 """How many of the last numbers are looked at again."""
 LOOKED_BACK = 100_000
 """How far the first look goes back for runs that are not over."""
-LATELY_MS = 10_000
+RECENT_MS = 10_000
 """How long ago something may have changed for the first look to see it."""
 MOST = 2_000
 """How many rows one look reads; whoever falls behind further has to begin anew."""
@@ -47,14 +47,14 @@ class FeedPage(NamedTuple):
     behind: bool = False
 
 
-def look(context: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
+def poll_changes(context: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
     """Return what has changed since the last look, each with its namespace; the first one sees what changed lately."""
     transaction = context.transaction
     if seen is None:
         last = transaction.run_last_number()
         seen = FeedPosition(last, transaction.audit_last_number(), {}, frozenset())
         runs, edits = _read(context, seen)
-        since_ms = context.now_ms - LATELY_MS
+        since_ms = context.now_ms - RECENT_MS
         updates = _updates(
             context,
             [row for row in runs.values() if _changed_ms(row) >= since_ms],
@@ -64,7 +64,7 @@ def look(context: OperationContext, seen: FeedPosition | None = None) -> FeedPag
         return FeedPage(updates, _after(seen, runs, edits))
     runs, edits = _read(context, seen)
     if len(runs) > MOST or len(edits) > MOST:
-        return FeedPage((), look(context).seen, behind=True)
+        return FeedPage((), poll_changes(context).seen, behind=True)
     changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
     updates = _updates(context, changed, [row for row in edits if row.audit_number not in seen.edits])
     return FeedPage(updates, _after(seen, runs, edits))
@@ -107,4 +107,4 @@ def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]
 
 
 def _edited(row: AuditRow) -> ScheduleEdit:
-    return ScheduleEdit(row.namespace, row.schedule_id, row.operation, row.actor, row.token, at_ms(row.at_ms))
+    return ScheduleEdit(row.namespace, row.schedule_id, row.operation, row.actor, row.token, datetime_ms(row.at_ms))

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from itertools import islice
 from statistics import median
 
-from tompion.errors import InvalidField, TompionError, shown
+from tompion.errors import InvalidField, TompionError, display
 from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
 from tompion.model.page import Page
 from tompion.model.rows import DefinitionRow, SpecGroupRow
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
-from tompion.operations.schedules.repository import UNREADABLE, calendar_of, find_whole
-from tompion.operations.views import at_ms
+from tompion.operations.schedules.repository import UNREADABLE, calendar_of, load_by_id
+from tompion.operations.views import datetime_ms
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.stored_definition import rule_of
-from tompion.spec.calendar.spread_minutes import hashed_minutes
+from tompion.plan.stored_definition import compiled_from_row
+from tompion.spec.calendar.spread_minutes import spread_minutes
 from tompion.spec.explain.specs import explain
 
 LONGEST_S = 7 * 86_400
@@ -45,7 +45,7 @@ def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int 
     """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
     for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
         if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{shown(value)}; expected a whole number from 1 to {most}")
+            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
     if stretches > seconds:
         raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
     length_ms = seconds * 1000 // stretches
@@ -61,7 +61,7 @@ def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int 
         scheduled += count
     step = max(1, -(-min(active, MOST_SCHEDULES) // MOST_READ))
     kinds = _kinds(context, until_ms, step)
-    sharers: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    same_spec: defaultdict[int, Counter[int]] = defaultdict(Counter)
     looked_at, budget = 0, MOST_TICKS
     for index, (row, compiled) in enumerate(kinds):
         later = list(islice(_later(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
@@ -69,28 +69,28 @@ def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int 
             break
         budget -= len(later)
         looked_at += row.schedules
-        sharers[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
+        same_spec[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
         for fire_ms in later:
             number = max(0, fire_ms - since_ms) // length_ms
             fires[number] += row.schedules
-            sharers[number][index] += row.schedules
-    loads = tuple(Load(at_ms(since_ms + number * length_ms), fires[number]) for number in range(stretches))
+            same_spec[number][index] += row.schedules
+    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(stretches))
     herds = tuple(
-        _herd(loads[number], [(count, *kinds[index]) for index, count in sharers[number].most_common(KIN)])
+        _herd(loads[number], [(count, *kinds[index]) for index, count in same_spec[number].most_common(KIN)])
         for number in _heavy(fires, stretches)
     )
     looked_at = min(looked_at, scheduled)
     return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MOST_SCHEDULES)
 
 
-def sharers(
+def same_spec(
     context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
 ) -> Page[SameSpecSchedule]:
     """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
 
     Each has its conflict token, so that whoever changes it can say what they have seen.
     """
-    version = find_whole(context, schedule_id).version
+    version = load_by_id(context, schedule_id).version
     limit = page_limit(context, limit)
     rows = context.transaction.schedule_list_same_spec(context.namespace, version, page_name(after), limit + 1)
     found = tuple(SameSpecSchedule(*row) for row in rows[:limit])
@@ -105,7 +105,7 @@ def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[Sp
         version = DefinitionRow(0, 0, context.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
         try:
             calendars = tuple(map(calendar_of, context.transaction.calendars_of(version)))
-            found.append((row, rule_of(version, calendars)))
+            found.append((row, compiled_from_row(version, calendars)))
         except (TompionError, *UNREADABLE):
             continue
     return found
@@ -126,12 +126,12 @@ def _heavy(fires: Counter[int], stretches: int) -> list[int]:
     return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
 
 
-def _herd(load: Load, sharers: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
+def _herd(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
     kin = tuple(
         SpecGroup(
-            row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), hashed_minutes(compiled.spec)
+            row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), spread_minutes(compiled.spec)
         )
-        for _count, row, compiled in sharers
+        for _count, row, compiled in same_spec
     )
     return LoadSpike(load.start, load.fires, kin, _advice(load.fires, kin))
 

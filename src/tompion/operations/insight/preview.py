@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from tompion.errors import InvalidField, LimitExceeded, shown
+from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.spec import ClockChange, Finding, Tick
 from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_s
@@ -66,7 +66,7 @@ def preview_for(
     since = context.now_ms // 1000 if after is None else epoch_s("after", after)
     calendars = tuple(calendar_of(newest_calendar(context, each)) for each in spec.exclude.named)
     if type(count) is not int or count < 1:
-        raise InvalidField("count", f"{shown(count)}; expected a whole number from 1 to {MAX_PREVIEW}")
+        raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MAX_PREVIEW}")
     if count > MAX_PREVIEW:
         raise LimitExceeded(f"count is {count}; at most {MAX_PREVIEW} ticks are previewed at once")
     edges = _edges([] if bounds is None else bounds)
@@ -83,7 +83,7 @@ def preview_for(
 
 def _edges(bounds: list[When]) -> list[int]:
     if not isinstance(bounds, list):
-        raise InvalidField("bounds", f"{shown(bounds)}; expected a list of instants")
+        raise InvalidField("bounds", f"{display(bounds)}; expected a list of instants")
     edges = [epoch_s("bounds", each) for each in bounds]
     if len(edges) > MAX_BOUNDS:
         raise LimitExceeded(f"bounds has {len(edges)} instants; at most {MAX_BOUNDS} are counted between at once")

@@ -11,7 +11,7 @@ from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.resources.workers import list_instances, list_queues
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 
 HOUR_MS = 3_600_000
 LATELY_MS = 24 * HOUR_MS
@@ -28,7 +28,7 @@ AHEAD_MS = 5_000
 ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
-def attention(context: OperationContext, *, limit: int = 50) -> Problems:
+def problems(context: OperationContext, *, limit: int = 50) -> Problems:
     """Return what somebody should look at, the most urgent first: failing, stuck, missed, degraded, forgotten."""
     limit = page_limit(context, limit)
     now_ms = context.now_ms
@@ -49,7 +49,7 @@ def attention(context: OperationContext, *, limit: int = 50) -> Problems:
         context.namespace, now_ms - LATELY_MS, limit + 1
     ):
         text = f"{_many(ticks, 'tick')} missed within a day: nobody decided them in time"
-        concerns.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, at_ms(last_ms)))
+        concerns.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, datetime_ms(last_ms)))
     concerns.sort(key=lambda each: (ORDER[each.urgency], -each.count, each.subject, each.kind))
     return Problems(tuple(concerns[:limit]), len(concerns) > limit)
 
@@ -73,11 +73,11 @@ def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) ->
         back = timedelta(seconds=(last_ms - context.now_ms) // 1000)
         text = (
             f"the store's clock was set back by at least {back}: ticks of {_many(number, 'schedule')} were decided "
-            f"up to {at_ms(last_ms):%Y-%m-%d %H:%M:%SZ}, and none of theirs fires before that"
+            f"up to {datetime_ms(last_ms):%Y-%m-%d %H:%M:%SZ}, and none of theirs fires before that"
         )
         yield Problem("clock_set_back", "high", "clock", None, text, number, None)
     for each in instances:
-        if each.stopped_at is None and each.heard_of_at > at_ms(edge_ms):
+        if each.stopped_at is None and each.heard_of_at > datetime_ms(edge_ms):
             text = (
                 f"it was heard of at {each.heard_of_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
                 "own: until then nobody knows whether it lives, and nobody takes over what it holds"
@@ -95,21 +95,21 @@ def _troubles(row: UnhealthyScheduleRow, now_ms: int) -> Iterator[Problem]:
     name = row.schedule_id
     if row.failures:
         text = f"{_many(row.failures, 'run')} failed in a row"
-        since = None if row.last_end_ms is None else at_ms(row.last_end_ms)
+        since = None if row.last_end_ms is None else datetime_ms(row.last_end_ms)
         yield Problem("failing", "high", name, name, text, row.failures, since)
     if row.degraded:
         text = "its time zone is not in the installed data any more: it fires in UTC"
         yield Problem("degraded", "high", name, name, text, 1, None)
     if row.in_flight and row.last_start_ms is not None and row.last_start_ms < now_ms - STUCK_MS:
         text = f"{_many(row.in_flight, 'run')} in flight, and none has started within the last hour"
-        yield Problem("stuck", "medium", name, name, text, row.in_flight, at_ms(row.last_start_ms))
+        yield Problem("stuck", "medium", name, name, text, row.in_flight, datetime_ms(row.last_start_ms))
     if row.waiting >= GROWING:
         text = f"{_many(row.waiting, 'run')} waiting for the one before, or for a target that is paused"
         yield Problem("buffer", "medium", name, name, text, row.waiting, None)
     if row.paused_ms is not None and row.paused_ms < now_ms - FORGOTTEN_MS and row.pause_until_ms is None:
         days = (now_ms - row.paused_ms) // LATELY_MS
         text = f"paused by {row.paused_by or 'somebody'} for {days} days, without an end"
-        yield Problem("forgotten_pause", "low", name, name, text, days, at_ms(row.paused_ms))
+        yield Problem("forgotten_pause", "low", name, name, text, days, datetime_ms(row.paused_ms))
 
 
 def _many(number: int, thing: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tompion.errors import InvalidField, shown
-from tompion.model.insight import MOST_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
+from tompion.errors import InvalidField, display
+from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
 from tompion.model.run import MISSED, OPEN, Reason, RunState
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 
 MOST_SCHEDULES = 100_000
 
@@ -49,7 +49,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 6
     """
     for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
         if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{shown(value)}; expected a whole number from 1 to {most}")
+            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
     if stretches > seconds:
         raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
     length_ms = seconds * 1000 // stretches
@@ -75,7 +75,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 6
             _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
             for number in range(stretches)
         ),
-        at_ms(complete_ms),
+        datetime_ms(complete_ms),
     )
 
 
@@ -105,7 +105,7 @@ def _tally(context: OperationContext) -> RunCounts:
 
 def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
     return StatsBucket(
-        start=at_ms(start_ms),
+        start=datetime_ms(start_ms),
         succeeded=counts["succeeded"],
         failed=counts["failed"],
         skipped=counts["skipped"],
@@ -123,11 +123,11 @@ def _quantile(values: Sequence[int], share: float) -> int | None:
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
-def standing(context: OperationContext) -> StoreBacklog:
+def store_backlog(context: OperationContext) -> StoreBacklog:
     """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
     transaction, now_ms = context.transaction, context.now_ms
-    due, waiting, paused, degraded = transaction.backlog_count(now_ms, MOST_COUNTED)
+    due, waiting, paused, degraded = transaction.backlog_count(now_ms, MAX_COUNTED)
     live = transaction.instance_count_live(now_ms - MISSED_BEATS * context.settings.heartbeat_ms)
-    depths = transaction.queue_count_depths(now_ms, MOST_COUNTED)
+    depths = transaction.queue_count_depths(now_ms, MAX_COUNTED)
     queues = tuple(Backlog(name, runs, max(0, now_ms - since_ms) / 1000) for name, runs, since_ms in depths)
     return StoreBacklog(due, waiting, paused, degraded, live, queues)

@@ -11,7 +11,7 @@ from tompion.model.insight import RecentOutcome, ScheduleSummary
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import RunRow
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.repository import LoadedSchedule, loaded
+from tompion.operations.schedules.repository import LoadedSchedule, load
 from tompion.operations.validation import check_name
 from tompion.operations.views import run_view
 from tompion.plan.context import is_target_paused
@@ -24,7 +24,7 @@ AT_ONCE = 200
 OUTCOMES = 12
 
 
-def glances(context: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
+def summaries(context: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
     """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
     if not isinstance(schedule_ids, list | tuple):
         raise InvalidField("schedule_ids", "expected a list of ids")
@@ -39,7 +39,7 @@ def glances(context: OperationContext, schedule_ids: list[str]) -> tuple[Schedul
     shown = []
     for row in found:
         try:
-            opened = loaded(context, row, states.get(row.schedule_key), versions.get(row.schedule_key))
+            opened = load(context, row, states.get(row.schedule_key), versions.get(row.schedule_key))
         except StoreError as error:
             shown.append(ScheduleSummary(row.schedule_id, str(error), "UTC", False, ()))
             continue

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from itertools import islice, takewhile
 from typing import TypeAlias
 
-from tompion.errors import InvalidField, StoreError, shown
+from tompion.errors import InvalidField, StoreError, display
 from tompion.model.insight import Almanac, Upcoming, UpcomingTick
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
-from tompion.operations.schedules.repository import find, loaded
-from tompion.operations.views import at_ms, at_s
-from tompion.plan.upcoming import upcoming
+from tompion.operations.schedules.repository import find, load
+from tompion.operations.views import at_s, datetime_ms
+from tompion.plan.upcoming import upcoming_ticks
 
 HOUR_S = 3_600
 FARTHEST_S = 400 * 24 * HOUR_S
@@ -27,7 +27,7 @@ Found: TypeAlias = tuple[int, str, int]
 """When a tick fires, in milliseconds; of which schedule; and the tick."""
 
 
-def coming(
+def upcoming(
     context: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
 ) -> Upcoming:
     """Return the ticks that will fire within so many seconds, of one schedule or of all, the first one first."""
@@ -37,10 +37,10 @@ def coming(
     found = list(islice(heapq.merge(*_each(context, rows, complete_ms)), limit + 1))
     if len(found) > limit:
         complete_ms = min(complete_ms, found[limit][0] - 1)
-    return Upcoming(tuple(map(_shown, found[:limit])), at_ms(complete_ms))
+    return Upcoming(tuple(map(_shown, found[:limit])), datetime_ms(complete_ms))
 
 
-def almanac(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
     """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
@@ -53,7 +53,7 @@ def almanac(context: OperationContext, *, schedule_id: str | None, seconds: int,
 
 def _until(context: OperationContext, seconds: int) -> int:
     if type(seconds) is not int or not 1 <= seconds <= FARTHEST_S:
-        raise InvalidField("seconds", f"{shown(seconds)}; expected a whole number from 1 to {FARTHEST_S}")
+        raise InvalidField("seconds", f"{display(seconds)}; expected a whole number from 1 to {FARTHEST_S}")
     return context.now_ms + seconds * 1000
 
 
@@ -68,7 +68,7 @@ def _each(context: OperationContext, rows: list[ScheduleRow], until_ms: int) -> 
 
 def _shown(found: Found) -> UpcomingTick:
     fire_ms, name, tick = found
-    return UpcomingTick(name, at_s(tick), at_ms(fire_ms))
+    return UpcomingTick(name, at_s(tick), datetime_ms(fire_ms))
 
 
 def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
@@ -88,7 +88,7 @@ def _ticks_of(
 ) -> Iterator[Found]:
     """The ticks of a schedule that will fire; those of a pause will not, and nobody knows those of a damaged one."""
     try:
-        opened = loaded(context, row, state, version)
+        opened = load(context, row, state, version)
     except StoreError:
         return iter(())
     if opened.state.paused:
@@ -96,6 +96,6 @@ def _ticks_of(
     compiled, name = opened.compiled, row.schedule_id
     fires = (
         (compiled.fire_ms(tick) if compiled.gate is None else tick * 1000, name, tick)
-        for tick in upcoming(opened.state, compiled, context.now_ms)
+        for tick in upcoming_ticks(opened.state, compiled, context.now_ms)
     )
     return takewhile(lambda found: found[0] <= until_ms, fires)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from secrets import token_hex
 
-from tompion.errors import InvalidField, NotFound, shown
+from tompion.errors import InvalidField, NotFound, display
 from tompion.model.page import Page
 from tompion.model.rows import KeyRow
-from tompion.model.security import ApiKey, NewKey, hash_of, key_text, matches, new_parts, read_key
+from tompion.model.security import ApiKey, NewKey, key_hash, key_text, matches_hash, new_key_parts, read_key
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.validation import check_name
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 
 ROLES = ("reader", "operator", "editor", "admin")
 
@@ -23,17 +23,17 @@ def create_key(context: OperationContext, name: str, *, role: str = "reader", ex
     """Make a key for a namespace; its secret is shown in this answer and never again."""
     check_name("name", name, context.settings)
     if role not in ROLES:
-        raise InvalidField("role", f"{shown(role)}; expected one of {', '.join(ROLES)}")
+        raise InvalidField("role", f"{display(role)}; expected one of {', '.join(ROLES)}")
     expires_ms = None if expires_at is None else epoch_ms("expires_at", expires_at)
     if expires_ms is not None and expires_ms <= context.now_ms:
-        raise InvalidField("expires_at", f"{at_ms(expires_ms).isoformat()} is over already")
-    parts = new_parts()
+        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is over already")
+    parts = new_key_parts()
     row = KeyRow(
         parts.key_id,
         context.namespace,
         role,
         name,
-        hash_of(parts.secret),
+        key_hash(parts.secret),
         context.actor,
         context.now_ms,
         expires_ms,
@@ -51,7 +51,7 @@ def list_keys(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: st
     return Page(tuple(map(_view, rows[:limit])), rows[limit - 1].key_id if len(rows) > limit else None)
 
 
-@once(bool)
+@idempotent(bool)
 def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None = None) -> bool:
     """Let a key be worth nothing from now on; every instance knows within seconds."""
     check_name("key_id", key_id, context.settings)
@@ -65,7 +65,7 @@ def find_key(context: OperationContext, text: str) -> ApiKey | None:
     """Return the key that somebody shows, if it is one of ours and is worth something now."""
     parts = read_key(text)
     row = None if parts is None else context.transaction.api_key_get(parts.key_id)
-    if parts is None or row is None or not matches(parts.secret, row.hash):
+    if parts is None or row is None or not matches_hash(parts.secret, row.hash):
         return None
     over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
     return None if over else _view(row)
@@ -78,9 +78,9 @@ def _view(row: KeyRow) -> ApiKey:
         role=row.role,
         name=row.name,
         created_by=row.created_by,
-        created_at=at_ms(row.created_ms),
-        expires_at=None if row.expires_ms is None else at_ms(row.expires_ms),
-        revoked_at=None if row.revoked_ms is None else at_ms(row.revoked_ms),
+        created_at=datetime_ms(row.created_ms),
+        expires_at=None if row.expires_ms is None else datetime_ms(row.expires_ms),
+        revoked_at=None if row.revoked_ms is None else datetime_ms(row.revoked_ms),
     )
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tompion.errors import InvalidField, LimitExceeded, NotFound, shown
+from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.page import Page
 from tompion.model.rows import CalendarRow
 from tompion.model.spec import NamedCalendar, SpecDocument
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import new_version
-from tompion.operations.schedules.repository import AuditEntry, audit_other, open_schedule, rule_for, save
+from tompion.operations.schedules.repository import AuditEntry, audit_other, compile_version, open_schedule, save
 from tompion.operations.validation import check_name, check_version
 from tompion.plan import edit
 from tompion.plan.stored_definition import calendar_text, compact, stored_calendar, stored_definition
@@ -23,7 +23,7 @@ from tompion.spec.document import read_spec
 from tompion.spec.icalendar import MAX_EVENTS
 
 
-@once(NamedCalendar)
+@idempotent(NamedCalendar)
 def put_calendar(
     context: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
@@ -80,8 +80,8 @@ def _replan(context: OperationContext, name: str, request_id: str | None) -> Non
         opened = open_schedule(context, rows[key].schedule_id)
         row = opened.row._replace(version=opened.row.version + 1)
         version = new_version(context, row, stored_definition(opened.version), 0)
-        compiled = rule_for(context, row, version)
-        edited = edit.replaced(opened.state, opened.compiled, compiled, context.now_ms)
+        compiled = compile_version(context, row, version)
+        edited = edit.replace_version(opened.state, opened.compiled, compiled, context.now_ms)
         version = version._replace(after_s=edited.state.cursor_s)
         context.transaction.version_end(key, opened.version.version, edited.state.cursor_s)
         context.transaction.version_insert(version)
@@ -96,9 +96,9 @@ def _calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, 
         except (TypeError, ValueError) as error:
             raise InvalidField("calendar", f"cannot be read: {error}") from None
     if not isinstance(calendar, NamedCalendar):
-        raise InvalidField("calendar", f"{shown(calendar)} is not a calendar")
+        raise InvalidField("calendar", f"{display(calendar)} is not a calendar")
     if not all(isinstance(date, str) for date in calendar.dates):
-        raise InvalidField("calendar.dates", f"{shown(calendar.dates)}; expected dates such as 2026-12-25")
+        raise InvalidField("calendar.dates", f"{display(calendar.dates)}; expected dates such as 2026-12-25")
     check_name("name", calendar.name, context.settings)
     for field, given in (("dates", calendar.dates), ("windows", calendar.windows)):
         if len(given) > MAX_EVENTS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.model.notification import Notification, NotificationRow, NotificationState
 from tompion.model.page import Page
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.validation import check_name
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 
 NEWEST = 1 << 60
 
@@ -25,7 +25,7 @@ def list_notifications(
 ) -> Page[Notification]:
     """Return the notices of a namespace, the newest first, optionally of one state or schedule."""
     if state is not None and state not in list(NotificationState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(NotificationState)}")
+        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
@@ -43,9 +43,9 @@ def _view(row: NotificationRow) -> Notification:
         schedule_id=row.schedule_id,
         state=row.state,
         attempts=row.attempts,
-        next_try_at=None if row.due_ms is None else at_ms(row.due_ms),
-        created_at=at_ms(row.created_ms),
-        finished_at=None if row.finished_ms is None else at_ms(row.finished_ms),
+        next_try_at=None if row.due_ms is None else datetime_ms(row.due_ms),
+        created_at=datetime_ms(row.created_ms),
+        finished_at=None if row.finished_ms is None else datetime_ms(row.finished_ms),
         last_error=row.last_error,
         summary_id=row.summary_id,
         data=json.loads(row.about),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tompion.errors import InvalidField
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.validation import check_name, check_note
 from tompion.plan import edit
 
 
-@once(type(None))
+@idempotent(type(None))
 def pause_target(
     context: OperationContext,
     *,
@@ -33,7 +33,7 @@ def pause_target(
     audit_other(context, AuditEntry("pause_target", request_id, before, {kind: target, "paused": True, "note": note}))
 
 
-@once(bool)
+@idempotent(bool)
 def resume_target(
     context: OperationContext,
     *,
@@ -46,7 +46,7 @@ def resume_target(
     was_paused = context.transaction.target_resume(context.namespace, kind, target)
     keys = context.transaction.run_list_held_for_target(context.namespace, kind, target)
     states = context.transaction.state_lock(keys)
-    context.transaction.state_update([edit.woken(state, context.now_ms) for state in states.values()])
+    context.transaction.state_update([edit.due_now_if_waiting(state, context.now_ms) for state in states.values()])
     note = AuditEntry("resume_target", request_id, {"paused": was_paused}, {kind: target, "paused": False})
     audit_other(context, note)
     context.transaction.notify()

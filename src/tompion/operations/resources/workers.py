@@ -12,7 +12,7 @@ import json
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 
 MISSED_BEATS = 3
 """Whoever has missed so many is not counted among those who serve a queue."""
@@ -34,7 +34,7 @@ def list_queues(context: OperationContext) -> tuple[Queue, ...]:
             name in paused,
             served[name],
             waiting[name][0] if name in waiting else 0,
-            at_ms(waiting[name][1]) if name in waiting else None,
+            datetime_ms(waiting[name][1]) if name in waiting else None,
         )
         for name in sorted({*served, *waiting, *paused})
     )
@@ -64,9 +64,9 @@ def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[Inst
             release=row.release,
             queues=tuple(json.loads(row.queues)),
             alive=row.stopped_ms is None and row.heartbeat_ms > since_ms,
-            started_at=at_ms(row.started_ms),
-            heard_of_at=at_ms(row.heartbeat_ms),
-            stopped_at=None if row.stopped_ms is None else at_ms(row.stopped_ms),
+            started_at=datetime_ms(row.started_ms),
+            heard_of_at=datetime_ms(row.heartbeat_ms),
+            stopped_at=None if row.stopped_ms is None else datetime_ms(row.stopped_ms),
             skew_ms=row.skew_ms,
         )
         for row in rows

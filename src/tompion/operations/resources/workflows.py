@@ -12,25 +12,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tompion.errors import InvalidField, NotFound, shown
+from tompion.errors import InvalidField, NotFound, display
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.validation import check_name, check_version
-from tompion.operations.views import at_ms
+from tompion.operations.views import datetime_ms
 from tompion.plan.stored_definition import compact
 
 FIELDS = ("executor", "options", "dag", "triggers")
 MAX_TRIGGERS = 100
 
 
-@once(Workflow)
+@idempotent(Workflow)
 def put_workflow(
     context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
@@ -89,7 +89,7 @@ def read_document(document: Any) -> dict[str, Any]:
     if unknown:
         raise InvalidField(f"document.{unknown[0]}", f"there is no such field; expected {', '.join(FIELDS)}")
     if not isinstance(given.get("executor", "function"), str):
-        raise InvalidField("document.executor", f"{shown(given['executor'])} is not a name")
+        raise InvalidField("document.executor", f"{display(given['executor'])} is not a name")
     if not isinstance(given.get("options", {}), Mapping):
         raise InvalidField("document.options", f"a {type(given['options']).__name__} is not an object")
     triggers = given.get("triggers", [])
@@ -133,5 +133,5 @@ def _default_id(workflow_id: str, number: int) -> str:
 def _view(context: OperationContext, row: WorkflowRow) -> Workflow:
     paused = (row.namespace, "workflow", row.workflow_id) in context.transaction.target_list_paused()
     return Workflow(
-        row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, at_ms(row.created_ms)
+        row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, datetime_ms(row.created_ms)
     )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import InvalidField, StaleReport, shown
-from tompion.model.codec import as_json, cut
+from tompion.errors import InvalidField, StaleReport, display
+from tompion.model.codec import json_value, truncate
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
 from tompion.model.security import CALLBACKS, read_token
@@ -40,7 +40,7 @@ class ReportAck:
     cancel_requested: bool
 
 
-def report(  # noqa: PLR0913 - what can be said about a run
+def report_run(  # noqa: PLR0913 - what can be said about a run
     context: OperationContext,
     token: str,
     event: str,
@@ -52,7 +52,7 @@ def report(  # noqa: PLR0913 - what can be said about a run
 ) -> ReportAck:
     """Take note of what became of a run that is executed elsewhere."""
     if event not in EVENTS:
-        raise InvalidField("event", f"{shown(event)}; expected one of {', '.join(EVENTS)}")
+        raise InvalidField("event", f"{display(event)}; expected one of {', '.join(EVENTS)}")
     run, attempt = run_of(context, token)
     row = context.transaction.run_get(run)
     if row is None or row.attempt != attempt or row.state not in IN_FLIGHT:
@@ -80,8 +80,8 @@ def _ended(  # noqa: PLR0913 - how it did
     said = {
         "state": state,
         "reason": reason,
-        "result": None if result is None else as_json(payload_of(result, context.settings, "result"), most),
-        "error": None if error is None else cut(check_text("error", error, MAX_ERROR_CHARS), most),
+        "result": None if result is None else json_value(payload_of(result, context.settings, "result"), most),
+        "error": None if error is None else truncate(check_text("error", error, MAX_ERROR_CHARS), most),
         "execution_id": None if execution_id is None else check_text("execution_id", execution_id, MAX_ID_CHARS),
     }
     held = (*row.id, row.attempt, compact(said))

@@ -10,16 +10,16 @@ from tompion.model.rows import ScheduleRow
 from tompion.model.run import FINAL, IN_FLIGHT, Reason, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.runs.read import found_run
-from tompion.operations.schedules.control import requested
+from tompion.operations.schedules.control import create_manual_run
 from tompion.operations.schedules.repository import AuditEntry, audit, open_schedule
 from tompion.operations.views import run_view
 from tompion.plan import edit
 from tompion.plan.stored_definition import compact
 
 
-@once(Run)
+@idempotent(Run)
 def cancel_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Ask a run to end; one that waits, or that nobody has begun, is over at once.
 
@@ -37,7 +37,7 @@ def cancel_run(context: OperationContext, run_id: str, *, request_id: str | None
     return run_view(row, schedule)
 
 
-@once(Run)
+@idempotent(Run)
 def terminate_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """End a run by force: it counts as ended, whatever whoever executes it does or says."""
     row, schedule = _open_run(context, run_id)
@@ -50,7 +50,7 @@ def terminate_run(context: OperationContext, run_id: str, *, request_id: str | N
     return run_view(row, schedule)
 
 
-@once(Run)
+@idempotent(Run)
 def retry_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
     """Run once more what is over: another run, with the same nominal time and payload, and a key of its own."""
     row, schedule = found_run(context, run_id)
@@ -58,7 +58,7 @@ def retry_run(context: OperationContext, run_id: str, *, request_id: str | None 
         raise Conflict(f"run {run_id} is not over yet: {row.state}")
     opened = open_schedule(context, schedule.schedule_id)
     asked = request_id or f"r-{token_hex(8)}"
-    again = requested(
+    again = create_manual_run(
         context, opened, RunSource.TRIGGER, Overlap.ALLOW, payload=row.payload, asked=asked, nominal_s=row.nominal_s
     )
     audit(context, schedule, AuditEntry("retry_run", request_id, {"run_id": run_id}, {"run_id": str(again.id)}))
@@ -83,7 +83,9 @@ def _dropped(context: OperationContext, row: RunRow, schedule: ScheduleRow) -> R
     context.counted["runs_finished", RunState.CANCELLED] += ended is not None
     if ended is not None:
         buffered = row.state == RunState.BUFFERED
-        transaction.state_update([edit.unqueued(opened.state, opened.compiled, context.now_ms, buffered=buffered)])
+        transaction.state_update(
+            [edit.without_queued(opened.state, opened.compiled, context.now_ms, buffered=buffered)]
+        )
     return ended or row
 
 

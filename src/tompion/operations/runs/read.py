@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from tompion.errors import InvalidField, NotFound, shown
+from tompion.errors import InvalidField, NotFound, display
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunSource, RunState
@@ -13,16 +13,16 @@ from tompion.model.schedule import Description, DroppedTicks, Run
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
-from tompion.operations.schedules.repository import UNREADABLE, find, find_whole, view_of
+from tompion.operations.schedules.repository import UNREADABLE, find, load_by_id, schedule_view_of
 from tompion.operations.views import at_s, backfill_view, dropped_view, loaded_json, outlook_view, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import decide
 from tompion.plan.due_ticks import DueLimits
-from tompion.plan.release import release
+from tompion.plan.release import release_runs
 from tompion.plan.stored_definition import stored_definition
-from tompion.plan.upcoming import upcoming
+from tompion.plan.upcoming import upcoming_ticks
 from tompion.store.base import FAR_S
 
 SOURCES = tuple(RunSource)
@@ -47,7 +47,7 @@ def runs(  # noqa: PLR0913 - what a list can be about
     """Return the runs of a schedule, the newest first."""
     _check_state(state)
     if source is not None and source not in SOURCES:
-        raise InvalidField("source", f"{shown(source)}; expected one of {', '.join(SOURCES)}")
+        raise InvalidField("source", f"{display(source)}; expected one of {', '.join(SOURCES)}")
     row, limit = find(context, schedule_id), page_limit(context, limit)
     start = (FAR_S, 0)
     if before is not None:
@@ -80,7 +80,7 @@ def recent_runs(
 
 def _check_state(state: str | None) -> None:
     if state is not None and state not in list(RunState):
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(RunState)}")
+        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(RunState)}")
 
 
 def run(context: OperationContext, run_id: str) -> Run:
@@ -108,7 +108,7 @@ def found_run(context: OperationContext, run_id: str) -> tuple[RunRow, ScheduleR
         None if row is None else context.transaction.schedule_list_by_key([row.schedule_key]).get(row.schedule_key)
     )
     if row is None or schedule is None or schedule.namespace != context.namespace:
-        raise NotFound(f"there is no run {shown(run_id)}")
+        raise NotFound(f"there is no run {display(run_id)}")
     return row, schedule
 
 
@@ -140,17 +140,17 @@ def dropped_ranges(
 def describe(context: OperationContext, schedule_id: str) -> Description:
     """Return everything about one schedule: its state, its runs, what comes next, what would run on resume."""
     transaction = context.transaction
-    opened = find_whole(context, schedule_id)
+    opened = load_by_id(context, schedule_id)
     row, state, compiled = opened.row, opened.state, opened.compiled
     key = row.schedule_key
     open_runs = _open_runs(context, state)
     held_up = _would_run(context, state, compiled) if state.paused else []
     return Description(
-        schedule=view_of(context, opened),
+        schedule=schedule_view_of(context, opened),
         recent=tuple(run_view(run, row) for run in transaction.run_list_page(key, (FAR_S, 0), RECENT)),
         running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
         waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),
-        next_ticks=tuple(at_s(tick) for tick in islice(upcoming(state, compiled, context.now_ms), NEXT_TICKS)),
+        next_ticks=tuple(at_s(tick) for tick in islice(upcoming_ticks(state, compiled, context.now_ms), NEXT_TICKS)),
         skipped_ticks=tuple(at_s(tick) for tick in sorted(edit.skips_of(state))),
         would_run_on_resume=tuple(at_s(tick) for tick in held_up[:WOULD_RUN]),
         would_run_count=len(held_up),
@@ -169,10 +169,10 @@ def _would_run(context: OperationContext, state: ScheduleState, compiled: Compil
     is_paused = is_target_paused(compiled, context.transaction.target_list_paused())
     decision_context = DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
     most = MOST if state.remaining is None else min(MOST, state.remaining)
-    state = edit.resumed(state, compiled, now_ms, compiled.policy.on_resume)
+    state = edit.resume_state(state, compiled, now_ms, compiled.policy.on_resume)
     if state.waiting:
         waiting = context.transaction.run_list_buffered([state.schedule_key], settings.max_page)
-        state = release(state, compiled, [(row, decision_context) for row in waiting]).state
+        state = release_runs(state, compiled, [(row, decision_context) for row in waiting]).state
     judged: list[RunRow] = []
     for _ in range(PASSES):
         decision, state, _ = decide(state, compiled, decision_context, MOST)

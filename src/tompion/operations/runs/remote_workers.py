@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import InvalidField, NotFound, StaleReport, shown
+from tompion.errors import InvalidField, NotFound, StaleReport, display
 from tompion.model.policy import WORKER
 from tompion.model.rows import DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState, idempotency_key, lost_text
@@ -19,7 +19,7 @@ from tompion.model.security import CALLBACKS, signer
 from tompion.model.worker import Assignment, HeartbeatAck, Worker
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
-from tompion.operations.runs.callbacks import report, run_of
+from tompion.operations.runs.callbacks import report_run, run_of
 from tompion.operations.validation import check_name
 from tompion.operations.views import at_s, loaded_json
 from tompion.plan.stored_definition import compact, stored_action, stored_policy
@@ -33,7 +33,7 @@ MOST_QUEUES = 100
 MOST_WAIT_MS = 60_000
 
 
-def join_work(context: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
+def register_worker(context: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
     """Become a worker that asks for runs of some queues."""
     check_name("name", name, context.settings)
     served = _queues(context, queues)
@@ -41,7 +41,7 @@ def join_work(context: OperationContext, name: str, *, queues: Sequence[str] = (
     return Worker(number, name, context.settings.heartbeat_ms // MISSED_BEATS, context.settings.lock_ttl_ms)
 
 
-def take_work(
+def claim_runs(
     context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
 ) -> tuple[Assignment, ...]:
     """Give a worker runs of its queues that nobody has, and lease them to it.
@@ -50,7 +50,7 @@ def take_work(
     """
     for name, value, least, most in (("limit", limit, 1, MOST_RUNS), ("wait_ms", wait_ms, 0, MOST_WAIT_MS)):
         if type(value) is not int or not least <= value <= most:
-            raise InvalidField(name, f"{shown(value)}; expected a whole number from {least} to {most}")
+            raise InvalidField(name, f"{display(value)}; expected a whole number from {least} to {most}")
     served = _queues(context, queues)
     name = _heard(context, worker_id, served)
     transaction, now_ms = context.transaction, context.now_ms
@@ -79,7 +79,7 @@ def take_work(
     return tuple(given)
 
 
-def beat_work(
+def heartbeat_worker(
     context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
 ) -> HeartbeatAck:
     """Say that a worker lives, and with it its runs; learn which of them are to end."""
@@ -88,7 +88,7 @@ def beat_work(
     lost: list[str] = []
     for token in _tokens(tokens):
         try:
-            heard = report(context, token, "heartbeat")
+            heard = report_run(context, token, "heartbeat")
         except StaleReport:
             lost.append(token)
         else:
@@ -97,7 +97,7 @@ def beat_work(
     return HeartbeatAck(tuple(to_cancel), tuple(lost))
 
 
-def leave_work(context: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
+def remove_worker(context: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
     """Say goodbye, and give back what will not be finished; return how many runs that were."""
     held = [(*run, attempt) for run, attempt in (run_of(context, token) for token in _tokens(tokens))]
     given_back = context.transaction.run_hand_back(held, context.now_ms)
@@ -112,7 +112,7 @@ def _heard(context: OperationContext, worker_id: int, queues: Sequence[str]) -> 
     if type(worker_id) is int:
         name = context.transaction.worker_touch(context.namespace, worker_id, context.now_ms, queues)
     if name is None:
-        raise NotFound(f"there is no worker {shown(worker_id)}; join again")
+        raise NotFound(f"there is no worker {display(worker_id)}; join again")
     return name
 
 

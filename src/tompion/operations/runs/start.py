@@ -14,8 +14,8 @@ from tompion.model.spec import SpecDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import answer_once
 from tompion.operations.instants import When, epoch_s
-from tompion.operations.schedules.control import requested
-from tompion.operations.schedules.crud import insert_draft, replace_draft
+from tompion.operations.schedules.control import create_manual_run
+from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import check_name, check_version
@@ -54,12 +54,12 @@ def _start(context: OperationContext, action: Action, nominal_s: int, key: str) 
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
     note = AuditEntry("start_run", None)
     if context.transaction.schedule_get(context.namespace, schedule_id) is None:
-        insert_draft(context, schedule_id, ScheduleInput(definition), note)
+        insert_definition(context, schedule_id, ScheduleInput(definition), note)
     opened = open_schedule(context, schedule_id, None, closed=True)
     if opened.row.state == "closed" or stored_definition(opened.version) != definition:
-        replace_draft(context, opened, ScheduleInput(definition), note)
+        replace_definition(context, opened, ScheduleInput(definition), note)
         opened = open_schedule(context, schedule_id, None)
-    requested(context, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
+    create_manual_run(context, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
     assert action.workflow_id is not None
     found = context.transaction.workflow_get(context.namespace, action.workflow_id, action.workflow_version)
     return found is not None

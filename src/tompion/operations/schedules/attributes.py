@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from tompion.config.settings import Settings
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.model.search_attribute import AttributeType
 from tompion.operations.validation import is_unicode
 
@@ -24,7 +24,7 @@ EXPECTED = "expected {type, value}, with the type one of " + ", ".join(Attribute
 def check_attribute_name(name: object, settings: Settings) -> str:
     """Return the name of a search attribute."""
     if not isinstance(name, str) or not 1 <= len(name) <= settings.max_name_chars or not name.isprintable():
-        raise InvalidField("search_attributes", f"{shown(name)} is no name")
+        raise InvalidField("search_attributes", f"{display(name)} is no name")
     return name
 
 
@@ -33,7 +33,7 @@ def read_attributes(value: object, settings: Settings) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidField("search_attributes", f"{shown(value)} is not an object")
+        raise InvalidField("search_attributes", f"{display(value)} is not an object")
     if len(value) > MAX_ATTRIBUTES:
         raise InvalidField("search_attributes", f"{len(value)} of them, more than {MAX_ATTRIBUTES}")
     return {check_attribute_name(name, settings): _read_one(name, each) for name, each in value.items()}
@@ -42,12 +42,12 @@ def read_attributes(value: object, settings: Settings) -> dict[str, Any]:
 def _read_one(name: str, given: object) -> dict[str, Any]:
     field = f"search_attributes.{name}"
     if not isinstance(given, Mapping) or set(given) != {"type", "value"}:
-        raise InvalidField(field, f"{shown(given)}; {EXPECTED}")
+        raise InvalidField(field, f"{display(given)}; {EXPECTED}")
     kind, value = given["type"], given["value"]
     if kind not in list(AttributeType):
-        raise InvalidField(field, f"{shown(kind)} is no type; {EXPECTED}")
+        raise InvalidField(field, f"{display(kind)} is no type; {EXPECTED}")
     if not _FITS[AttributeType(kind)](value):
-        raise InvalidField(field, f"{shown(value)} is no {kind}")
+        raise InvalidField(field, f"{display(value)} is no {kind}")
     return {"type": str(kind), "value": list(value) if isinstance(value, tuple) else value}
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from tompion.errors import InvalidField, LimitExceeded, NotFound, shown
+from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms, epoch_s
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule
 from tompion.operations.validation import choice
 from tompion.operations.views import at_s, backfill_view
-from tompion.plan.backfill import ALL, ONLY, last_decided, wanted
+from tompion.plan.backfill import ALL, ONLY, is_wanted, last_decided
 
 
-@once(tuple[Backfill, ...])
+@idempotent(tuple[Backfill, ...])
 def backfill(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -34,7 +34,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(context, schedule_id)
     chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     if only not in ONLY:
-        raise InvalidField("only", f"{shown(only)}; expected one of {', '.join(ONLY)}")
+        raise InvalidField("only", f"{display(only)}; expected one of {', '.join(ONLY)}")
     asked = [(start, end)] if ranges is None else _pairs(ranges)
     rows = [_backfill_row(context, opened, first, last, chosen, only) for first, last in asked]
     _check_backfills(context, opened, rows)
@@ -48,7 +48,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     return views
 
 
-@once(Backfill)
+@idempotent(Backfill)
 def cancel_backfill(context: OperationContext, backfill_id: int, *, request_id: str | None = None) -> Backfill:
     """Stop a backfill where it is; what it has started goes on."""
     row, schedule = _found_backfill(context, backfill_id)
@@ -75,7 +75,7 @@ def _found_backfill(context: OperationContext, backfill_id: int) -> tuple[Backfi
         None if row is None else context.transaction.schedule_list_by_key([row.schedule_key]).get(row.schedule_key)
     )
     if row is None or schedule is None or schedule.namespace != context.namespace:
-        raise NotFound(f"there is no backfill {shown(backfill_id)}")
+        raise NotFound(f"there is no backfill {display(backfill_id)}")
     return row, schedule
 
 
@@ -90,7 +90,7 @@ def _pairs(ranges: object) -> list[tuple[When | None, When | None]]:
     if not isinstance(ranges, list | tuple) or not all(
         isinstance(each, list | tuple) and len(each) == 2 for each in ranges
     ):
-        raise InvalidField("ranges", f"{shown(ranges)}; expected a list of pairs: start and end")
+        raise InvalidField("ranges", f"{display(ranges)}; expected a list of pairs: start and end")
     return [(first, last) for first, last in ranges]
 
 
@@ -125,7 +125,7 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
 def _count_wanted(context: OperationContext, opened: LoadedSchedule, first: int, last: int, only: str) -> int:
     ticks = list(opened.compiled.ticks.between_epochs(first, last))
     states = context.transaction.run_list_tick_states(opened.row.schedule_key, ticks)
-    return sum(wanted(only, states.get(tick, ())) for tick in ticks)
+    return sum(is_wanted(only, states.get(tick, ())) for tick in ticks)
 
 
 def _check_backfills(context: OperationContext, opened: LoadedSchedule, rows: list[BackfillRow]) -> None:

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from tompion.errors import InvalidField, TompionError, shown
+from tompion.errors import InvalidField, TompionError, display
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
 from tompion.model.schedule import BulkRefusal, BulkResult
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.paging import page_limit, page_name
-from tompion.operations.schedules.control import pause, resume, triggered
+from tompion.operations.schedules.control import pause, resume, trigger_now
 from tompion.operations.schedules.crud import schedule_filter
 from tompion.operations.validation import UNSET, check_flag, check_name, check_note, choice
 
@@ -35,7 +35,7 @@ class _Chosen(NamedTuple):
     after: str
 
 
-@once(BulkResult)
+@idempotent(BulkResult)
 def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     context: OperationContext,
     *,
@@ -69,7 +69,7 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     return _touch(context, chosen, change, dry_run, lambda row: row.state == "paused")
 
 
-@once(BulkResult)
+@idempotent(BulkResult)
 def resume_matching(  # noqa: PLR0913 - which schedules, and how
     context: OperationContext,
     *,
@@ -96,7 +96,7 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
     return _touch(context, chosen, change, dry_run, lambda row: row.state != "paused")
 
 
-@once(BulkResult)
+@idempotent(BulkResult)
 def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a trigger
     context: OperationContext,
     *,
@@ -122,7 +122,7 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
         choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
 
     def change(schedule_id: str) -> object:
-        return triggered(context, schedule_id, overlap, payload, request_id)
+        return trigger_now(context, schedule_id, overlap, payload, request_id)
 
     return _touch(context, chosen, change, dry_run, lambda _: False)
 
@@ -187,5 +187,7 @@ def _found(context: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow
         return transaction.schedule_list(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
     rows = [(name, transaction.schedule_get(namespace, name)) for name in chosen.schedule_ids]
     found = [row for _, row in rows if row is not None]
-    gone = [BulkRefusal(name, "not_found", f"there is no schedule {shown(name)}") for name, row in rows if row is None]
+    gone = [
+        BulkRefusal(name, "not_found", f"there is no schedule {display(name)}") for name, row in rows if row is None
+    ]
     return found, gone

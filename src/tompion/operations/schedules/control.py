@@ -5,13 +5,13 @@ from __future__ import annotations
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import InvalidField, LimitExceeded, shown
+from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.decision_writes import WriteResult
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms, epoch_s
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import (
@@ -19,20 +19,20 @@ from tompion.operations.schedules.repository import (
     AuditEntry,
     LoadedSchedule,
     audit,
+    compile_version,
     open_schedule,
-    rule_for,
     save,
 )
 from tompion.operations.validation import UNSET, check_name, check_note, choice
-from tompion.operations.views import at_ms, at_s, run_view
+from tompion.operations.views import at_s, datetime_ms, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext, is_target_paused
-from tompion.plan.decide import Decision, Origin, record_of
+from tompion.plan.decide import Decision, Origin, decision_writes
 from tompion.plan.due_ticks import Due, DueLimits
-from tompion.plan.release import release
+from tompion.plan.release import release_runs
 from tompion.plan.stored_definition import compact
-from tompion.plan.upcoming import upcoming
+from tompion.plan.upcoming import upcoming_ticks
 
 MAX_SKIPS = 1_000
 
@@ -40,7 +40,7 @@ MAX_SKIPS = 1_000
 MAX_NUMBER = 1 << 62
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def pause(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -55,15 +55,15 @@ def pause(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(context, schedule_id, token)
     until_ms = None if until is None else epoch_ms("until", until)
     if until_ms is not None and until_ms <= context.now_ms:
-        raise InvalidField("until", f"{at_ms(until_ms).isoformat()} is over already")
+        raise InvalidField("until", f"{datetime_ms(until_ms).isoformat()} is over already")
     who = context.actor if paused_by is None else check_name("paused_by", paused_by, context.settings)
     row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=context.now_ms)
     after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
-    changed = opened._replace(row=row, state=edit.paused(opened.state, until_ms))
+    changed = opened._replace(row=row, state=edit.pause_state(opened.state, until_ms))
     return save(context, changed, AuditEntry("pause", request_id, {"state": opened.row.state}, after))
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def resume(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -77,14 +77,14 @@ def resume(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(context, schedule_id, token)
     chosen = opened.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
     row = opened.row._replace(state="active", paused_by=None, pause_note=check_note(note), paused_ms=None)
-    state = edit.resumed(opened.state, opened.compiled, context.now_ms, chosen)
+    state = edit.resume_state(opened.state, opened.compiled, context.now_ms, chosen)
     context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
     after = {"state": "active", "on_resume": chosen, **({} if note is None else {"note": note})}
     changed = opened._replace(row=row, state=state)
     return save(context, changed, AuditEntry("resume", request_id, {"state": opened.row.state}, after))
 
 
-@once(Run)
+@idempotent(Run)
 def trigger(
     context: OperationContext,
     schedule_id: str,
@@ -94,10 +94,10 @@ def trigger(
     request_id: str | None = None,
 ) -> Run:
     """Run a schedule now, whether or not it is paused; its cursor does not move."""
-    return triggered(context, schedule_id, overlap, payload, request_id)
+    return trigger_now(context, schedule_id, overlap, payload, request_id)
 
 
-def triggered(  # noqa: PLR0913 - the parts of the request
+def trigger_now(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
     overlap: str | None,
@@ -110,12 +110,12 @@ def triggered(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(context, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     text = None if payload is UNSET else compact(payload_of(payload, context.settings))
-    row = requested(context, opened, RunSource.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
+    row = create_manual_run(context, opened, RunSource.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
     _audit_request(context, opened, AuditEntry("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
     return run_view(row, opened.row)
 
 
-def requested(  # noqa: PLR0913 - what a run is asked for with
+def create_manual_run(  # noqa: PLR0913 - what a run is asked for with
     context: OperationContext,
     opened: LoadedSchedule,
     source: RunSource,
@@ -134,7 +134,7 @@ def requested(  # noqa: PLR0913 - what a run is asked for with
     return _released(context, opened).get(row.id, row) if recorded.given_up else row
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def skip(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -151,14 +151,14 @@ def skip(  # noqa: PLR0913 - the parts of the request
         if at is None
         else [_tick_at(opened, when) for when in _times(at, "the next tick")]
     )
-    state = edit.skipping(opened.state, ticks)
+    state = edit.add_skips(opened.state, ticks)
     if len((state.skips or "").split(",")) > MAX_SKIPS:
         raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
     after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
     return save(context, opened._replace(state=state), AuditEntry("skip", request_id, None, after))
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def unskip(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -176,7 +176,7 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     known = edit.skips_of(opened.state)
     taken = known if at is None else _known_skips(opened, known, _times(at, "all that are to be skipped"))
     before = {"skip": [at_s(tick).isoformat() for tick in sorted(taken)]}
-    changed = opened._replace(state=edit.unskipping(opened.state, taken))
+    changed = opened._replace(state=edit.remove_skips(opened.state, taken))
     return save(context, changed, AuditEntry("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
 
 
@@ -191,7 +191,9 @@ def _world(context: OperationContext, compiled: CompiledSchedule) -> DecisionCon
 
 
 def _record(context: OperationContext, decision: Decision) -> WriteResult:
-    recorded = context.transaction.record(record_of(context.now_ms, [decision], [decision.awake(decision.standing())]))
+    recorded = context.transaction.record(
+        decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
+    )
     for (
         row
     ) in recorded.to_end:  # whoever executes it here looks by themselves; its target elsewhere is asked by an engine
@@ -215,7 +217,7 @@ def _released(context: OperationContext, opened: LoadedSchedule) -> dict[RunId, 
     waiting = transaction.run_list_buffered([key], context.settings.max_buffer + 1)
     versions = {row.version for row in waiting}
     contexts = {number: _world(context, _as_decided(context, opened, number)) for number in versions}
-    released = release(state, opened.compiled, [(row, contexts[row.version]) for row in waiting])
+    released = release_runs(state, opened.compiled, [(row, contexts[row.version]) for row in waiting])
     transaction.run_release_waiting(released.changes)
     transaction.state_update([released.state])
     skipped = [change for change in released.changes if change.state == RunState.SKIPPED]
@@ -229,7 +231,7 @@ def _as_decided(context: OperationContext, opened: LoadedSchedule, number: int) 
         return opened.compiled
     version = context.transaction.version_get(opened.row.schedule_key, number)
     try:
-        return opened.compiled if version is None else rule_for(context, opened.row, version)
+        return opened.compiled if version is None else compile_version(context, opened.row, version)
     except UNREADABLE:
         return opened.compiled
 
@@ -241,7 +243,7 @@ def _audit_request(context: OperationContext, opened: LoadedSchedule, note: Audi
 
 def _times(at: object, otherwise: str) -> list[When]:
     if not at or not isinstance(at, list | tuple):
-        raise InvalidField("at", f"{shown(at)}; expected a list of times, or nothing at all for {otherwise}")
+        raise InvalidField("at", f"{display(at)}; expected a list of times, or nothing at all for {otherwise}")
     return list(at)
 
 
@@ -277,7 +279,7 @@ def _pending_tick(opened: LoadedSchedule, moment: int) -> int:
 
 
 def _next_tick(context: OperationContext, opened: LoadedSchedule) -> int:
-    tick = next(upcoming(opened.state, opened.compiled, context.now_ms), None)
+    tick = next(upcoming_ticks(opened.state, opened.compiled, context.now_ms), None)
     if tick is None:
         raise InvalidField("at", "there is no tick left to skip")
     return tick

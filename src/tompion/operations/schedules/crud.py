@@ -7,7 +7,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, NotFound, StoreError, TompionError, shown
+from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, NotFound, StoreError, TompionError, display
 from tompion.model.codec import to_plain
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
@@ -15,24 +15,24 @@ from tompion.model.run import Reason, RunState
 from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit, page_name
-from tompion.operations.schedules.definition import ScheduleInput, draft
+from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
 from tompion.operations.schedules.never_fires import refuse_silent
 from tompion.operations.schedules.repository import (
-    ANY,
+    ANY_TOKEN,
     AuditEntry,
     LoadedSchedule,
     audit,
-    find_each,
-    find_whole,
-    loaded,
+    compile_version,
+    load,
+    load_by_id,
+    load_many,
     newest_calendar,
     open_schedule,
-    rule_for,
+    placeholder,
     save,
-    stand_in,
-    view_of,
+    schedule_view_of,
 )
 from tompion.operations.validation import UNSET, check_flag, check_name, check_text
 from tompion.plan import edit
@@ -51,7 +51,7 @@ STORED_STATES = tuple(state for state in ScheduleStatus if state is not Schedule
 """The states that a list can look for; that a schedule is damaged shows only when it is read."""
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def create(
     context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Schedule:
@@ -61,10 +61,10 @@ def create(
     known = context.transaction.schedule_get(context.namespace, chosen)
     if known is not None and known.state != "closed":
         raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-    return put_draft(context, chosen, draft(given, context.settings), AuditEntry("create", request_id))
+    return write_definition(context, chosen, parse_schedule(given, context.settings), AuditEntry("create", request_id))
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def upsert(
     context: OperationContext,
     /,
@@ -78,14 +78,14 @@ def upsert(
     if schedule_id is None:
         raise InvalidField("schedule_id", "upsert needs an id: without one there is nothing that it could replace")
     check_name("schedule_id", schedule_id, context.settings)
-    drafted = draft(given, context.settings)
+    drafted = parse_schedule(given, context.settings)
     if token is not None and context.transaction.schedule_get(context.namespace, schedule_id) is None:
-        told = "that was to be there" if token is ANY else f"that token {token} could be about"
+        told = "that was to be there" if token is ANY_TOKEN else f"that token {token} could be about"
         raise NotFound(f"there is no schedule {schedule_id!r} {told}")
-    return put_draft(context, schedule_id, drafted, AuditEntry("upsert", request_id), token)
+    return write_definition(context, schedule_id, drafted, AuditEntry("upsert", request_id), token)
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def update(
     context: OperationContext,
     /,
@@ -97,10 +97,12 @@ def update(
 ) -> Schedule:
     """Replace the definition of a schedule that exists."""
     opened = open_schedule(context, schedule_id, token)
-    return replace_draft(context, opened, draft(given, context.settings), AuditEntry("update", request_id))
+    return replace_definition(
+        context, opened, parse_schedule(given, context.settings), AuditEntry("update", request_id)
+    )
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def patch(
     context: OperationContext,
     /,
@@ -113,20 +115,20 @@ def patch(
     """Change some fields of a schedule and leave the others as they are; without a field, nothing changes."""
     opened = open_schedule(context, schedule_id, token)
     if not given:
-        return view_of(context, opened)
-    drafted = draft(given, context.settings, stored_definition(opened.version))
-    return replace_draft(context, opened, drafted, AuditEntry("patch", request_id))
+        return schedule_view_of(context, opened)
+    drafted = parse_schedule(given, context.settings, stored_definition(opened.version))
+    return replace_definition(context, opened, drafted, AuditEntry("patch", request_id))
 
 
 def get(context: OperationContext, schedule_id: str) -> Schedule:
     """Return a schedule as it is now."""
-    return view_of(context, find_whole(context, schedule_id))
+    return schedule_view_of(context, load_by_id(context, schedule_id))
 
 
 def get_each(context: OperationContext, ids: Sequence[str]) -> list[Schedule | TompionError]:
     """Return several schedules as :func:`get` does; instead of one, what it would raise."""
-    found = find_each(context, ids)
-    return [view_of(context, each) if isinstance(each, LoadedSchedule) else each for each in found]
+    found = load_many(context, ids)
+    return [schedule_view_of(context, each) if isinstance(each, LoadedSchedule) else each for each in found]
 
 
 def list_schedules(  # noqa: PLR0913 - what a list can be about
@@ -178,13 +180,13 @@ def schedule_filter(
 ) -> ScheduleFilter:
     """Return what a list looks for.  Raises :class:`~tompion.errors.InvalidField`."""
     if state is not None and state not in STORED_STATES:
-        raise InvalidField("state", f"{shown(state)}; expected one of {', '.join(STORED_STATES)}")
+        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(STORED_STATES)}")
     for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
         if given is not None:
             check_text(field, given, MAX_FILTER_CHARS)
     name, equals, value = (label or "").partition("=")
     if label is not None and (not name or not equals):
-        raise InvalidField("label", f"{shown(label)}; expected name=value")
+        raise InvalidField("label", f"{display(label)}; expected name=value")
     return ScheduleFilter(state, workflow_id, user_id, name or None, value if label else None, text)
 
 
@@ -197,12 +199,12 @@ def _listed(
 ) -> Schedule:
     """What a list shows of a schedule: one that is damaged must not hide the others."""
     try:
-        return view_of(context, loaded(context, row, state, version))
+        return schedule_view_of(context, load(context, row, state, version))
     except StoreError as error:
-        return replace(view_of(context, stand_in(context, row, state, error)), state=ScheduleStatus.DAMAGED)
+        return replace(schedule_view_of(context, placeholder(context, row, state, error)), state=ScheduleStatus.DAMAGED)
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def delete(
     context: OperationContext,
     schedule_id: str,
@@ -218,7 +220,7 @@ def delete(
     opened = open_schedule(context, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
     transaction, now_ms = context.transaction, context.now_ms
     key = opened.row.schedule_key
-    closed = edit.closed(opened.state, opened.compiled, now_ms)
+    closed = edit.close_state(opened.state, opened.compiled, now_ms)
     gone = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
     given_up = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
     state = closed.state._replace(
@@ -239,13 +241,13 @@ def delete(
 
 def _may_go(state: ScheduleState, now_ms: int) -> bool:
     """Whether nothing of a closed schedule executes, and it has no tick that could run once more."""
-    return not state.in_flight and state.cursor_s <= edit.before(now_ms)
+    return not state.in_flight and state.cursor_s <= edit.cursor_before(now_ms)
 
 
 # --- the one way in -------------------------------------------------------------------------------------------------
 
 
-def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
+def write_definition(  # noqa: PLR0913 - what is put where, and what is known of it
     context: OperationContext,
     schedule_id: str,
     drafted: ScheduleInput,
@@ -258,15 +260,15 @@ def put_draft(  # noqa: PLR0913 - what is put where, and what is known of it
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
     known = context.transaction.schedule_get(context.namespace, schedule_id)
     if known is None:
-        return insert_draft(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
+        return insert_definition(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
     try:
         opened = open_schedule(context, schedule_id, token, closed=True)
     except NotFound:  # a sweep has forgotten it, while we waited for its dial
-        return insert_draft(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
-    return replace_draft(context, opened, drafted, note, may_be_silent=may_be_silent)
+        return insert_definition(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
+    return replace_definition(context, opened, drafted, note, may_be_silent=may_be_silent)
 
 
-def insert_draft(
+def insert_definition(
     context: OperationContext,
     schedule_id: str,
     drafted: ScheduleInput,
@@ -283,14 +285,14 @@ def insert_draft(
         context.actor if paused else None, None if drafted.note is UNSET else drafted.note,
         now_ms if paused else None, False, "", now_ms, now_ms,
     )  # fmt: skip
-    row = described(row, drafted.definition)
-    version = new_version(context, row, drafted.definition, edit.before(now_ms))
-    rule_for(context, row, version)  # refuses what cannot be compiled before anything is written
+    row = with_description(row, drafted.definition)
+    version = new_version(context, row, drafted.definition, edit.cursor_before(now_ms))
+    compile_version(context, row, version)  # refuses what cannot be compiled before anything is written
     row = row._replace(schedule_key=transaction.schedule_insert(row))
     version = version._replace(schedule_key=row.schedule_key)
-    compiled = rule_for(context, row, version)
+    compiled = compile_version(context, row, version)
     remaining = None if drafted.remaining is UNSET else drafted.remaining
-    state = edit.created(compiled, now_ms, remaining=remaining, paused=paused)
+    state = edit.new_state(compiled, now_ms, remaining=remaining, paused=paused)
     if not may_be_silent:
         refuse_silent(compiled, state)
     transaction.version_insert(version)
@@ -299,7 +301,7 @@ def insert_draft(
         transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
     audit(context, row, note._replace(after=_audited(drafted.definition, version)))
     transaction.notify()
-    return view_of(context, LoadedSchedule(row, state, version, compiled))
+    return schedule_view_of(context, LoadedSchedule(row, state, version, compiled))
 
 
 def _check_room(context: OperationContext) -> None:
@@ -312,7 +314,7 @@ def _check_room(context: OperationContext) -> None:
         raise LimitExceeded(f"the namespace has max_schedules_per_namespace ({most}) schedules; delete some first")
 
 
-def replace_draft(
+def replace_definition(
     context: OperationContext,
     opened: LoadedSchedule,
     drafted: ScheduleInput,
@@ -327,18 +329,18 @@ def replace_draft(
         # Some of its history may be gone already: what begins anew begins without the rest.
         while transaction.schedule_purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
             pass
-        return insert_draft(context, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
+        return insert_definition(context, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
     if was_closed:
         _check_room(context)
     before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
-    row = described(opened.row, drafted.definition)._replace(purge=False)
+    row = with_description(opened.row, drafted.definition)._replace(purge=False)
     version, compiled, state = opened.version, opened.compiled, opened.state
     dropped_ranges: list[DroppedRange] = []
     candidate = new_version(context, row._replace(version=row.version + 1), drafted.definition, 0)
     if was_closed or not _same(candidate, version):
         row = row._replace(version=candidate.version)
-        compiled = rule_for(context, row, candidate)
-        edited = edit.replaced(state, opened.compiled, compiled, now_ms)
+        compiled = compile_version(context, row, candidate)
+        edited = edit.replace_version(state, opened.compiled, compiled, now_ms)
         state, dropped_ranges = edited
         version = candidate._replace(after_s=state.cursor_s)
         transaction.version_end(row.schedule_key, opened.version.version, state.cursor_s)
@@ -346,11 +348,11 @@ def replace_draft(
         transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
     if was_closed:
         row = row._replace(state="paused" if state.paused else "active")  # a pause survives delete and create
-        state = edit.aimed(state._replace(closed=False, remaining=None), compiled, state.cursor_s)
+        state = edit.advance_to_next(state._replace(closed=False, remaining=None), compiled, state.cursor_s)
         if not may_be_silent:
             refuse_silent(compiled, state)
     if drafted.remaining is not UNSET:
-        edited = edit.limited(state, compiled, drafted.remaining, now_ms)
+        edited = edit.set_remaining(state, compiled, drafted.remaining, now_ms)
         state, dropped_ranges = edited.state, dropped_ranges + edited.dropped_ranges
     row, state = _paused_as_named(context, row, state, compiled, drafted)
     if drafted.note is not UNSET:
@@ -378,15 +380,15 @@ def _paused_as_named(
     """Pause or resume, if the document says so."""
     if drafted.paused is True and not state.paused:
         row = row._replace(state="paused", paused_by=context.actor, paused_ms=context.now_ms)
-        return row, edit.paused(state, None)
+        return row, edit.pause_state(state, None)
     if drafted.paused is False and state.paused:
         row = row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
         context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
-        return row, edit.resumed(state, compiled, context.now_ms, compiled.policy.on_resume)
+        return row, edit.resume_state(state, compiled, context.now_ms, compiled.policy.on_resume)
     return row, state
 
 
-def described(row: ScheduleRow, definition: Definition) -> ScheduleRow:
+def with_description(row: ScheduleRow, definition: Definition) -> ScheduleRow:
     """Return the row with what lists look for."""
     return row._replace(
         workflow_id=definition.action.workflow_id,

@@ -15,9 +15,9 @@ from typing import Any
 from tompion.model.codec import to_plain
 from tompion.model.schedule import Definition, Schedule
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.crud import insert_draft, replace_draft
-from tompion.operations.schedules.definition import draft, without_defaults
-from tompion.operations.schedules.repository import AuditEntry, open_schedule, view_of
+from tompion.operations.schedules.crud import insert_definition, replace_definition
+from tompion.operations.schedules.definition import parse_schedule, without_defaults
+from tompion.operations.schedules.repository import AuditEntry, open_schedule, schedule_view_of
 from tompion.operations.validation import check_name
 from tompion.plan.stored_definition import stored_definition
 
@@ -36,22 +36,22 @@ class DeclareResult:
 def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
     """Make a schedule as code declares it, or leave it as operators have made it since."""
     check_name("schedule_id", schedule_id, context.settings)
-    drafted = draft(given, context.settings)
+    drafted = parse_schedule(given, context.settings)
     wanted = drafted.definition
-    said = draft(given, without_defaults(context.settings)).definition  # another default is no other code
+    said = parse_schedule(given, without_defaults(context.settings)).definition  # another default is no other code
     labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
     drafted = drafted._replace(definition=replace(wanted, labels=labels))
     known = context.transaction.schedule_get(context.namespace, schedule_id)
     note = AuditEntry("declare", None)
     if known is None:
-        return DeclareResult(insert_draft(context, schedule_id, drafted, note), "created")
+        return DeclareResult(insert_definition(context, schedule_id, drafted, note), "created")
     opened = open_schedule(context, schedule_id, None, closed=True)
     if opened.row.state == "closed":
-        return DeclareResult(replace_draft(context, opened, drafted, note), "created")
+        return DeclareResult(replace_definition(context, opened, drafted, note), "created")
     current = stored_definition(opened.version)
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
-        return DeclareResult(view_of(context, opened), "unchanged", _drift(current, drafted.definition))
-    return DeclareResult(replace_draft(context, opened, drafted, note), "updated")
+        return DeclareResult(schedule_view_of(context, opened), "unchanged", _drift(current, drafted.definition))
+    return DeclareResult(replace_definition(context, opened, drafted, note), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:

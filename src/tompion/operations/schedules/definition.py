@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from tompion.config.settings import Settings
-from tompion.errors import InvalidField, TompionError, shown
+from tompion.errors import InvalidField, TompionError, display
 from tompion.model.policy import (
     CATCHUP_ALIASES,
     OVERLAP_ALIASES,
@@ -96,7 +96,7 @@ class ScheduleInput(NamedTuple):
     note: Any = UNSET
 
 
-def draft(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
+def parse_schedule(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
     """Return the definition that fields describe, on top of ``base``, or of the defaults.
 
     Raises :class:`~tompion.errors.InvalidInput` naming the field.
@@ -191,7 +191,7 @@ def _action(given: Mapping[str, Any], base: Definition | None, settings: Setting
         raise InvalidField("function", "what should it run? give either function='package.module:name' or workflow_id")
     if action.function is not None and not _is_path(action.function):
         raise InvalidField(
-            "function", f"{shown(action.function)} is not an import path; expected 'package.module:name'"
+            "function", f"{display(action.function)} is not an import path; expected 'package.module:name'"
         )
     return action
 
@@ -265,7 +265,7 @@ def _window(value: Any) -> int | None:
     except TompionError as error:
         raise InvalidField("catchup_window", str(error).removeprefix("catchup_window: ")) from None
     if seconds < 0:
-        raise InvalidField("catchup_window", f"{shown(value)} is negative; 0 drops all missed ticks, null keeps all")
+        raise InvalidField("catchup_window", f"{display(value)} is negative; 0 drops all missed ticks, null keeps all")
     return int(seconds)
 
 
@@ -281,7 +281,7 @@ def payload_of(value: object, settings: Settings, field: str = "payload") -> Any
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField(field, f"not JSON: {error}") from None
     if odd_keys:
-        raise InvalidField(field, f"the key {shown(odd_keys[0])} is not text; JSON has no other keys")
+        raise InvalidField(field, f"the key {display(odd_keys[0])} is not text; JSON has no other keys")
     if size > settings.max_payload_bytes:
         raise InvalidField(field, f"{size} bytes, more than max_payload_bytes ({settings.max_payload_bytes})")
     return json.loads(text)
@@ -324,5 +324,5 @@ def _memo(value: object, settings: Settings) -> dict[str, Any] | None:
 
 def _mapping(field: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidField(field, f"{shown(value)} is not an object")
+        raise InvalidField(field, f"{display(value)} is not an object")
     return value

@@ -6,9 +6,9 @@ from tompion.errors import InvalidField
 from tompion.model.hint import HintRow, Outlook
 from tompion.model.schedule import Schedule
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms
-from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find_whole, open_schedule, save
+from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, load_by_id, open_schedule, save
 from tompion.operations.validation import check_name, check_text, check_whole
 from tompion.operations.views import outlook_view
 from tompion.plan import adaptive, edit
@@ -19,7 +19,7 @@ MIN_INTERVAL_MS, MAX_INTERVAL_MS = 1_000, 366 * 86_400_000
 MAX_REASON_CHARS = 1_000
 
 
-@once(Outlook)
+@idempotent(Outlook)
 def hint(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
@@ -60,11 +60,11 @@ def hint(  # noqa: PLR0913 - the parts of the request
 
 def hints(context: OperationContext, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule, and what it does next."""
-    opened = _adaptive(find_whole(context, schedule_id))
+    opened = _adaptive(load_by_id(context, schedule_id))
     return outlook_view(opened.row, opened.state, opened.compiled, context.now_ms)
 
 
-@once(Outlook)
+@idempotent(Outlook)
 def clear_hints(
     context: OperationContext,
     schedule_id: str,
@@ -82,7 +82,7 @@ def clear_hints(
     return _governed(context, changed, AuditEntry("clear_hints", request_id, before, {"reason": why}))
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def reset_failures(
     context: OperationContext,
     schedule_id: str,
@@ -94,7 +94,7 @@ def reset_failures(
     opened = open_schedule(context, schedule_id, token)
     state = opened.state._replace(failures=0)
     if opened.compiled.gate is not None:
-        state = edit.governed(state, opened.compiled, context.now_ms)
+        state = edit.replan_adaptive(state, opened.compiled, context.now_ms)
     note = AuditEntry("reset_failures", request_id, {"failures": opened.state.failures}, {"failures": 0})
     return save(context, opened._replace(state=state), note)
 
@@ -112,7 +112,7 @@ def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
 
 def _governed(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
     """Write an adaptive schedule whose hints have changed, aimed anew."""
-    state = edit.governed(opened.state, opened.compiled, context.now_ms)
+    state = edit.replan_adaptive(opened.state, opened.compiled, context.now_ms)
     schedule = save(context, opened._replace(state=state), note)
     row = opened.row._replace(token=schedule.token)
     return outlook_view(row, state, opened.compiled, context.now_ms)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tompion.errors import NotFound, shown
+from tompion.errors import NotFound, display
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Schedule, Version
 from tompion.operations.context import OperationContext
-from tompion.operations.idempotency import once
+from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
-from tompion.operations.schedules.crud import replace_draft
+from tompion.operations.schedules.crud import replace_definition
 from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import (
     NO_SCHEDULE,
@@ -53,7 +53,7 @@ def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAUL
     return tuple(version_view(version) for version in found)
 
 
-@once(Schedule)
+@idempotent(Schedule)
 def restore(
     context: OperationContext,
     schedule_id: str,
@@ -67,5 +67,5 @@ def restore(
     known = type(version) is int and 0 < version <= opened.row.version
     old = context.transaction.version_get(opened.row.schedule_key, version) if known else None
     if old is None:
-        raise NotFound(f"schedule {schedule_id!r} has no version {shown(version)}")
-    return replace_draft(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))
+        raise NotFound(f"schedule {schedule_id!r} has no version {display(version)}")
+    return replace_definition(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

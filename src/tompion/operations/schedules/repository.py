@@ -14,10 +14,16 @@ from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_name
-from tompion.operations.views import at_ms, at_s, schedule_view
+from tompion.operations.views import at_s, datetime_ms, schedule_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.stored_definition import compact, definition_row, rule_of, stored_calendar, stored_definition
+from tompion.plan.stored_definition import (
+    compact,
+    compiled_from_row,
+    definition_row,
+    stored_calendar,
+    stored_definition,
+)
 
 NO_SCHEDULE = ""
 """Under which id the audit keeps changes of workflows, calendars and targets."""
@@ -42,7 +48,7 @@ def find(context: OperationContext, schedule_id: str) -> ScheduleRow:
     return row
 
 
-def find_whole(context: OperationContext, schedule_id: str) -> LoadedSchedule:
+def load_by_id(context: OperationContext, schedule_id: str) -> LoadedSchedule:
     """Return a schedule with its dial and the version in force, without locking it.
 
     Raises :class:`~tompion.errors.NotFound`, and :class:`~tompion.errors.StoreError` if it is damaged.
@@ -51,10 +57,10 @@ def find_whole(context: OperationContext, schedule_id: str) -> LoadedSchedule:
     found = context.transaction.schedule_get_full(context.namespace, [name]).get(name)
     if found is None:
         raise _missing(context, schedule_id)
-    return loaded(context, *found)
+    return load(context, *found)
 
 
-def find_each(context: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
+def load_many(context: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
     """Return several schedules as :func:`find_whole` does, with one statement; instead of one, what it would raise."""
     names: list[str | TompionError] = []
     for each in ids:
@@ -69,7 +75,7 @@ def find_each(context: OperationContext, ids: Sequence[str]) -> list[LoadedSched
             if isinstance(name, TompionError):
                 answers.append(name)
             elif name in found:
-                answers.append(loaded(context, *found[name]))
+                answers.append(load(context, *found[name]))
             else:
                 answers.append(_missing(context, name))
         except StoreError as error:
@@ -85,7 +91,7 @@ class _AnyToken(int):
     """A token that no schedule has, and that fits every one."""
 
 
-ANY = _AnyToken(-1)
+ANY_TOKEN = _AnyToken(-1)
 """What stands for a token where a schedule must exist, however often it has changed: ``If-Match: *``."""
 
 
@@ -101,16 +107,16 @@ def open_schedule(
     row = find(context, schedule_id)  # once more: what was read before the lock may be out of date
     if row.schedule_key != key:
         raise _missing(context, schedule_id)
-    if token is not None and token is not ANY and type(token) is not int:
+    if token is not None and token is not ANY_TOKEN and type(token) is not int:
         raise InvalidField("token", f"{token!r} is not a conflict token; pass the one that the schedule was read with")
-    if token is not None and token is not ANY and token != row.token:
+    if token is not None and token is not ANY_TOKEN and token != row.token:
         raise StaleToken(token, row.token)
     if row.state == "closed" and not closed:
         raise ScheduleClosed(f"schedule {schedule_id!r} was deleted; create it again to use it")
-    return repaired(context, row, state) if repair else loaded(context, row, state)
+    return load_or_placeholder(context, row, state) if repair else load(context, row, state)
 
 
-def loaded(
+def load(
     context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None = None
 ) -> LoadedSchedule:
     """Return a schedule with the version in force, which is looked up unless it is given.
@@ -125,7 +131,7 @@ def loaded(
         raise damaged(row, f"its version {row.version} is missing")
     try:
         stored_definition(version)
-        return LoadedSchedule(row, state, version, rule_for(context, row, version))
+        return LoadedSchedule(row, state, version, compile_version(context, row, version))
     except UNREADABLE as error:
         raise damaged(row, f"its version {row.version} cannot be read ({one_line(error)})") from error
 
@@ -135,30 +141,30 @@ def _check_dial(row: ScheduleRow, state: ScheduleState) -> None:
     try:
         edit.skips_of(state)
         for hint in read_hints(state.hints):
-            at_ms(0 if hint is None else max(hint.value, hint.expires_ms))
+            datetime_ms(0 if hint is None else max(hint.value, hint.expires_ms))
         for seconds in (state.cursor_s, state.next_nominal_s or 0):
             at_s(seconds)
         for milliseconds in (state.next_fire_ms or 0, state.pause_until_ms or 0):
-            at_ms(milliseconds)
+            datetime_ms(milliseconds)
     except UNREADABLE as error:
         raise damaged(row, f"its dial cannot be read ({one_line(error)})") from error
 
 
-def repaired(context: OperationContext, row: ScheduleRow, state: ScheduleState | None) -> LoadedSchedule:
+def load_or_placeholder(context: OperationContext, row: ScheduleRow, state: ScheduleState | None) -> LoadedSchedule:
     """Return a schedule as it is, or, if it is damaged, with stand-ins that say so."""
     try:
-        return loaded(context, row, state)
+        return load(context, row, state)
     except StoreError as error:
-        return stand_in(context, row, state, error)
+        return placeholder(context, row, state, error)
 
 
-def stand_in(
+def placeholder(
     context: OperationContext, row: ScheduleRow, state: ScheduleState | None, error: StoreError
 ) -> LoadedSchedule:
     """Return a schedule that is damaged, with a definition that has no ticks; a dial that is no use is made anew."""
     version = VersionRow(row.schedule_key, row.version, "{}", "{}", "{}", None, "{}", "{}", 0, None, "", 0)
-    compiled = rule_for(context, row, version)._replace(degraded=str(error))
-    fresh = edit.created(compiled, context.now_ms, paused=row.state == "paused")
+    compiled = compile_version(context, row, version)._replace(degraded=str(error))
+    fresh = edit.new_state(compiled, context.now_ms, paused=row.state == "paused")
     return LoadedSchedule(row, fresh if state is None else _silent(row, state, compiled, fresh), version, compiled)
 
 
@@ -168,7 +174,7 @@ def _silent(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, 
         _check_dial(row, state)
     except StoreError:
         return fresh
-    return edit.aimed(state, compiled, state.cursor_s)
+    return edit.advance_to_next(state, compiled, state.cursor_s)
 
 
 def damaged(row: ScheduleRow, what: str) -> StoreError:
@@ -184,11 +190,11 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def rule_for(context: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
+def compile_version(context: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
     """Return the rule of one version of a schedule."""
     definition = definition_row(row.namespace, row.schedule_id, version)
     calendars = context.transaction.calendars_of(definition)
-    return rule_of(definition, tuple(calendar_of(calendar) for calendar in calendars))
+    return compiled_from_row(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
 def newest_calendar(context: OperationContext, name: str) -> CalendarRow:
@@ -227,14 +233,14 @@ def save(
     transaction, now_ms = context.transaction, context.now_ms
     row = opened.row._replace(token=opened.row.token + 1, updated_ms=now_ms)
     transaction.schedule_update(row)
-    state = edit.woken(opened.state, now_ms)  # what waits may start, now that things are otherwise
+    state = edit.due_now_if_waiting(opened.state, now_ms)  # what waits may start, now that things are otherwise
     transaction.record(DecisionWrites(now_ms, [state], [], dropped_ranges or [], [], [], []))
     audit(context, row, note)
     transaction.notify()
-    return view_of(context, opened._replace(row=row))
+    return schedule_view_of(context, opened._replace(row=row))
 
 
-def view_of(context: OperationContext, opened: LoadedSchedule) -> Schedule:
+def schedule_view_of(context: OperationContext, opened: LoadedSchedule) -> Schedule:
     """Return a schedule as users see it at this moment."""
     return schedule_view(*opened, context.now_ms, exhausted=_is_exhausted(context, opened.row, opened.state))
 

@@ -5,8 +5,8 @@ What it says is there must be there, too: a schedule that nobody has deleted.
 
 from __future__ import annotations
 
-from tompion.errors import InvalidField, shown
-from tompion.model.audit import BEGINNING, AuditHead, AuditVerification, digest_of
+from tompion.errors import InvalidField, display
+from tompion.model.audit import GENESIS_DIGEST, AuditHead, AuditVerification, audit_digest
 from tompion.model.rows import AuditRow
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.repository import NO_SCHEDULE
@@ -22,9 +22,9 @@ _AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
 def verify_audit(context: OperationContext, *, after: int = 0, limit: int = MOST) -> AuditVerification:
     """Prove that rows of the audit are as they were written, in their order, or say which is not."""
     if type(limit) is not int or not 1 <= limit <= MOST:
-        raise InvalidField("limit", f"{shown(limit)}; expected 1 to {MOST}")
+        raise InvalidField("limit", f"{display(limit)}; expected 1 to {MOST}")
     if type(after) is not int or not 0 <= after < 1 << 62:
-        raise InvalidField("after", f"{shown(after)}; expected a place in the chain, such as 0")
+        raise InvalidField("after", f"{display(after)}; expected a place in the chain, such as 0")
     walk = _Walk(context, context.transaction.audit_head_get(context.namespace), after)
     walk.go(limit)
     walk.look_for_schedules()
@@ -36,7 +36,7 @@ class _Walk:
 
     def __init__(self, context: OperationContext, head: AuditHead | None, after: int) -> None:
         self._session = context
-        self._head = head or AuditHead(context.namespace, 0, BEGINNING, 0, BEGINNING)
+        self._head = head or AuditHead(context.namespace, 0, GENESIS_DIGEST, 0, GENESIS_DIGEST)
         self._from = self._at = max(after, self._head.gone_position)
         self._digest: str | None = self._before()
         self._checked = 0
@@ -97,7 +97,7 @@ class _Walk:
         if self._from == self._head.gone_position:
             return self._head.gone_digest
         found = self._rows(self._from - 1, 1)
-        return found[0].digest or BEGINNING if found and found[0].position == self._from else BEGINNING
+        return found[0].digest or GENESIS_DIGEST if found and found[0].position == self._from else GENESIS_DIGEST
 
     def _rows(self, after: int, limit: int) -> list[AuditRow]:
         return self._session.transaction.audit_list_chain(self._session.namespace, after, limit)
@@ -107,7 +107,7 @@ class _Walk:
         place = self._at + 1
         if row.position != place:
             return _missing(place, (row.position or place) - 1)
-        if digest_of(row) != row.digest:
+        if audit_digest(row) != row.digest:
             return f"row {row.audit_number}, at place {place} of the chain, was changed"
         if row.previous != self._digest:
             return f"row {row.audit_number}, at place {place} of the chain, does not follow the one before it"

@@ -8,14 +8,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from tompion.errors import InvalidField, shown
+from tompion.errors import InvalidField, display
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.run import RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.verification import Verification, Violation
 from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_s
-from tompion.operations.schedules.repository import UNREADABLE, find, one_line, rule_for
+from tompion.operations.schedules.repository import UNREADABLE, compile_version, find, one_line
 from tompion.operations.verify.state_check import misaimed, miscounted
 from tompion.operations.verify.version_chain import (
     ChainFault,
@@ -126,9 +126,9 @@ class _Check:
     def _read(self, run: RunRow, cursor_s: int) -> None:
         """Look at one run, and keep it for its version if it is one of the schedule's own ticks."""
         if run.state not in _STATES:
-            self.problem("unreadable", run.nominal_s, f"a run whose state is {shown(run.state)}")
+            self.problem("unreadable", run.nominal_s, f"a run whose state is {display(run.state)}")
         if run.source not in _SOURCES or (run.source in _NUMBERED) != (run.origin != 0):
-            self.problem("unreadable", run.nominal_s, f"a run whose source is {shown(run.source)}")
+            self.problem("unreadable", run.nominal_s, f"a run whose source is {display(run.source)}")
         if run.origin != 0:
             return
         if run.nominal_s > cursor_s:
@@ -202,7 +202,7 @@ class _Check:
         """The rule of a version, or the problem that it has none."""
         try:
             stored_definition(version)
-            return rule_for(self._session, self._row, version)
+            return compile_version(self._session, self._row, version)
         except UNREADABLE as error:
             self.problem("version", None, f"version {version.version} cannot be read: {one_line(error)}")
             return None
@@ -297,7 +297,7 @@ class _Check:
         """The rule that a dial goes by; none if it is damaged, which has been said."""
         version = self._session.transaction.version_get(self._row.schedule_key, state.version)
         try:
-            return None if version is None else rule_for(self._session, self._row, version)
+            return None if version is None else compile_version(self._session, self._row, version)
         except UNREADABLE:
             return None
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.operations.context import OperationContext
 from tompion.operations.views import at_s
-from tompion.plan.edit import before
+from tompion.plan.edit import cursor_before
 from tompion.store.base import FAR_S
 
 MAX_VERSIONS = 10_000
@@ -60,7 +60,7 @@ def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Itera
 
 def _beginning(first: VersionRow) -> Iterator[ChainFault]:
     """The first version begins when it was made."""
-    made_s = before(first.created_ms)
+    made_s = cursor_before(first.created_ms)
     if first.version > 1:
         yield _missing(0, first.version, 0, first.after_s)
     elif first.after_s > made_s:
@@ -105,7 +105,7 @@ def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
     if newest is None:
         return 0
     cursor_s = json.loads(newest.after or "{}").get("cursor_s")
-    return cursor_s if isinstance(cursor_s, int) else before(newest.at_ms)
+    return cursor_s if isinstance(cursor_s, int) else cursor_before(newest.at_ms)
 
 
 def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
@@ -133,13 +133,13 @@ def _gap(after_s: int, until_s: int) -> ChainFault:
 def _was_deleted(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
     """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
     assert one.until_s is not None
-    if other.after_s > max(one.until_s, before(other.created_ms)):
+    if other.after_s > max(one.until_s, cursor_before(other.created_ms)):
         return False
     return any(
         change.operation in ("delete", "purge")
         and change.version == one.version
         and one.created_ms <= change.at_ms
-        and before(change.at_ms) <= one.until_s
+        and cursor_before(change.at_ms) <= one.until_s
         for change in _changes(context, row)
     )
 

@@ -27,7 +27,7 @@ class Structured(NamedTuple):
     left: tuple[str, ...]
 
 
-def structured(spec: SpecDocument) -> Structured:
+def ranges_of(spec: SpecDocument) -> Structured:
     """Return a spec with its cron strings and calendars in ranges: calendars first, then what were cron strings."""
     zone = spec.timezone if spec.calendars or spec.exclude.calendars else cron_zone(spec)
     calendars: list[CalendarDocument] = []

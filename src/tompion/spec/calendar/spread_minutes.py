@@ -13,7 +13,7 @@ _FIXED = re.compile(r"\d{1,2}")
 _STEP = re.compile(r"\*(/\d{1,2})")
 
 
-def hashed_minutes(spec: SpecDocument) -> tuple[str, ...] | None:
+def spread_minutes(spec: SpecDocument) -> tuple[str, ...] | None:
     """Return the cron strings of a spec with hashed minutes.
 
     ``None`` if one of them cannot have that, or if they are not all that makes ticks.

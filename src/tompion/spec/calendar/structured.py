@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import CALENDAR_FIELDS, CalendarDocument, Dialect, FieldValue, Range
 from tompion.spec.calendar.cron import MAX_TEXT, ClockFields, CronRule, DateFields
 from tompion.spec.calendar.fields import (
@@ -59,7 +59,7 @@ def read_calendar(value: object, *, field: str) -> CalendarDocument:
     if isinstance(value, CalendarDocument):
         value = {name: getattr(value, name) for name in (*CALENDAR_FIELDS, "comment")}
     if not isinstance(value, Mapping):
-        raise InvalidSpec(f"{shown(value)} is not a calendar", field=field, expected="an object with calendar fields")
+        raise InvalidSpec(f"{display(value)} is not a calendar", field=field, expected="an object with calendar fields")
     unknown = sorted(set(map(str, value)) - {*CALENDAR_FIELDS, "comment"})
     if unknown:
         raise InvalidSpec(
@@ -85,7 +85,7 @@ def _read_field(value: object, path: str) -> FieldValue:
         value = [value]
     if not isinstance(value, list | tuple) or not value or len(value) > MAX_RANGES:
         raise InvalidSpec(
-            f"{shown(value)} is not a field",
+            f"{display(value)} is not a field",
             field=path,
             expected=f"text, a number, or a list of 1 to {MAX_RANGES} ranges",
         )
@@ -98,11 +98,11 @@ def _read_range(value: object, path: str) -> Range:
     if isinstance(value, int) and not isinstance(value, bool):
         return Range(value, value)
     if not isinstance(value, Mapping) or not set(value) <= {"start", "end", "step"} or "start" not in value:
-        raise InvalidSpec(f"{shown(value)} is not a range", field=path, expected="{start, end, step} or a number")
+        raise InvalidSpec(f"{display(value)} is not a range", field=path, expected="{start, end, step} or a number")
     numbers = {"start": value["start"], "end": value["start"], "step": 1} | dict(value)
     for key, number in numbers.items():
         if not isinstance(number, int) or isinstance(number, bool):
             raise InvalidSpec(
-                f"{shown(number)} is not a whole number", field=f"{path}.{key}", expected="a whole number"
+                f"{display(number)} is not a whole number", field=f"{path}.{key}", expected="a whole number"
             )
     return Range(numbers["start"], numbers["end"], numbers["step"])

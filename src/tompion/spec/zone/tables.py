@@ -23,7 +23,7 @@ from importlib.resources import files
 
 import tzdata
 
-from tompion.errors import UnknownZone, shown
+from tompion.errors import UnknownZone, display
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.zone.tzif import Transition, read_transitions
 
@@ -113,7 +113,7 @@ def load_zone(name: str | None) -> Zone:
 def _load(name: str) -> Zone:
     if name not in zone_names():
         raise UnknownZone(
-            f"unknown time zone {shown(name)}",
+            f"unknown time zone {display(name)}",
             field="timezone",
             expected="an IANA name such as 'Europe/Berlin'",
             hint=_suggestion(name),

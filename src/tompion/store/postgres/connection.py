@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.store.postgres.binary_arrays import register
-from tompion.store.url_masking import masked, scrubbed
+from tompion.store.url_masking import mask_password, scrubbed
 
 
 class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -72,7 +72,7 @@ def connect(url: str, watchdog: Watchdog | None = None) -> PostgresConnection:
             raise
         raise type(error)(text) from None
     except UnicodeError:
-        raise StoreError(f"PostgreSQL: {masked(url)!r} is not text") from None
+        raise StoreError(f"PostgreSQL: {mask_password(url)!r} is not text") from None
 
 
 def _connected(url: str, watchdog: Watchdog | None) -> PostgresConnection:

@@ -153,7 +153,7 @@ class SqliteStore(Store):
                     cached_statements=STATEMENTS,
                 )
                 undo.callback(connection.close)
-                refuse_foreign(connection, self._path)  # before WAL, which is a change of the file
+                check_own_database(connection, self._path)  # before WAL, which is a change of the file
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 undo.pop_all()
@@ -236,7 +236,7 @@ class SqliteMigrator(Migrator):
         return f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"
 
 
-def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+def check_own_database(connection: sqlite3.Connection, path: str) -> None:
     """Raise if a file belongs to another program; nothing is written to it, and an empty one belongs to nobody."""
     found = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "

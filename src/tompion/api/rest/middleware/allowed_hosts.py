@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tompion.api.rest.problems import problem
-from tompion.errors import shown
+from tompion.errors import display
 
 ANY_HOST = "*"
 HOST = re.compile(r"(\[[^]]*\]|[^:\[\]]*)(?::[0-9]*)?")
@@ -30,7 +30,7 @@ class AllowedHostsMiddleware:
         if scope["type"] != "http" or self._any or self._is_ours(host := _host_of(scope)):
             await self._app(scope, receive, send)
             return
-        detail = f"Host: {shown(host)} is not this service; the setting 'hosts' names those that are"
+        detail = f"Host: {display(host)} is not this service; the setting 'hosts' names those that are"
         await problem(400, "unknown_host", detail, retryable=False)(scope, receive, send)
 
     def _is_ours(self, host: str) -> bool:

@@ -14,14 +14,14 @@ from tompion.api.rest.problems import MEDIA_TYPE
 from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter, taking
 from tompion.contract.json import DETAILS
 from tompion.contract.roles import Role
-from tompion.contract.routes import EXTRAS, ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 from tompion.operations.compat.service_routes import ALIASES, upsert_schedule
-from tompion.operations.insight.edit_diff import effect
+from tompion.operations.insight.edit_diff import diff
 from tompion.operations.insight.preview import preview_for
-from tompion.operations.insight.summaries import glances
+from tompion.operations.insight.summaries import summaries
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.resources.calendars import put_calendar
-from tompion.operations.runs.remote_workers import join_work, take_work
+from tompion.operations.runs.remote_workers import claim_runs, register_worker
 from tompion.operations.schedules.backfills import backfill
 from tompion.operations.schedules.control import skip
 
@@ -86,9 +86,9 @@ SECURITY: Schema = {
     "certificate": {"type": "mutualTLS", "description": "A certificate that a [[certificate]] block names."},
 }
 """How a caller may show who they are; one is enough, and the first of these that is shown counts."""
-LIMITED = (effect, preview_for, glances, put_calendar, skip, backfill)
+LIMITED = (diff, preview_for, summaries, put_calendar, skip, backfill)
 """Operations that a limit may end, besides those on a body or a page."""
-UNOPPOSED = (create_key, join_work, take_work)
+UNOPPOSED = (create_key, register_worker, claim_runs)
 """Changes that fit whatever is stored."""
 
 
@@ -100,7 +100,7 @@ def describe(version: str) -> Schema:
     paths: dict[str, Schema] = {}
     for route in ROUTES:
         paths.setdefault(route.address, {})[route.method.lower()] = _operation(route, schemas)
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         paths.setdefault(extra.address, {})[extra.method.lower()] = _extra(extra, schemas)
     return {
         "openapi": "3.1.0",

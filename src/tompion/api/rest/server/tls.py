@@ -30,7 +30,7 @@ def _with_peer(app: Any, certificate: Any) -> Any:
     return with_peer
 
 
-def refuse_unusable(cert: str, key: str, client_ca: str) -> None:
+def check_tls_files(cert: str, key: str, client_ca: str) -> None:
     """Raise if the files of a service's TLS cannot be used, naming the setting."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
