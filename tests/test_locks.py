@@ -23,7 +23,7 @@ def wanted_from(*groups: str) -> list[str]:
     """The run-time requirements of pyproject.toml, and those of some dependency groups, or of all."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     chosen = [group for name, group in project["dependency-groups"].items() if not groups or name in groups]
-    return project["project"]["dependencies"] + [text for group in chosen for text in group if isinstance(text, str)]
+    return [*project["project"]["dependencies"], *(text for group in chosen for text in group if isinstance(text, str))]
 
 
 @pytest.mark.parametrize(("lock", "groups"), [("dev.lock", ()), ("runtime.lock", ("build",))])

@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN, Bench
 from tests.conformance.waiting import wait_until
-from tompion.api.auth import api_key_cache, authenticator
+from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.config.settings import Settings
 from tompion.contract.roles import Role
@@ -66,7 +66,7 @@ class Tenants:
 
 @pytest.fixture(params=["sqlite", "walled"])
 def tenants(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tenants]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 60.0)
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 60.0)
     clock = ManualClock(BEGIN)
     store: Store
     if request.param == "walled":
