@@ -31,7 +31,7 @@ from tests.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 """After which waiting is given up."""
 PEACE_S = 8
 POLL_S = 0.02

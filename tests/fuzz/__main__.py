@@ -14,7 +14,8 @@ import sys
 import time
 
 from tests.fuzz.parsers import DOORS
-from tests.fuzz.search import Misbehaved, Tally, best_time, hunt, new_seed
+from tests.fuzz.search import Misbehaved, Tally, best_time, hunt
+from tests.support.seeds import new_seed
 
 REST = "rest"
 """No door, but conversations with a whole service."""

@@ -25,7 +25,7 @@ MOST_BYTES = 64 * 1024
 """For each run that waits for its answer: its task, its connection and what is known about it."""
 HANGING, AT_EACH, WANTED = 8, 2, 10
 """Targets that do not answer, how many runs each may have at a time, and how many it is to have."""
-SECONDS = 60
+SECONDS = 120
 pytestmark = pytest.mark.server
 
 

@@ -77,7 +77,7 @@ def live(tompion: SyncTompion) -> None:
 def until(check: Callable[[], bool]) -> None:
     """Wait until something is so."""
     turn = threading.Event()
-    assert any(check() or turn.wait(0.05) for _ in range(600)), check
+    assert any(check() or turn.wait(0.05) for _ in range(2_400)), check
 
 
 def main(url: str) -> None:

@@ -15,7 +15,7 @@ from tests.servers.temporal import temporal_server
 
 ROOT = Path(__file__).parents[3]
 TASKS = "tests.conformance.executor.celery_tasks"
-SECONDS_TO_STOP = 60
+SECONDS_TO_STOP = 120
 
 
 @pytest.fixture(scope="session")
