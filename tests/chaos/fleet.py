@@ -17,7 +17,7 @@ from tests.servers import LOOPBACK
 from tests.servers.proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_TO_STOP = 30
+SECONDS_TO_STOP = 120
 
 
 class Worker:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import Nemesis
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import Nemesis
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.servers.database_pool import Recycling
     from tests.servers.postgres import PostgresServer
-    from tests.servers.recycling import Recycling
 
 TEMPLATE = "tompion_migrated"
 OWNER, WORKER, TENANT = "postgres", "walled_worker", "walled_tenant"
@@ -27,7 +27,7 @@ def postgres_template(postgres_server: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def migrated_databases(postgres_server: PostgresServer, postgres_template: str) -> Recycling:
     """Migrated databases with their roles, each used by one test after the other."""
-    from tests.servers.recycling import Recycling  # here, for the same reason
+    from tests.servers.database_pool import Recycling  # here, for the same reason
     from tompion.store.postgres.driver import PostgresMigrator
 
     def roles(url: str) -> str:

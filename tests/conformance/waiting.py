@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import psycopg
 
+SECONDS = 120
+"""Timeout of every wait. A guard against hanging, not an expectation."""
 _WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
 
 def wait_until(check: Callable[[], bool]) -> bool:
-    """Return whether something becomes true; another thread makes it so, and needs its turn."""
+    """Return whether ``check`` becomes true in time. Another thread has to make it true."""
     turn = threading.Event()
-    return any(check() or turn.wait(0.01) for _ in range(1_000))
+    deadline = time.monotonic() + SECONDS
+    while not (is_true := check()) and time.monotonic() < deadline:
+        turn.wait(0.01)
+    return is_true
 
 
 def wait_for_waiting(url: str, count: int = 1) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.small import valkey_server
+from tests.servers.message_brokers import valkey_server
 from tests.servers.temporal import temporal_server
 
 

@@ -18,7 +18,7 @@ from tests.servers.temporal import find_binary
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("temporal")]
 PAGE = "how-to/move-from-temporal.md"
-SECONDS = 60
+SECONDS = 120
 
 
 async def planned(cluster: str) -> None:

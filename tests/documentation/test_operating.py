@@ -21,7 +21,7 @@ from tompion import SyncTompion
 
 TASKS = "def note():\n    return 1\n"
 SHOWN_HOST = "db.example.org"
-SECONDS = 60
+SECONDS = 120
 
 
 def shell(page: str, block: int = 0) -> list[str]:

@@ -22,7 +22,7 @@ from tompion import SyncTompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SECONDS = 90
+SECONDS = 120
 SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPLES / "README.md").read_text())
 
 

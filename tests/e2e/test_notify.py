@@ -16,7 +16,7 @@ from standardwebhooks.webhooks import Webhook
 from tests.conformance.executor.kit import Server, serving
 from tompion import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 FILE = """
 store = "sqlite:///jobs.db"

@@ -22,7 +22,7 @@ from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
-SECONDS = 60
+SECONDS = 120
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 1 1 *"

@@ -17,7 +17,7 @@ from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
-SECONDS = 30
+SECONDS = 120
 CANCEL = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 

@@ -21,7 +21,7 @@ from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 
-SECONDS = 60
+SECONDS = 120
 MOST_REPEATS = 5
 TOLD = "told to try again"
 """An answer that leaves to the caller what the store could have done itself."""

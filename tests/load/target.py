@@ -12,7 +12,7 @@ import sys
 from aiohttp import web
 
 from tests.servers import LOOPBACK
-from tests.servers.small import dying_with_us
+from tests.servers.message_brokers import dying_with_us
 
 BACKLOG = 8_192
 

@@ -39,8 +39,8 @@ from psycopg import sql
 
 from tests.servers import LOOPBACK, free_port
 
-SECONDS_TO_START = 60
-SECONDS_TO_STOP = 30
+SECONDS_TO_START = 120
+SECONDS_TO_STOP = 120
 PAUSE = 0.01
 ATTEMPTS = 5
 SUPERUSER = "postgres"

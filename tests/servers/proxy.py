@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from tests.servers import LOOPBACK, free_port
 
-SECONDS_TO_OBEY = 30
+SECONDS_TO_OBEY = 120
 CHUNK = 65_536
 CHUNKS_ON_THE_WAY = 64
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.servers import LOOPBACK, free_port
-from tests.servers.small import running
+from tests.servers.message_brokers import running
 
 PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 

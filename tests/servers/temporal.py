@@ -19,7 +19,7 @@ from typing import IO
 
 from tests.servers import LOOPBACK, free_port
 
-SECONDS_TO_START = 90
+SECONDS_TO_START = 120
 
 WATCHDOG = """
 import subprocess, sys

@@ -22,7 +22,7 @@ from tests.servers.proxy import TcpProxy
 pytestmark = pytest.mark.server
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 30
+PATIENCE = 120
 MAY_WE_ENCRYPT = bytes([0, 0, 0, 8, 4, 210, 22, 47])
 """The first question of PostgreSQL's protocol, SSLRequest, to which any server answers with one letter."""
 

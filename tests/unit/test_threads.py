@@ -11,7 +11,7 @@ import pytest
 
 from tompion.runtime.thread_pool import ThreadPool
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
+from tests.support.http import PromptServer
 from tompion import Tompion
 from tompion.bootstrap.security import server_config
 from tompion.bootstrap.service import build_service
-from tompion.cli.uvicorn_server import UvicornServer
 from tompion.client import AsyncClient
 from tompion.config.loader import Config, load
 from tompion.config.settings import Settings
@@ -25,7 +25,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock
 from tompion.store.base import Store
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Served:
@@ -44,14 +44,14 @@ class Served:
         self._listening.listen()
         config = server_config(build_service(desk, told, clock=clock, problems=problems), told)
         config.lifespan = "off"
-        self._server = UvicornServer(config)
+        self._server = PromptServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
         scheme = "https" if told.get("tls_cert") else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:
-        self._server.should_exit = True
+        self._server.stop()
         self._thread.join(SECONDS)
         self._listening.close()
 

@@ -20,7 +20,7 @@ from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
 from tompion.operations.resources import api_keys
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 30
+SECONDS = 120
 LIST = "/api/v1/schedules"
 ROBOT: dict[str, Any] = {"uris": ("spiffe://example.org/robot",)}
 READER = {"names": ("reader.example.org",)}

@@ -31,7 +31,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 if TYPE_CHECKING:
-    from tests.servers.recycling import Recycling
+    from tests.servers.database_pool import Recycling
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs/reference/openapi.json").read_text(encoding="utf-8"))
 BODIES = [

@@ -27,7 +27,7 @@ from tompion.client import Client
 from tompion.model.security import NewKey
 from tompion.operations.resources import api_keys
 
-SECONDS = 30
+SECONDS = 120
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tompion.model.run import FINAL
 from tompion.model.schedule import Run
 from tompion.runtime.clock import SystemClock
 
-SECONDS = 60
+SECONDS = 120
 """After which waiting is given up."""
 QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 

@@ -18,7 +18,7 @@ from tompion.executors.celery import CeleryExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 TASKS = "tests.conformance.executor.celery_tasks"
 pytestmark = pytest.mark.server

@@ -20,7 +20,7 @@ from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
 SITE = ExecutorEnv(max_result_bytes=300)
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 

@@ -20,7 +20,7 @@ from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.registry import offered
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 pytestmark = pytest.mark.server
 

@@ -21,7 +21,7 @@ from tompion.model.notification import Delivery, NotificationKind
 from tompion.outbound.healthcheck_ping import HttpPinger
 from tompion.outbound.webhook_notifier import WebhookNotifier, WebhookReceiver, read_receiver
 
-SECONDS = 60
+SECONDS = 120
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))
 ENVIRONMENT = {"OPS_SECRET": SECRET, "NEXT_SECRET": OTHER}
 WHERE = "tompion.toml: [[notification]] ops"

@@ -20,7 +20,7 @@ from tompion.executors.base import Accepted, Completed
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.rabbitmq import RabbitExecutor
 
-SECONDS = 60
+SECONDS = 120
 SITE = ExecutorEnv(public_url="https://tompion.example")
 pytestmark = [
     pytest.mark.server,

@@ -23,7 +23,7 @@ from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 NOMINAL = "2027-01-15T08:01:00Z"
 Story = Callable[[TemporalExecutor, Client], Awaitable[Any]]

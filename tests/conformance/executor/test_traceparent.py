@@ -30,7 +30,7 @@ from tompion.model.trace_context import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SITE = ExecutorEnv()
-SECONDS = 60
+SECONDS = 120
 
 
 def traced(launch: RunContext, traceparent: str | None) -> RunContext:

@@ -35,7 +35,7 @@ from tompion.testing.clock import ManualClock
 T = TypeVar("T")
 DAY = 1_799_971_200  # 2027-01-15T00:00:00Z
 BEGIN = DAY + 8 * 3600 + 30.0  # 08:00:30, between two minutes
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 FUNCTION = "tasks:work"
 TABLES = (

@@ -2,14 +2,12 @@
 
 A peer's :class:`Syntax` says what it understands; only that is drawn. Weights follow what crontabs look like: mostly
 plain values, ``*``, steps and weekday ranges, hours of the night more often than chance would have it, and now and
-then everything else. The cases are new at each run; ``TOMPION_PEERS_SEED`` repeats one.
+then everything else. ``TOMPION_TEST_SEED`` draws other cases.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -75,12 +73,6 @@ class Place:
 
     zone: str
     instant: int
-
-
-def peers_seed() -> int:
-    """The seed of this run: the environment's, or a new one."""
-    given = os.environ.get("TOMPION_PEERS_SEED")
-    return int(given) if given else secrets.randbelow(1_000_000)
 
 
 def expressions(rng: random.Random, syntax: Syntax, count: int) -> list[str]:

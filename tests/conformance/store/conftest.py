@@ -14,7 +14,7 @@ from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 Write = Callable[[Callable[[Transaction], Any]], Any]

@@ -25,7 +25,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 
 pytestmark = pytest.mark.server
-SECONDS = 60
+SECONDS = 120
 OPEN: dict[str, Any] = {"temporal_address": "127.0.0.1:0"}
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bench.engine.peers.progress import Progress
 from bench.engine.report import RATE, Goal, Row, Section
-from bench.launch.rivals import SETTINGS, Call, Setting
+from bench.executors.bare_clients import SETTINGS, Call, Setting
 from bench.spec.report import Target
 
 BARE, SHARE = "bare", "of bare"

@@ -88,7 +88,7 @@ def assert_whole(release: Release, place: Place) -> None:
 def filled(release: Release, place: Place) -> None:
     """Let a release fill a store, and kill it while it works."""
     migrated(release, place)
-    program = (str(HERE / "filling.py"),)
+    program = (str(HERE / "fill_store.py"),)
     with release.started(place.url, cwd=place.home, program=program) as process:
         assert soon(lambda: process.poll() is not None or is_full(place)), lacking(place)
         process.kill()

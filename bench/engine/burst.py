@@ -54,7 +54,7 @@ class Undo(Exception):
     """Ends a transaction without a trace."""
 
 
-def race(
+def run_load(
     url: str, kind: str, count: int, seconds: float, around: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Outcome:
     """Create so many schedules, let them run for at most so many seconds and say what was seen.
@@ -72,7 +72,7 @@ def race(
         begin = math.ceil(time.time() + HEAD_START_S)
         aim(url, **spec_of(kind, begin))
     with around():
-        return asyncio.run(_race(url, kind, begin, count, seconds))._replace(adding_s=adding_s)
+        return asyncio.run(_run_load(url, kind, begin, count, seconds))._replace(adding_s=adding_s)
 
 
 def spec_of(kind: str, begin: float) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
     return asyncio.run(create())
 
 
-async def _race(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
+async def _run_load(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
     tune_garbage_collector()
     async with Tompion(url) as tompion:

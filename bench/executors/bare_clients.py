@@ -20,7 +20,7 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client
 
-from tests.servers.small import dying_with_us, nats_server, valkey_server
+from tests.servers.message_brokers import dying_with_us, nats_server, valkey_server
 from tests.servers.temporal import temporal_server
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
@@ -130,7 +130,7 @@ async def command(_folder: Path) -> AsyncIterator[Rival]:
 
 @contextmanager
 def _target() -> Iterator[int]:
-    argv = dying_with_us([sys.executable, "-m", "bench.launch.target"])
+    argv = dying_with_us([sys.executable, "-m", "bench.executors.target"])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with Popen(argv, cwd=ROOT, env=environment, stdout=PIPE, text=True) as process:  # noqa: S603 - our own target
         assert process.stdout is not None

@@ -17,10 +17,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from bench.engine.peers.progress import Progress
 from bench.engine.report import Goal, Row, Section
 from bench.engine.stores import KINDS, NAMES, Stores
-from bench.page.stock import stock
-from bench.page.stopwatch import Interaction, first_paint, timed, viewed, watch
 from bench.rest.measures import running
 from bench.spec.report import Target
+from bench.web.browser_timing import Interaction, first_paint, timed, viewed, watch
+from bench.web.fill import stock
 from tests.web.kit import browser_path, serving
 from tompion.web.app import BUILT
 

@@ -1,4 +1,4 @@
-"""A program of the next release: ``python calming.py URL`` pauses every schedule."""
+"""A program of the next release: ``python pause_all.py URL`` pauses every schedule."""
 
 from __future__ import annotations
 

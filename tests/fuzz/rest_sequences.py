@@ -66,6 +66,7 @@ def _settings(conversations: int) -> settings:
         max_examples=conversations,
         stateful_step_count=STEPS,
         deadline=None,
+        derandomize=False,  # else the seed is ignored
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

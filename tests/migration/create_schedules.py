@@ -1,4 +1,4 @@
-"""A program of any release: ``python steady.py URL`` makes a store, and schedules of which no tick may be lost."""
+"""A program of any release: ``python create_schedules.py URL`` makes a store, and schedules of which no tick may be lost."""
 
 from __future__ import annotations
 

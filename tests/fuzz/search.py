@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import signal
 import sys
@@ -13,12 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
-from tests.fuzz.doors import DOORS, Broken, Door, check_answers, pass_through
+from tests.fuzz.parsers import DOORS, Broken, Door, check_answers, pass_through
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.zone.tables import load_zone, zone_names
 
 MEASUREMENTS = 5
 """How often a slow case is measured again, in processor time: a busy machine is slow too, but not in that."""
+
+ROUNDS = 10
+"""Number of times the measurement is repeated while its result is above the limit."""
 
 ENDLESS_S = 20.0
 """A case that takes more of a processor than this is broken off: on any machine it is a search without an end."""
@@ -43,10 +47,6 @@ class Tally:
     accepted: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     slowest: dict[str, tuple[float, str, int]] = field(default_factory=dict)
-
-
-def new_seed() -> int:
-    return random.SystemRandom().randrange(1 << 32)
 
 
 def warm() -> None:
@@ -79,9 +79,20 @@ def best_time(door: Door, text: str, after: int) -> float:
 
 
 def check_time(door: Door, text: str, after: int) -> None:
-    taken = best_time(door, text, after)
-    if taken > door.limit_s:
-        raise Broken(f"took {taken * 1000:.1f} ms, more than {door.limit_s * 1000:.0f}")
+    """Raise :class:`Broken` if a case is slow in every round. CPU time also grows on a busy machine."""
+    best = min_until(door.limit_s, (best_time(door, text, after) for _ in range(ROUNDS)))
+    if best > door.limit_s:
+        raise Broken(f"took {best * 1000:.1f} ms, more than {door.limit_s * 1000:.0f}")
+
+
+def min_until(limit_s: float, times: Iterator[float]) -> float:
+    """Return the first time within the limit, or else the shortest."""
+    shortest = math.inf
+    for seconds in times:
+        shortest = min(shortest, seconds)
+        if shortest <= limit_s:
+            break
+    return shortest
 
 
 @contextmanager

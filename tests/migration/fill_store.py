@@ -1,4 +1,4 @@
-"""A program of an old release: ``python filling.py URL`` leaves rows in every table, and works until it is killed.
+"""A program of an old release: ``python fill_store.py URL`` leaves rows in every table, and works until it is killed.
 
 It is run with whatever release there was, and so it knows only what is public, and the few statements that have no door
 in Python.  Beside it lies ``tasks.py``.
@@ -77,7 +77,7 @@ def live(tompion: SyncTompion) -> None:
 def until(check: Callable[[], bool]) -> None:
     """Wait until something is so."""
     turn = threading.Event()
-    assert any(check() or turn.wait(0.05) for _ in range(600)), check
+    assert any(check() or turn.wait(0.05) for _ in range(2_400)), check
 
 
 def main(url: str) -> None:

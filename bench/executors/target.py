@@ -1,6 +1,6 @@
 """An HTTP target that answers every request at once and does nothing else, so that whoever asks is the slower one.
 
-``python -m bench.launch.target`` prints its port.
+``python -m bench.executors.target`` prints its port.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A bare FastAPI application of the same shape: the same addresses, typed bodies and answers, and a dict for a store.
 
-``python -m bench.rest.bare`` prints its address.
+``python -m bench.rest.bare_app`` prints its address.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.servers import LOOPBACK, free_port
 
-SECONDS_TO_START = 30
+SECONDS_TO_START = 120
 PAUSE = 0.01
 DIE_WITH_PARENT = """
 import ctypes, os, signal, sys

@@ -101,14 +101,14 @@ def burst(
 ) -> Result:
     """Let schedules be due all in the same second, once each, and count until the last has run or time is over."""
     used = min(schedules, peer.most.get(store_of(store_url), schedules))
-    return _contest(peer, Work(BURST, store_url, schedules, used, timeout_s), progress)
+    return _run_peer(peer, Work(BURST, store_url, schedules, used, timeout_s), progress)
 
 
 def steady(
     peer: Peer, store_url: str, schedules: int = 1_000, seconds: float = 20.0, progress: Progress = silent
 ) -> Result:
     """Let schedules be due every second, for some seconds."""
-    return _contest(peer, Work(STEADY, store_url, schedules, schedules, seconds), progress)
+    return _run_peer(peer, Work(STEADY, store_url, schedules, schedules, seconds), progress)
 
 
 def store_of(url: str) -> str:
@@ -125,7 +125,7 @@ def failed(peer: Peer, store: str, kind: str, asked: int, error: str) -> Result:
     return Result(peer.name, store, kind, asked, asked, 0, 0, 0.0, 0.0, 0.0, 0.0, None, peer.counted, "", error)
 
 
-def _contest(peer: Peer, work: Work, progress: Progress) -> Result:
+def _run_peer(peer: Peer, work: Work, progress: Progress) -> Result:
     kind, asked, used = work.kind, work.asked, work.schedules
     store = store_of(work.url)
     if store not in peer.stores:

@@ -1,4 +1,4 @@
-"""Run the benchmark of the page: ``python -m bench.page [--quick] [--only views|live] [--minutes N] [--json]``."""
+"""Run the benchmark of the page: ``python -m bench.web [--quick] [--only views|live] [--minutes N] [--json]``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bench.engine.peers.progress import Progress, to_stderr
 from bench.engine.report import Report, as_json, as_text, environment
-from bench.page.measures import PARTS, Scale, sections
+from bench.web.measures import PARTS, Scale, sections
 
 FULL = Scale(100_000, 5, 3_600)
 QUICK = Scale(1_500, 1, 90)
@@ -19,7 +19,7 @@ QUICK = Scale(1_500, 1, 90)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.page", description="Benchmark of Tompion's page.")
+    parser = argparse.ArgumentParser(prog="python -m bench.web", description="Benchmark of Tompion's page.")
     parser.add_argument("--quick", action="store_true", help="half a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, default=None, help="one part")
     parser.add_argument("--schedules", type=int, default=None, help=f"how many are stored (default: {FULL.schedules})")

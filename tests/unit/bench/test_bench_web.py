@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bench.page.__main__ import QUICK, main, measure
-from bench.page.measures import LIVE, PARTS
-from tests.web.kit import NO_BROWSER, browser_path
+from bench.web.__main__ import QUICK, main, measure
+from bench.web.measures import LIVE, PARTS
 from tompion.web.app import BUILT
 
 pytestmark = pytest.mark.server
 
 
+@pytest.mark.browser
 def test_live_updates_are_weighed(capsys: pytest.CaptureFixture[str]) -> None:
-    if browser_path() is None:
-        pytest.skip(NO_BROWSER)
     assert BUILT.joinpath("index.html").is_file(), "the page has not been built: python hatch_build.py"
     report = measure(QUICK, (LIVE,), lambda _: None)
     sent, live = report.sections

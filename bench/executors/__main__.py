@@ -1,4 +1,4 @@
-"""Run the benchmark of the executors: ``python -m bench.launch [--quick] [--only EXECUTOR] [--rounds N] [--json]``."""
+"""Run the benchmark of the executors: ``python -m bench.executors [--quick] [--only EXECUTOR] [--rounds N] [--json]``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.engine.peers.progress import Progress, to_stderr
 from bench.engine.report import Report, as_json, as_text, environment
-from bench.launch.measures import Scale, sections
-from bench.launch.rivals import SETTINGS
+from bench.executors.bare_clients import SETTINGS
+from bench.executors.measures import Scale, sections
 
 NAMES = tuple(dict.fromkeys(setting.name.partition(",")[0] for setting in SETTINGS))
 FULL = Scale(4_000, 5)
@@ -23,7 +23,7 @@ QUICK = Scale(40, 1)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 0, whatever the figures are."""
-    parser = argparse.ArgumentParser(prog="python -m bench.launch", description="Benchmark of Tompion's executors.")
+    parser = argparse.ArgumentParser(prog="python -m bench.executors", description="Benchmark of Tompion's executors.")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
     parser.add_argument("--only", choices=NAMES, action="append", help="one executor; may be given more than once")
     parser.add_argument("--rounds", type=int, default=None, help=f"turns of each (default: {FULL.rounds})")

@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from bench.launch.__main__ import NAMES, main
-from bench.launch.measures import BARE, SHARE, rate_of
-from bench.launch.rivals import SETTINGS
+from bench.executors.__main__ import NAMES, main
+from bench.executors.bare_clients import SETTINGS
+from bench.executors.measures import BARE, SHARE, rate_of
 from tompion.errors import LaunchError
 
 pytestmark = pytest.mark.server

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bench.engine import job, race
+from bench.engine import burst, job
 from bench.engine.child import in_child
 from bench.engine.fill import aim
 from bench.engine.measures import Bench, percentile
@@ -48,9 +48,9 @@ def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
     finally:
         store.close()
     begin = 0.0
-    while time.time() > begin - race.READY_S:
-        begin = math.ceil(time.time() + race.HEAD_START_S)
-        aim(url, **race.spec_of(race.STEADY, begin))
+    while time.time() > begin - burst.READY_S:
+        begin = math.ceil(time.time() + burst.HEAD_START_S)
+        aim(url, **burst.spec_of(burst.STEADY, begin))
     ran = asyncio.run(_run(url, begin, quiet, seconds))
     return Shared(sorted(at - due for name, due, at in ran if name == QUIET), sum(name == NOISY for name, _, _ in ran))
 
@@ -59,7 +59,7 @@ def _create(store: Store, namespace: str, count: int) -> None:
     def work(transaction: Transaction) -> None:
         session = OperationContext(transaction, Settings(), namespace)
         for number in range(count):
-            crud.create(session, f"{namespace}-{number}", function=job.FUNCTION, overlap_policy="allow", **race.LATER)
+            crud.create(session, f"{namespace}-{number}", function=job.FUNCTION, overlap_policy="allow", **burst.LATER)
 
     store.write(work).result()
 
@@ -77,7 +77,7 @@ async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple
     async with Tompion(url):
         await asyncio.sleep(max(0.0, end - time.time()))
         while time.time() < end + GRACE_S and sum(name == QUIET for name, _, _ in seen()) < expected:  # noqa: ASYNC110 - a count, no event
-            await asyncio.sleep(race.LOOK_S)
+            await asyncio.sleep(burst.LOOK_S)
         return seen()
 
 

@@ -1,4 +1,4 @@
-"""The floor: the rows of a burst moved by a bare script, with nothing around it.
+"""The baseline: the rows of a burst moved by a bare script, with nothing around it.
 
 It claims due dials in batches of the engine's size, inserts a run for each and advances the dials, in the same tables
 with the same columns and indexes, through the same driver, and commits after each batch.  It decides nothing (the next

@@ -22,7 +22,7 @@ from tompion.executors.function import FunctionExecutor, add_import_path, resolv
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Action
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 RUN = RunRow(
