@@ -30,7 +30,7 @@ from tompion.cli.commands.schedule_control import operating_app
 from tompion.cli.commands.schedules import schedules_app
 from tompion.cli.commands.serve import serve_command
 from tompion.cli.commands.spec import explain_command, lint_command, next_command
-from tompion.cli.commands.stats import problems_command, upcoming_command, forecast_command, stats_command
+from tompion.cli.commands.stats import forecast_command, problems_command, stats_command, upcoming_command
 from tompion.cli.commands.top import top_command
 from tompion.cli.commands.verify import verify_command
 from tompion.cli.commands.worker import worker_command
