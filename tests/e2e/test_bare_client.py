@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tompion
-from tests.conformance.api.kit import desk_of, serving
+from tests.support.service import desk_of, serving
 from tompion.store.sqlite.driver import SqliteStore
 
 SECONDS = 120

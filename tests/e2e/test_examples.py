@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import SyncTompion
 
 ROOT = Path(__file__).parents[2]

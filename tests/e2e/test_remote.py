@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext

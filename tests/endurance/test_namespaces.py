@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_until
 from tests.endurance.tenants import multiply, put_off
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import wait_until
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings

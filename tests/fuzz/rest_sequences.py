@@ -26,8 +26,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.conformance.api.kit import desk_of, serving
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import desk_of, serving
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 

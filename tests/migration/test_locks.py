@@ -9,11 +9,11 @@ from contextlib import ExitStack, closing, contextmanager
 import psycopg
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench
-from tests.conformance.waiting import wait_for_waiting
 from tests.migration.mixed_releases import Fleet, assert_whole, left, lines_of, wait_for
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
+from tests.support.operations import BEGIN, Bench
+from tests.support.waiting import wait_for_waiting
 from tompion.errors import StoreUnavailable
 from tompion.store.postgres import driver
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore

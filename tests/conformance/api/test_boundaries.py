@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN, Bench
-from tests.conformance.waiting import wait_until
+from tests.support.operations import BEGIN, Bench
+from tests.support.service import SECONDS, Answer, Http, Served, desk_of
+from tests.support.waiting import wait_until
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.config.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.conformance.api.certifying import World, world_of
-from tests.conformance.api.kit import Blocking
+from tests.support.service import Blocking
 from tompion.api.auth.mtls import identities
 from tompion.client import Client, protocol
 from tompion.contract.methods import SyncMethods

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
+from tests.support.service import SECONDS, Answer, Http, serving
 from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES

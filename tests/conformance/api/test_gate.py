@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, desk_of
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.contract.roles import Role

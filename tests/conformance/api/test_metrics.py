@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, desk_of
 from tompion.api.auth import api_key_cache
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord

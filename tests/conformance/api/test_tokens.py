@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.issuing import (
+from tests.support.token_issuers import (
     EC_IN_SET,
     ED,
     EVERYBODY,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.api.test_gate import World
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, desk_of
+from tests.support.token_issuers import HMAC, SECRET, VARIABLE, world_of
 from tompion.api.auth import api_key_cache
 from tompion.api.auth.session_cookie import LASTS_S
 from tompion.config.loader import load

@@ -14,9 +14,9 @@ import trustme
 from temporalio.client import Client, ScheduleAlreadyRunningError, TLSConfig
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
+from tests.support.service import desk_of
 from tompion.api.temporal.dispatcher import bound, read_namespaces
 from tompion.bootstrap.temporal import serve_temporal
 from tompion.config.loader import Config, load

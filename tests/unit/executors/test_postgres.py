@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.executor.kit import launch_of
+from tests.support.executors import launch_of
 from tompion.errors import InvalidField, LaunchRefused
 from tompion.executors.base import Accepted, Completed
 from tompion.executors.options import ExecutorEnv

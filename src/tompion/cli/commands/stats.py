@@ -53,9 +53,7 @@ def upcoming_command(ask: Connection, schedule: OneSchedule = None, within: With
 def stats_command(
     ask: Connection,
     since: Since = None,
-    buckets: Annotated[
-        int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")
-    ] = None,
+    buckets: Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")] = None,
 ) -> None:
     """Show how many schedules there are, and what became of their ticks lately.
 
@@ -137,9 +135,7 @@ MARKS = {"stays": " ", "goes": "-", "comes": "+"}
 """How a tick to come is marked, as in a comparison of two texts."""
 
 
-Buckets = Annotated[
-    int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")
-]
+Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
 @taking(ask=watched)

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, desk_of
 from tompion.config.loader import load
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
