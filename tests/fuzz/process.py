@@ -223,9 +223,9 @@ def _tokens() -> JwtVerifier:
 
 
 @cache
-def _runner() -> asyncio.Runner:
+def _event_loop() -> asyncio.Runner:
     return asyncio.Runner()
 
 
 def _awaited(asked: Coroutine[Any, Any, object]) -> object:
-    return _runner().run(asked)
+    return _event_loop().run(asked)
