@@ -76,7 +76,7 @@ class WebhookNotifier:
         except LaunchError as error:
             return Delivery(False, str(error))
         except TimeoutError:
-            return Delivery(False, f"no answer within notice_timeout_ms ({self._timeout_ms})")
+            return Delivery(False, f"no answer within notification_timeout_ms ({self._timeout_ms})")
         except aiohttp.ClientError as error:
             cause = error.__cause__
             said = str(cause) if isinstance(cause, LaunchError) else f"cannot reach it: {type(error).__name__}"
