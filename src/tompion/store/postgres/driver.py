@@ -24,7 +24,7 @@ from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
 from tompion.store.postgres.connection import PostgresConnection, Watchdog, answering, connect, translated
 from tompion.store.postgres.listener import CHANNEL, NotifyListener
-from tompion.store.postgres.prepared import PACKAGE, optimistic_run_insert, all_in_flight_query, load_statements
+from tompion.store.postgres.prepared import PACKAGE, all_in_flight_query, load_statements, optimistic_run_insert
 from tompion.store.postgres.row_security import roles_script
 from tompion.store.postgres.user_sql import UserSql
 from tompion.store.sql_loader import load_migrations
