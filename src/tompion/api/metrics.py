@@ -104,9 +104,9 @@ GAUGES: dict[str, str] = {
 class MetricsExporter(Collector):
     """The numbers of one process, with a registry of their own."""
 
-    def __init__(self, desk: OperationRunner, build: Mapping[str, str], clock: Clock | None = None) -> None:
+    def __init__(self, runner: OperationRunner, build: Mapping[str, str], clock: Clock | None = None) -> None:
         """Take where numbers come from, and the labels that say what runs."""
-        self._desk = desk
+        self._runner = runner
         self._clock = clock or SystemClock()
         self._build = build
         self._standing: StoreBacklog | None = None
@@ -130,8 +130,8 @@ class MetricsExporter(Collector):
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._desk.tally.spreads(entry.tallied))
-        for name, value in self._desk.tally.gauges.items():
+            yield _histogram(name, entry, self._runner.tally.spreads(entry.tallied))
+        for name, value in self._runner.tally.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))
         build.add_metric(list(self._build.values()), 1)
@@ -142,7 +142,7 @@ class MetricsExporter(Collector):
 
     def _counter(self, name: str, entry: MetricEntry) -> Metric:
         family = CounterMetricFamily(name, entry.says, labels=entry.labels)
-        tally = self._desk.tally
+        tally = self._runner.tally
         values = tally.labelled(entry.tallied) if entry.labels else {(): tally.counts[entry.tallied]}
         for labels, number in values.items():
             family.add_metric(labels, number)
@@ -150,7 +150,7 @@ class MetricsExporter(Collector):
 
     def _ask(self) -> StoreBacklog | None:
         try:
-            asked = self._desk.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
+            asked = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
             return asked.result(PATIENCE_S)
         except (TompionError, TooSlow):
             return None

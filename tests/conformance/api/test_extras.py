@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Http, Served, desk_of
+from tests.support.service import SECONDS, Http, Served, runner_of
 from tompion.api.rest import system_endpoints
 from tompion.api.rest.ical_feed import LONGEST_LINE
 from tompion.config.loader import load
@@ -86,7 +86,7 @@ def test_whoever_listens_is_told_of_edits_and_runs(http: Http, listening: Listen
 
 
 def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
-    served = Served(desk_of(store))
+    served = Served(runner_of(store))
     listener = Listening(served.url)
     served.close()
     assert listener.answer.read() == b""
@@ -265,7 +265,7 @@ def test_a_list_of_what_comes_says_how_far_it_is_complete(http: Http) -> None:
 
 
 def test_the_configuration_shows_no_password(store: Store) -> None:
-    served = Served(desk_of(store), load({}, {"store": "postgresql://u:hidden@127.0.0.1/x"}))
+    served = Served(runner_of(store), load({}, {"store": "postgresql://u:hidden@127.0.0.1/x"}))
     http = Http(served.url)
     shown = http("GET", "/api/v1/config")
     http.close()

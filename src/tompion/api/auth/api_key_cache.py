@@ -29,9 +29,9 @@ REMEMBERED = 10_000
 class ApiKeyCache:
     """Knows whose an API key is."""
 
-    def __init__(self, desk: OperationRunner) -> None:
+    def __init__(self, runner: OperationRunner) -> None:
         """Take where keys are kept."""
-        self._desk = desk
+        self._runner = runner
         self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
     async def caller_with(self, text: str) -> Principal:
@@ -48,7 +48,7 @@ class ApiKeyCache:
 
     async def _looked_up(self, text: str) -> Principal:
         look = partial(find_key, text=text)
-        asked = self._desk.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
+        asked = self._runner.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
         found = await asyncio.wrap_future(asked)
         if found is None:
             self._known.pop(text, None)

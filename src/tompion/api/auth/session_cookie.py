@@ -36,9 +36,9 @@ def cookie_of(scope: Any) -> str | None:
 class SessionCookies:
     """Seals what somebody signs in with, and opens it again."""
 
-    def __init__(self, desk: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
+    def __init__(self, runner: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
         """Take where the secret is kept, the time, and whether browsers come over TLS whatever it looks like here."""
-        self._desk = desk
+        self._runner = runner
         self._now = now
         self._over_tls = over_tls
         self._seal: Fernet | None = None
@@ -67,7 +67,7 @@ class SessionCookies:
         if self._seal is None:
             from cryptography.fernet import Fernet
 
-            asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True, walled=False)
+            asked = self._runner.send(session_secret, namespace="", actor="gate", writes=True, walled=False)
             secret = await asyncio.wrap_future(asked)
             self._seal = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
         return self._seal

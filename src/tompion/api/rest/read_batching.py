@@ -44,9 +44,9 @@ class PendingRead(NamedTuple):
 class ReadBatcher:
     """Who asks, and who is being answered."""
 
-    def __init__(self, desk: OperationRunner) -> None:
+    def __init__(self, runner: OperationRunner) -> None:
         """Take who answers."""
-        self._desk = desk
+        self._runner = runner
         self._waiting: dict[BatchKey, deque[PendingRead]] = {}
         """Topics that a transaction is about, and who waits for the next one."""
         self._awaited: dict[BatchKey, object] = {}
@@ -78,7 +78,7 @@ class ReadBatcher:
     def _send(self, topic: BatchKey, questions: list[PendingRead], awaited: object) -> None:
         bound = partial(_answers, LIGHT[topic.operation], [question.argument for question in questions])
         try:
-            sent = self._desk.send(bound, namespace=topic.namespace, actor="", writes=False)
+            sent = self._runner.send(bound, namespace=topic.namespace, actor="", writes=False)
         except RuntimeError as error:  # the store is being closed
             sent = Future()
             sent.set_exception(error)

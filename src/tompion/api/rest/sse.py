@@ -55,9 +55,9 @@ class ChangeStream:
     Whoever begins to listen is told what has changed lately: it may have read before that, and would miss it.
     """
 
-    def __init__(self, desk: OperationRunner) -> None:
+    def __init__(self, runner: OperationRunner) -> None:
         """Take what to look at."""
-        self._desk = desk
+        self._runner = runner
         self._listeners: dict[asyncio.Queue[bytes | None], SseListener] = {}
         self._looking: asyncio.Task[None] | None = None
         self._lately: deque[QueuedEvent] = deque(maxlen=WAITING)
@@ -124,7 +124,7 @@ class ChangeStream:
 
     async def _look_on(self) -> None:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        unsubscribe = self._desk.store.subscribe(lambda: wake(loop, changed))
+        unsubscribe = self._runner.store.subscribe(lambda: wake(loop, changed))
         seen: FeedPosition | None = None
         try:
             while True:
@@ -141,7 +141,7 @@ class ChangeStream:
     async def _looked(self, seen: FeedPosition | None) -> FeedPage | None:
         """Look once; a store that cannot be used just now is looked at later."""
         try:
-            sent = self._desk.send(
+            sent = self._runner.send(
                 partial(poll_changes, seen=seen), namespace="", actor="live", writes=False, walled=False
             )
             return await asyncio.wrap_future(sent)

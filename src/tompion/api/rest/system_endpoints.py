@@ -54,7 +54,7 @@ async def healthz(service: Service, _request: Request, _caller: Principal, _name
 
 async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Say whether the store answers, and whether the engine works that is beside it."""
-    found = [*service.problems(), *await store_problems(service.desk.store)]
+    found = [*service.problems(), *await store_problems(service.runner.store)]
     if found:
         return problem(503, "not_ready", "; ".join(found), problems=found, retryable=True)
     return JSONResponse({"status": "ready", "version": service.version})
@@ -100,7 +100,7 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
         schedule_id=request.query_params.get("schedule_id"),
         seconds=_days(request.query_params.get("days")) * DAY_S,
     )
-    sent = service.desk.send(look, namespace=namespace, actor=caller.actor, writes=False)
+    sent = service.runner.send(look, namespace=namespace, actor=caller.actor, writes=False)
     found, now_ms = await asyncio.wrap_future(sent)
     text = feed(found, namespace, datetime_ms(now_ms))
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})

@@ -1,4 +1,4 @@
-"""``tompion coming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
+"""``tompion upcoming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Since = Annotated[
 
 
 @taking(ask=watched)
-def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+def upcoming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
     """Show the ticks that will fire, of all schedules, the first one first.
 
-    Example: tompion coming --for 2h
+    Example: tompion upcoming --for 2h
     """
     options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
     ask.show(lambda home: home.upcoming(**options), tick_list)
@@ -53,16 +53,14 @@ def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within
 def stats_command(
     ask: Connection,
     since: Since = None,
-    stretches: Annotated[
-        int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-    ] = None,
+    buckets: Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")] = None,
 ) -> None:
     """Show how many schedules there are, and what became of their ticks lately.
 
-    Example: tompion stats --for 24h --stretches 24
+    Example: tompion stats --for 24h --buckets 24
     """
-    options = given(seconds=seconds(since), stretches=stretches)
-    ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
+    options = given(seconds=seconds(since), stretches=buckets)
+    ask.show(lambda home: home.stats(**options), lambda found: figures(found, buckets or ROWS))
 
 
 def tally_text(found: RunCounts) -> str:
@@ -137,34 +135,32 @@ MARKS = {"stays": " ", "goes": "-", "comes": "+"}
 """How a tick to come is marked, as in a comparison of two texts."""
 
 
-Stretches = Annotated[
-    int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-]
+Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
 @taking(ask=watched)
-def attention_command(ask: Connection, limit: Limit = None) -> None:
+def problems_command(ask: Connection, limit: Limit = None) -> None:
     """Show what somebody should look at, the most urgent first.
 
-    Example: tompion attention --watch 10
+    Example: tompion problems --watch 10
     """
     ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
 
 
 @taking(ask=watched)
-def forecast_command(ask: Connection, within: Within = None, stretches: Stretches = None) -> None:
+def forecast_command(ask: Connection, within: Within = None, buckets: Buckets = None) -> None:
     """Show how many fires are to come, of all schedules, and where they come in herds.
 
-    Example: tompion forecast --for 24h --stretches 24
+    Example: tompion forecast --for 24h --buckets 24
     """
-    options = given(seconds=seconds(within), stretches=stretches)
-    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, stretches or ROWS))
+    options = given(seconds=seconds(within), stretches=buckets)
+    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, buckets or ROWS))
 
 
 def concerns(found: Problems) -> None:
     """Print what somebody should look at."""
     if not found.concerns:
-        console.note("nothing needs attention")
+        console.note("No problems.")
         return
     present = now()
     columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
@@ -194,7 +190,7 @@ def loads(found: Forecast, rows: int) -> None:
         console.note("there are more schedules than were counted")
 
 
-def effect_lines(found: EditDiff) -> None:
+def diff_lines(found: EditDiff) -> None:
     """Print which ticks to come would stay, go and come."""
     for tick in found.ticks:
         console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")

@@ -24,7 +24,7 @@ from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
 from tompion.store.postgres.connection import PostgresConnection, Watchdog, answering, connect, translated
 from tompion.store.postgres.listener import CHANNEL, NotifyListener
-from tompion.store.postgres.prepared import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.postgres.prepared import PACKAGE, all_in_flight_query, load_statements, optimistic_run_insert
 from tompion.store.postgres.row_security import roles_script
 from tompion.store.postgres.user_sql import UserSql
 from tompion.store.sql_loader import load_migrations
@@ -32,7 +32,7 @@ from tompion.store.sql_loader import load_migrations
 T = TypeVar("T")
 POOL_SIZE = 8
 ATTEMPTS = 5
-MIGRATION_LOCK = 0x666F6C696F74
+MIGRATION_LOCK = 0x746F6D70696F6E
 MINIMUM = 14
 MIGRATION_TRIES = 60
 MIGRATION_PAUSE_S = 1.0
@@ -101,16 +101,16 @@ class PostgresTransaction(Transaction):
         statement = self._statements[name]
         return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
 
-    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
+    def run_insert_fast(self, starts: Sequence[StartRow]) -> set[RunId]:
         if self._again:
             return super().run_insert_fast(starts)
         if starts:
-            statement = hopeful_starts()
+            statement = optimistic_run_insert()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
         return set()
 
-    def all_in_flight(self) -> list[RunRow]:
-        return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
+    def run_list_all_in_flight(self) -> list[RunRow]:
+        return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
     def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         return self._calls.carry_out(calls, timeout_ms)

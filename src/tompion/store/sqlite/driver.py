@@ -37,8 +37,8 @@ MINIMUM = (3, 37, 0)
 WIDTH = 500
 """How many rows one statement inserts: few enough for the parameters of the widest table."""
 _VALUES = re.compile(r"\bVALUES (\([^)]*\?[^)]*\))")
-APPLICATION_ID = 0x466F6C69
-"""What says in the header of a file whose it is: "Foli"."""
+APPLICATION_ID = 0x546F6D70
+"""Marks a file as a Tompion store in the SQLite header: "Tomp" in ASCII."""
 
 
 class SqliteTransaction(Transaction):

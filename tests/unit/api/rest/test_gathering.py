@@ -45,9 +45,9 @@ class Held(SqliteStore):
 @pytest.fixture
 def store() -> Held:
     made = Held()
-    desk = OperationRunner(made, Settings())
+    runner = OperationRunner(made, Settings())
     for namespace, name in (("default", "a"), ("default", "b"), ("other", "a")):
-        desk.send(
+        runner.send(
             partial(crud.create, schedule_id=name, cron="0 * * * *", function="tasks:work"),
             namespace=namespace,
             actor="ann",
