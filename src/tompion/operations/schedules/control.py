@@ -191,7 +191,7 @@ def _world(context: OperationContext, compiled: CompiledSchedule) -> DecisionCon
 
 
 def _record(context: OperationContext, decision: Decision) -> WriteResult:
-    recorded = context.transaction.record(
+    recorded = context.transaction.write_decisions(
         decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
     )
     for (
