@@ -20,7 +20,7 @@ from tompion.contract.methods import SyncMethods
 from tompion.contract.routes import NAMES, ROUTES
 
 SCHEDULE = ("schedule_id",)
-DEFINING = ("create", "upsert", "update", "patch", "preview", "effect")
+DEFINING = ("create", "upsert", "update", "patch", "preview", "diff")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "create": ("schedules create", SCHEDULE),
     "upsert": ("schedules put", SCHEDULE),
@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "get": ("schedules get", SCHEDULE),
     "list_schedules": ("schedules list", ()),
     "count_schedules": ("schedules count", ()),
-    "sharers": ("schedules sharers", SCHEDULE),
+    "same_spec": ("schedules same-spec", SCHEDULE),
     "delete": ("schedules delete", SCHEDULE),
     "versions": ("schedules versions", SCHEDULE),
     "restore": ("schedules restore", (*SCHEDULE, "version")),
@@ -51,11 +51,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reset_failures": ("schedules reset-failures", SCHEDULE),
     "runs": ("runs list", SCHEDULE),
     "recent_runs": ("runs list", ()),
-    "coming": ("coming", ()),
+    "upcoming": ("upcoming", ()),
     "stats": ("stats", ()),
-    "effect": ("schedules effect", SCHEDULE),
+    "diff": ("schedules diff", SCHEDULE),
     "forecast": ("forecast", ()),
-    "attention": ("attention", ()),
+    "problems": ("problems", ()),
     "verify_audit": ("audit --verify", ()),
     "list_notifications": ("notify list", ()),
     "get_run": ("runs get", ("run_id",)),
@@ -70,7 +70,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "get_workflow": ("workflows get", ("workflow_id",)),
     "list_workflows": ("workflows list", ()),
     "start_run": ("workflows start", ("workflow_id",)),
-    "report": ("runs report", ("token", "event")),
+    "report_run": ("runs report", ("token", "event")),
     "create_key": ("keys create", ("name",)),
     "list_keys": ("keys list", ()),
     "revoke_key": ("keys revoke", ("key_id",)),
@@ -102,22 +102,22 @@ OPTIONS = {
 """Parameters and fields whose option has another name."""
 FIELDS = (
     "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
-    "workflow_id", "workflow_get_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
+    "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
     "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
     "token", "request_id",
 )  # fmt: skip
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-ONE_SCHEDULE = ("coming", "list_notifications")
+ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
 UNSAYABLE = (
     line("pause_target"),
     line("pause_matching"),
-    line("glances", ["s1", "nobody", "s0"]),
-    line("glances", [""]),
+    line("summaries", ["s1", "nobody", "s0"]),
+    line("summaries", [""]),
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; glances are for the page only."""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
 
 
 class Left(NamedTuple):
