@@ -188,4 +188,4 @@ def test_the_list_of_packages_is_whole_and_always_the_same(tmp_path: Path) -> No
 
 
 def test_there_is_a_lock_for_what_is_run() -> None:
-    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "scan.lock"}
+    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "node.lock", "runtime.lock", "scan.lock"}

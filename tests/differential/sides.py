@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tests.conformance.api.kit import Direct, desk_of, serving
-from tests.conformance.operations.kit import BEGIN, Bench, held_of
 from tests.differential.drawing import Step
+from tests.support.operations import BEGIN, Bench, held_of
+from tests.support.service import Direct, desk_of, serving
 from tompion.client import Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods

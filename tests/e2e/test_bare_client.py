@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import tompion
-from tests.conformance.api.kit import desk_of, serving
+from tests.support.service import desk_of, serving
 from tompion.store.sqlite.driver import SqliteStore
 
-SECONDS = 60
+SECONDS = 120
 SOURCE = Path(tompion.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
 DISTRIBUTION = ROOT / "packaging" / "client"

@@ -17,12 +17,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import SyncTompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SECONDS = 90
+SECONDS = 120
 SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPLES / "README.md").read_text())
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from tests.conformance.executor.kit import Server, serving
+from tests.support.executors import Server, serving
 from tompion import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 FILE = """
 store = "sqlite:///jobs.db"

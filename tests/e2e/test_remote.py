@@ -17,12 +17,12 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
-SECONDS = 60
+SECONDS = 120
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 1 1 *"

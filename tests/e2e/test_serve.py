@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion import SyncTompion
 
 README = Path(__file__).parents[2] / "README.md"

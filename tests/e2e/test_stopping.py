@@ -19,7 +19,7 @@ import pytest
 from tompion import SyncTompion
 from tompion.client import Client
 
-SECONDS = 60
+SECONDS = 120
 TASKS = """
 def held():
     print("held", flush=True)

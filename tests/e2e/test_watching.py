@@ -15,8 +15,8 @@ from urllib.request import Request, urlopen
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conformance.executor.kit import Server, serving
-from tests.servers import free_port
+from tests.support.executors import Server, serving
+from tests.support.servers import free_port
 from tompion import SyncTompion
 from tompion.model.trace_context import trace_id_of
 

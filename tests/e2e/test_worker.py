@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import SyncTompion
 from tompion.model.run import FINAL
 

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_until
 from tests.endurance.tenants import multiply, put_off
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import wait_until
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings
@@ -29,7 +29,7 @@ FEWER = 20_000
 """On PostgreSQL: enough for a plan that reads everything to be seen."""
 DUE = 2_000
 WORK = "tests.endurance.test_namespaces:work"
-SECONDS = 30
+SECONDS = 120
 READ = "SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables"
 OTHERS = """
 SELECT pid FROM pg_stat_activity

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench, Worker, open_transaction
 from tests.interleavings.cast import CarryNothing
+from tests.support.operations import BEGIN, Bench, Worker, open_transaction
 from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine

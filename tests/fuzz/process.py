@@ -10,9 +10,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
-from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
+from tests.support.service import desk_of
+from tests.support.token_issuers import HMAC, NOW, SECRET, VARIABLE, put_together
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
+from tests.support.operations import SECONDS, when
 from tompion.engine.context import EngineContext
 from tompion.engine.lease import Lease
 from tompion.engine.steps.backfill import BackfillStep

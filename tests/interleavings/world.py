@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from tests.conformance.operations.kit import BEGIN, Bench, at, held_of
-from tests.servers.postgres import PostgresServer
+from tests.support.operations import BEGIN, Bench, at, held_of
+from tests.support.servers.postgres import PostgresServer
 from tompion.config.settings import Settings
 from tompion.model.rows import HeldRun
 from tompion.operations.schedules import crud

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.planting import Defect, Patches
+from tests.support.planting import Defect, Patches
 from tompion.engine.steps import fire
 from tompion.engine.steps.fire import NOTHING, FireStep
 from tompion.model.backfill import RUNNING

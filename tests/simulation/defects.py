@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
-from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
+from tests.support.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
 from tompion.engine.steps import backfill, fire, planned, settle

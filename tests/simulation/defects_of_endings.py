@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.execution.attempt import Attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.steps.fire import FireStep
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations.schedules import crud

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.steps import settle
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan import adaptive, decide, outcome

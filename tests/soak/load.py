@@ -16,7 +16,7 @@ from tompion.runtime.clock import pause
 SAMPLES = 40
 CALLS_PER_S = 20
 WORK = "tests.soak.load:work"
-SECONDS = 60
+SECONDS = 120
 """After which waiting for the end of what was begun is given up."""
 
 

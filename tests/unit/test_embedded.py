@@ -19,7 +19,7 @@ from tompion.engine.telemetry.events import Event
 from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
 from tompion.model.schedule import Run
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 QUICK = Settings(tick_ms=20, launch_retry_ms=1, settle_gather_ms=1)
 YEARLY = "0 0 1 1 *"
@@ -438,7 +438,7 @@ def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pyt
     def broken(*_: Any, **__: Any) -> Callable[[], None]:
         raise TompionError("no engine today")
 
-    monkeypatch.setattr("tompion.bootstrap.engine.build_engine", broken)
+    monkeypatch.setattr("tompion.sdk.app.build_engine", broken)
     tompion = SyncTompion(url)
     with pytest.raises(TompionError, match="no engine today"), tompion:
         pass

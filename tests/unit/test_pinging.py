@@ -9,7 +9,7 @@ from tompion import Tompion
 from tompion.bootstrap.engine import healthcheck_pings
 from tompion.engine.notifications.outside import Outside
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Monitor:

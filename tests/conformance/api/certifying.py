@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, desk_of
 from tompion.config.loader import load
 from tompion.runtime.clock import SystemClock
 from tompion.store.sqlite.driver import SqliteStore

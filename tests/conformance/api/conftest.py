@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine
-from tests.conformance.api.kit import Blocking, BlockingTompion, Direct, Http, desk_of, serving
 from tests.conformance.api.plain import PlainRequests
-from tests.conformance.operations.kit import BEGIN
+from tests.support.command_line import CommandLine
+from tests.support.operations import BEGIN
+from tests.support.service import Blocking, BlockingTompion, Direct, Http, desk_of, serving
 from tompion import SyncTompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client

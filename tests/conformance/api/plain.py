@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tests.conformance.api.kit import Answer, Http
+from tests.support.service import Answer, Http
 from tompion.contract.json import encode, encode_error
 from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine, run
-from tests.conformance.api.kit import Direct, Served, desk_of
+from tests.support.command_line import CommandLine, run
+from tests.support.service import Direct, Served, desk_of
 from tompion.cli.connection import KEY, STORE, URL
 from tompion.config.loader import load
 from tompion.store.base import Store

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of, serving
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import SECONDS, Answer, Http, Served, desk_of, serving
 from tompion import SyncTompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
@@ -31,7 +31,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 if TYPE_CHECKING:
-    from tests.servers.recycling import Recycling
+    from tests.support.servers.database_pool import Recycling
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs/reference/openapi.json").read_text(encoding="utf-8"))
 BODIES = [

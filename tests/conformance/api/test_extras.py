@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Http, Served, desk_of
+from tests.support.service import SECONDS, Http, Served, desk_of
 from tompion.api.rest import system_endpoints
 from tompion.api.rest.ical_feed import LONGEST_LINE
 from tompion.config.loader import load

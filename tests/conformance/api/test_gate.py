@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN
-from tompion.api.auth import authenticator
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, desk_of
+from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
@@ -26,7 +26,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 ROLES = (Role.READER, Role.OPERATOR, Role.EDITOR, Role.ADMIN)
-SECONDS = 30
+SECONDS = 120
 
 
 class World:
@@ -60,7 +60,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()

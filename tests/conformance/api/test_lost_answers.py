@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.commandline import run
-from tests.conformance.api.kit import Blocking
 from tests.conformance.api.scripted import Scripted, Step, answering, hanging_up
+from tests.support.command_line import run
+from tests.support.service import Blocking
 from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
 from tompion.client import Client, async_client, protocol, sync_client
 from tompion.client.errors import error_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
+from tests.support.service import Answer, Http, Served, desk_of
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.web import app
 

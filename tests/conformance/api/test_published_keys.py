@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.issuing import Somebody, World, jwk, jwks, world_of
-from tests.conformance.api.kit import Http
-from tests.servers.jwks import MOVED, Publisher, publishing
+from tests.support.servers.jwks import MOVED, Publisher, publishing
+from tests.support.service import Http
+from tests.support.token_issuers import Somebody, World, jwk, jwks, world_of
 from tompion.api.auth.jwks import LARGEST
 
 FILE = """

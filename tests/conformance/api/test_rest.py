@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, desk_of
 from tompion.api.rest.openapi.document import describe
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Http, Served, desk_of, serving
 from tests.conformance.api.test_extras import HOURLY, Listening, ask
 from tests.conformance.api.test_gate import World
+from tests.support.service import SECONDS, Http, Served, desk_of, serving
 from tompion.api.rest import app, sse
 from tompion.api.rest.server import slow_clients
 from tompion.client import Client

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.api.test_gate import World
-from tests.conformance.operations.kit import BEGIN
-from tompion.api.auth import authenticator
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, desk_of
+from tests.support.token_issuers import HMAC, SECRET, VARIABLE, world_of
+from tompion.api.auth import api_key_cache
 from tompion.api.auth.session_cookie import LASTS_S
 from tompion.config.loader import load
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
@@ -27,7 +27,7 @@ DAILY = {"cron": "@daily", "function": "a:b"}
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
-from tests.conformance.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_waiting
 from tompion.config.settings import Settings
 from tompion.engine.steps import transactional
 from tompion.operations.resources import targets

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http
-from tests.conformance.api.kit import serving as service
-from tests.conformance.executor.home import Home
-from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
-from tests.servers import LOOPBACK, free_port
+from tests.support.app import Home
+from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.service import Http
+from tests.support.service import serving as service
 from tompion.contract.json import encode
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError

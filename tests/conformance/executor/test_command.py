@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.executor.kit import CANARY, launch_of, python
+from tests.support.executors import CANARY, launch_of, python
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed
 from tompion.executors.command import CommandExecutor
@@ -20,7 +20,7 @@ from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
 SITE = ExecutorEnv(max_result_bytes=300)
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 

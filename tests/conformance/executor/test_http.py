@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.executor.kit import CANARY, Seen, Server, launch_of, serving
+from tests.support.executors import CANARY, Seen, Server, launch_of, serving
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed
 from tompion.executors.http import HttpExecutor

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from tests.conformance.executor.kit import Server, serving
+from tests.support.executors import Server, serving
 from tompion import SyncTompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
@@ -21,7 +21,7 @@ from tompion.model.notification import Delivery, NotificationKind
 from tompion.outbound.healthcheck_ping import HttpPinger
 from tompion.outbound.webhook_notifier import WebhookNotifier, WebhookReceiver, read_receiver
 
-SECONDS = 60
+SECONDS = 120
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))
 ENVIRONMENT = {"OPS_SECRET": SECRET, "NEXT_SECRET": OTHER}
 WHERE = "tompion.toml: [[notification]] ops"

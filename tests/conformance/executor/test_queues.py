@@ -14,8 +14,8 @@ import nats
 import pytest
 from redis.asyncio import Redis
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor
 from tompion.executors.nats import NatsExecutor

@@ -14,16 +14,16 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 NOMINAL = "2027-01-15T08:01:00Z"
 Story = Callable[[TemporalExecutor, Client], Awaitable[Any]]

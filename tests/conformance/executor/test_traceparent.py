@@ -13,8 +13,8 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from tests.conformance.executor.kit import RUN, launch_of, python, serving
-from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tests.support.executors import RUN, launch_of, python, serving
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -30,7 +30,7 @@ from tompion.model.trace_context import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SITE = ExecutorEnv()
-SECONDS = 60
+SECONDS = 120
 
 
 def traced(launch: RunContext, traceparent: str | None) -> RunContext:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.operations.kit import FUNCTION, Bench, at
+from tests.support.operations import FUNCTION, Bench, at
 from tompion.model.insight import Problem
 from tompion.model.run import RunState
 from tompion.operations.insight import problems

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.conftest import owner_url
-from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
+from tests.support.databases import owner_url
+from tests.support.operations import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
-from tests.servers.postgres import PostgresServer
+from tests.support.operations import BEGIN, FUNCTION, Bench, when
+from tests.support.servers.postgres import PostgresServer
 from tompion.config.settings import Settings
 from tompion.errors import (
     AlreadyExists,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench
+from tests.support.operations import FUNCTION, Bench
 from tompion.errors import InvalidField
 from tompion.operations.schedules import control, crud
 

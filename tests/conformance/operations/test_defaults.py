@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench
+from tests.support.operations import FUNCTION, Bench
 from tompion.config.settings import Settings
 from tompion.contract.json import encode
 from tompion.errors import InvalidInput

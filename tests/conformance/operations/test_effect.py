@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown
+from tests.support.operations import FUNCTION, Bench, shown
 from tompion.errors import InvalidInput, LimitExceeded, NotFound
 from tompion.operations.insight import edit_diff
 from tompion.operations.schedules import control

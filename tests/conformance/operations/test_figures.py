@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, shown
+from tests.support.operations import Bench, shown
 from tompion.errors import InvalidField
 from tompion.model.run import RunState
 from tompion.operations.context import OperationContext

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown
+from tests.support.operations import FUNCTION, Bench, shown
 from tompion.errors import InvalidField, NotFound
 from tompion.operations.insight import forecast
 from tompion.operations.resources import calendars

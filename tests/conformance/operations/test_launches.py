@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench
+from tests.support.operations import Bench
 from tompion import RunLauncher, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.errors import InvalidField, RequestReused

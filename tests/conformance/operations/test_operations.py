@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, when
+from tests.support.operations import FUNCTION, Bench, when
 from tompion.contract.methods import AsyncMethods, _Async
 from tompion.errors import RequestReused, ScheduleClosed, StaleToken
 from tompion.operations.context import OperationContext

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import DAY, Bench, at, shown, when
+from tests.support.operations import DAY, Bench, at, shown, when
 from tompion.errors import NotFound
 from tompion.model.codec import json_value
 from tompion.model.run import RunState

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, when
+from tests.support.operations import Bench, when
 from tompion.config.settings import Settings
 from tompion.operations.runs import read
 from tompion.operations.schedules import crud, history

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError
 from tompion.model.run import RunState

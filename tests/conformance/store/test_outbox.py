@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
-from tests.conformance.store.samples import NOW_MS, run
+from tests.support.rows import NOW_MS, run
 from tompion.model.notification import NotificationRow
 from tompion.model.run import RunId
 from tompion.store.base import Store, Transaction

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.conformance.conftest import TENANT, WORKER, owner_url
-from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+from tests.support.databases import TENANT, WORKER, owner_url
+from tests.support.operations import BEGIN, SECONDS, Bench
 from tompion.config.settings import Settings
 from tompion.errors import StoreError
 from tompion.operations.context import OperationContext

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.store.conftest import Write
-from tests.conformance.store.samples import NOW_MS, change, held, run
+from tests.support.rows import NOW_MS, change, held, run
 from tompion.model.run import FINAL, RunId, RunRow
 from tompion.store.base import FAR_S, Transaction
 

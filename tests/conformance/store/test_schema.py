@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg.pq import ExecStatus
 
-from tests.conformance.conftest import owner_url
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import state
+from tests.support.databases import owner_url
+from tests.support.rows import state
 from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from tompion.model.backfill import BackfillRow
 from tompion.model.notification import NotificationRow

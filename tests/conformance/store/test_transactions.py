@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
-from tests.conformance.store.samples import NOW_MS, change, held, run, state
+from tests.support.rows import NOW_MS, change, held, run, state
 from tompion.errors import StoreError
 from tompion.model.schedule_state import ScheduleState
 from tompion.store.base import Store, Transaction

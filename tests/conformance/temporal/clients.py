@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.temporal.kit import HASTY
-from tests.servers.temporal import find_binary
+from tests.support.app import SECONDS, Home
+from tests.support.servers.temporal import find_binary
 from tompion.bootstrap.temporal import serve_temporal
 from tompion.config.loader import load
 from tompion.executors.options import ExecutorEnv

@@ -16,8 +16,8 @@ from google.protobuf.message import Message
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 
-from tests.conformance.executor.home import QUICK, SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE
+from tests.support.app import QUICK, SECONDS, Home
+from tests.support.temporal_workflows import QUEUE
 from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
 from tompion.api.rate_limit import NamespaceRateLimiter
 from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces

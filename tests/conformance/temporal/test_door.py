@@ -28,9 +28,9 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
-from tests.conformance.api.kit import Direct, desk_of
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
+from tests.support.service import Direct, desk_of
+from tests.support.temporal_schedules import ACTION
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.authenticator import CredentialAuthenticator
 from tompion.api.temporal.dispatcher import Dispatcher, bound

@@ -14,9 +14,9 @@ import trustme
 from temporalio.client import Client, ScheduleAlreadyRunningError, TLSConfig
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
+from tests.support.service import desk_of
 from tompion.api.temporal.dispatcher import bound, read_namespaces
 from tompion.bootstrap.temporal import serve_temporal
 from tompion.config.loader import Config, load
@@ -25,7 +25,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 
 pytestmark = pytest.mark.server
-SECONDS = 60
+SECONDS = 120
 OPEN: dict[str, Any] = {"temporal_address": "127.0.0.1:0"}
 
 

@@ -25,9 +25,9 @@ from temporalio.client import (
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
+from tests.support.service import desk_of, serving
 from tompion import SyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
 from tompion.bootstrap.store import open_store

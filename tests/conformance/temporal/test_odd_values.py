@@ -22,9 +22,9 @@ from temporalio.api.workflowservice.v1 import (
     UpdateScheduleRequest,
 )
 
-from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.temporal.kit import door_to
 from tests.conformance.temporal.test_door import ask, create
+from tests.support.service import Direct, desk_of
 from tompion.api.temporal.dispatcher import Dispatcher
 from tompion.api.temporal.errors import Code, GrpcError
 from tompion.bootstrap.store import open_store

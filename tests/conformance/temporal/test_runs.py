@@ -24,10 +24,10 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from tests.conformance.executor.home import SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
-from tests.servers import free_port
+from tests.support.app import SECONDS, Home
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState

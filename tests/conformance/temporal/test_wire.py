@@ -36,8 +36,8 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest
 
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.test_grpc import told
+from tests.support.temporal_schedules import ACTION
 from tompion.api.temporal.reflection import METHODS as REFLECTION
 from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
 from tompion.operations.runner import OperationRunner

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion import SyncTompion
 from tompion.cli.main import main
 

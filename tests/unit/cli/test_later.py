@@ -15,7 +15,7 @@ from tompion.cli.logging import queue
 from tompion.cli.logging.queue import QueuedLog
 from tompion.engine.telemetry.events import Event
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Reader:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion.cli import connection
 from tompion.engine.steps.audit import seal
 from tompion.store.sqlite.driver import SqliteStore
@@ -34,12 +35,17 @@ def test_what_needs_attention_is_a_table() -> None:
     assert run(["problems", "--limit", "0"]).code == 2
 
 
-def test_what_is_to_come_is_counted_in_stretches() -> None:
-    shown = run(["forecast", "--for", "24h", "--buckets", "4"])
+def test_a_forecast_counts_fires_in_buckets() -> None:
+    """The first bucket has begun, so 24 buckets of an hour cover at least the next 23 hours."""
+    assert run(["schedules", "delete", "report", "--purge"]).code == 0
+    once = f"{datetime.now(UTC) + timedelta(hours=12):%Y-%m-%dT%H:%M:%SZ}"
+    assert run(["schedules", "create", "once", "--at", once, "--function", "tasks:report"]).code == 0
+    shown = run(["forecast", "--for", "24h", "--buckets", "24"])
     assert shown.code == 0, shown
     rows = [line.split() for line in shown.out.splitlines()]
     assert rows[0] == ["from", "fires"]
-    assert sum(int(row[-1]) for row in rows[1:5]) == 1
+    assert len(rows) == 25
+    assert sum(int(row[-1]) for row in rows[1:]) == 1
 
 
 def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:

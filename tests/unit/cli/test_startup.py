@@ -47,13 +47,13 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 UNUSED = ("celery", "temporalio", "opentelemetry.sdk", "psycopg", "jwt", "cryptography", "nats", "redis", "aio_pika")
 SERVE = f"""
 import os, sys
-from tompion.cli.server import Server
+from tompion.cli.uvicorn_server import UvicornServer
 
 async def serve(self, sockets=None):
     print([name for name in {UNUSED!r} if name in sys.modules], file=sys.stderr, flush=True)
     os._exit(0)
 
-Server.serve = serve
+UvicornServer.serve = serve
 sys.argv = ["tompion", "serve", "--port", "0"]
 from tompion.cli.main import main
 main()

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.commands.stats import effect_lines
+from tompion.cli.commands.stats import diff_lines
 from tompion.cli.connection import (
     After,
     Before,
@@ -73,7 +73,7 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
 
 @schedules_app.command("same-spec")
 @taking(ask=watched)
-def sharers_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
+def same_spec_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
     """Show the active schedules with the same spec as one: what fires together.
 
     Example: tompion schedules same-spec report --limit 100
@@ -162,7 +162,7 @@ def patch_command(  # noqa: PLR0913 - bundles of options
 
 @schedules_app.command("diff")
 @taking(timed=timing, acted=acting, base=whole, ask=asked)
-def effect_command(  # noqa: PLR0913 - bundles of options
+def diff_command(  # noqa: PLR0913 - bundles of options
     ask: Connection,
     base: Base,
     timed: Fields,
@@ -175,7 +175,7 @@ def effect_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**definition(base, timed, acted), **given(count=count)}
-    ask.show(lambda home: home.diff(schedule_id, **fields), effect_lines)
+    ask.show(lambda home: home.diff(schedule_id, **fields), diff_lines)
 
 
 @schedules_app.command("delete")

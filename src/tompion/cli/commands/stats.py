@@ -40,7 +40,7 @@ Since = Annotated[
 
 
 @taking(ask=watched)
-def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+def upcoming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
     """Show the ticks that will fire, of all schedules, the first one first.
 
     Example: tompion upcoming --for 2h
@@ -53,9 +53,7 @@ def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within
 def stats_command(
     ask: Connection,
     since: Since = None,
-    buckets: Annotated[
-        int | None, typer.Option("--buckets", metavar="N", help="Into how many equal parts the time is cut.")
-    ] = None,
+    buckets: Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")] = None,
 ) -> None:
     """Show how many schedules there are, and what became of their ticks lately.
 
@@ -137,13 +135,11 @@ MARKS = {"unchanged": " ", "removed": "-", "added": "+"}
 """How a tick to come is marked, as in a comparison of two texts."""
 
 
-Buckets = Annotated[
-    int | None, typer.Option("--buckets", metavar="N", help="Into how many equal parts the time is cut.")
-]
+Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
 @taking(ask=watched)
-def attention_command(ask: Connection, limit: Limit = None) -> None:
+def problems_command(ask: Connection, limit: Limit = None) -> None:
     """Show what somebody should look at, the most urgent first.
 
     Example: tompion problems --watch 10
@@ -164,7 +160,7 @@ def forecast_command(ask: Connection, within: Within = None, buckets: Buckets = 
 def concerns(found: Problems) -> None:
     """Print what somebody should look at."""
     if not found.problems:
-        console.note("nothing needs attention")
+        console.note("No problems.")
         return
     present = now()
     columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
@@ -175,7 +171,7 @@ def concerns(found: Problems) -> None:
 
 
 def loads(found: Forecast, rows: int) -> None:
-    """Print how many fires are to come, and the spikes among them."""
+    """Print how many fires are to come, and the load spikes among them."""
     size = -(-len(found.buckets) // rows)
     groups = [found.buckets[start : start + size] for start in range(0, len(found.buckets), size)]
     table(
@@ -188,13 +184,13 @@ def loads(found: Forecast, rows: int) -> None:
         table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.spikes])
     if found.one_in > 1:
         console.note(f"the specs of one in {found.one_in} schedules were read; the others are estimated")
-    if found.others:
-        console.note(f"of {found.others:,} schedules only the next fire is counted")
+    if found.next_fire_only:
+        console.note(f"of {found.next_fire_only:,} schedules only the next fire is counted")
     if found.capped:
         console.note("there are more schedules than were counted")
 
 
-def effect_lines(found: EditDiff) -> None:
+def diff_lines(found: EditDiff) -> None:
     """Print which ticks to come would stay, go and come."""
     for tick in found.ticks:
         console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
