@@ -139,7 +139,7 @@ def test_functions_are_found_in_the_directory_that_is_named(
 @contextmanager
 def service(home: Path) -> Iterator[tuple[SyncTompion, str]]:
     """A service with an engine, on a store in this process."""
-    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.desk) as url:
+    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
         yield tompion, url
 
 

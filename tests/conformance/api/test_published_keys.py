@@ -13,7 +13,7 @@ import pytest
 from tests.support.servers.jwks import MOVED, Publisher, publishing
 from tests.support.service import Http
 from tests.support.token_issuers import Somebody, World, jwk, jwks, world_of
-from tompion.api.auth.jwks import LARGEST
+from tompion.api.auth.jwks import MAX_JWKS_BYTES
 
 FILE = """
 auth = "required"
@@ -129,7 +129,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
         "no JSON": b"<html>",
         "no set": b"[]",
         "no key": jwks(),
-        "too large": good + b" " * LARGEST,
+        "too large": good + b" " * MAX_JWKS_BYTES,
         "private key": jwks(jwk("rsa-2"), jwk("rsa-3", d="AQAB")),
     }.get(failure, good)
     world.clock.advance(3_599)
