@@ -69,7 +69,7 @@ class Service:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
-    with made.home, serving(made.home.desk) as made.url:
+    with made.home, serving(made.home.runner) as made.url:
         yield made
 
 
@@ -105,7 +105,7 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
     exporter = InMemorySpanExporter()
     made = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with made.home, serving(made.home.desk) as url:
+    with made.home, serving(made.home.runner) as url:
         app = SyncTompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")

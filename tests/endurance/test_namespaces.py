@@ -99,11 +99,11 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire what is due of many tenants; return which namespaces its numbers name, by metric."""
     async with Tompion(url, namespace="tenant-1") as tompion:
-        tally = tompion.desk.tally
+        tally = tompion.runner.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.desk.send(store_backlog, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion.runner.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}

@@ -20,7 +20,7 @@ UNREAD = object()
 NO_OPTIONS: Mapping[str, Any] = {}
 Previous: TypeAlias = tuple[str | None, str | None]
 """The execution ids of the schedule's last success and, if that is later, of its last failure."""
-MOST_PROGRESS_BYTES = 4_096
+MAX_PROGRESS_BYTES = 4_096
 
 
 def ignore_wait(waits: bool) -> None:
@@ -149,7 +149,7 @@ class RunContext:
 
     def progress(self, value: Any) -> bool:
         """Say how far it is, for people to look at; return whether anybody still wants it to go on."""
-        self.link.progress = json_value(value, MOST_PROGRESS_BYTES)
+        self.link.progress = json_value(value, MAX_PROGRESS_BYTES)
         return self.is_wanted
 
     @property

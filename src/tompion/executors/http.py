@@ -30,7 +30,7 @@ RETRIED = frozenset({408, 425, 429})
 SERVER_ERROR = 500
 REMEMBERED_URLS = 4_096
 SECRETIVE = ("auth", "cookie", "credential", "key", "password", "secret", "signature", "token")
-LEAST_SECRET = 8
+MIN_SECRET_CHARS = 8
 """A header whose name has one of these words holds a secret, unless it is shorter."""
 CONFIGURED = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
 OPTIONS = ("url", "headers", "secret", "timeout_ms", "cancel_url")
@@ -187,7 +187,7 @@ def _secret_parts(options: Mapping[str, Any]) -> list[str]:
     """Return what of a workflow's headers nobody else may read: of ``Bearer …``, not the first word."""
     given = options.get("headers", {}).items()
     values = [value for name, value in given if any(word in name.lower() for word in SECRETIVE)]
-    return [part for value in values for part in value.split() if len(part) >= LEAST_SECRET]
+    return [part for value in values for part in value.split() if len(part) >= MIN_SECRET_CHARS]
 
 
 def _masked(text: str, secrets: Sequence[str]) -> str:

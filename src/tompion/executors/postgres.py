@@ -21,7 +21,7 @@ from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm
 CONFIGURED = ("functions", "tables", "timeout_ms")
 CALL_OPTIONS = ("function", "args", "done")
 ROW_OPTIONS = ("table", "columns", "done")
-LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 100, 10_000
+MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 100, 10_000
 DOCUMENTS = frozenset({"$dag", "$meta", "$payload", "$callback"})
 """What stands for JSON, whatever it is; the others stand for text."""
 JSON_TYPES = frozenset({"json", "jsonb"})
@@ -50,9 +50,9 @@ class PostgresExecutor(TransactionalExecutor):
         if not self._functions and not self._tables:
             raise InvalidField("executors.postgres", "declare functions or tables; workflows may name no others")
         usual_ms = TransactionalExecutor.timeout_ms
-        self.timeout_ms = whole(configured, "postgres", "timeout_ms", usual_ms, LEAST_TIMEOUT_MS)
-        if self.timeout_ms > MOST_TIMEOUT_MS:
-            raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MOST_TIMEOUT_MS}")
+        self.timeout_ms = whole(configured, "postgres", "timeout_ms", usual_ms, MIN_TIMEOUT_MS)
+        if self.timeout_ms > MAX_TIMEOUT_MS:
+            raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MAX_TIMEOUT_MS}")
         self._site = site
 
     def call(self, dag: Any, meta: RunContext) -> SqlCall:

@@ -17,7 +17,7 @@ from tompion.outbound.ssrf_guard import Guard
 EVERYWHERE = ("0.0.0.0/0", "::/0")
 METHODS = ("GET", "POST")
 ANSWER_S = 10.0
-MOST_SAID_CHARS = 1_000
+MAX_BODY_CHARS = 1_000
 
 
 class HttpPinger:
@@ -43,7 +43,7 @@ class HttpPinger:
             return
         if self._session is None:
             self._session = open_session(self._guard)
-        said = "\n".join(problems)[:MOST_SAID_CHARS]
+        said = "\n".join(problems)[:MAX_BODY_CHARS]
         asked = self._session.request(
             self._method,
             url,

@@ -26,9 +26,9 @@ FIELDS = (
     "max_per_minute", "allow",
 )  # fmt: skip
 GONE = 410
-MOST_SAID_BYTES = 300
-MOST_SECRETS = 2
-MOST_NAME_CHARS = 200
+MAX_RESPONSE_BYTES = 300
+MAX_SECRETS = 2
+MAX_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,10 @@ class WebhookNotifier:
                 target.url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             )
             async with posted as answer:
-                text = (await read_start(answer, MOST_SAID_BYTES)).strip()
-                said = f"the receiver answered {answer.status}{': ' if text else ''}{truncate(text, MOST_SAID_BYTES)}"
+                text = (await read_start(answer, MAX_RESPONSE_BYTES)).strip()
+                said = (
+                    f"the receiver answered {answer.status}{': ' if text else ''}{truncate(text, MAX_RESPONSE_BYTES)}"
+                )
                 return Delivery(200 <= answer.status < 300, said, hopeless=answer.status == GONE)
         except LaunchError as error:
             return Delivery(False, str(error))
@@ -121,7 +123,7 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
     return WebhookReceiver(rule, url, _keys(where, block, environment), guard)
 
 
-def _text(where: str, block: Mapping[str, Any], field: str, most: int = MOST_NAME_CHARS) -> str:
+def _text(where: str, block: Mapping[str, Any], field: str, most: int = MAX_NAME_CHARS) -> str:
     value = block.get(field)
     if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
         raise InvalidField(f"{where}: {field}", f"it must be there, and be text of 1 to {most} characters")
@@ -168,7 +170,7 @@ def _keys(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) 
     field = "secret_env" if "secret_env" in block else "secret_file"
     given = block[field]
     names = given if isinstance(given, list) else [given]
-    if not 1 <= len(names) <= MOST_SECRETS or not all(isinstance(name, str) and name for name in names):
+    if not 1 <= len(names) <= MAX_SECRETS or not all(isinstance(name, str) and name for name in names):
         raise InvalidField(f"{where}: {field}", "expected one name, or two while the secret is being replaced")
     return tuple(_key(f"{where}: {field}", field, name, environment) for name in names)
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from tompion.errors import InvalidField
 
 PREFIX = "whsec_"
-LEAST_BYTES, MOST_BYTES = 24, 64
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 
 
 def read_secret(text: str) -> bytes:
@@ -24,8 +24,10 @@ def read_secret(text: str) -> bytes:
         key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidField("secrets", f"a secret is {PREFIX} and base64") from None
-    if not LEAST_BYTES <= len(key) <= MOST_BYTES:
-        raise InvalidField("secrets", f"a secret has {LEAST_BYTES} to {MOST_BYTES} bytes, this one has {len(key)}")
+    if not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
+        raise InvalidField(
+            "secrets", f"a secret has {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes, this one has {len(key)}"
+        )
     return key
 
 

@@ -138,7 +138,7 @@ class _BaseApp:
         return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 
     @property
-    def desk(self) -> OperationRunner:
+    def runner(self) -> OperationRunner:
         """Return where other doors to the same store hand in what they are asked."""
         if self._is_remote:
             raise TompionError("there is no store here: this is connected to a service")
@@ -228,7 +228,7 @@ class _BaseApp:
             self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
-        return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
+        return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
 def _declared(each: Declaration, session: OperationContext) -> declare.DeclareResult:

@@ -40,7 +40,7 @@ def lenient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def key_of(world: World, role: str) -> str:
-    sent = world.desk.send(
+    sent = world.runner.send(
         lambda session: api_keys.create_key(session, "test", role=role), namespace="default", actor="ann", writes=True
     )
     return sent.result(SECONDS).secret

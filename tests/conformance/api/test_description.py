@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.operations import BEGIN
-from tests.support.service import SECONDS, Answer, Http, Served, desk_of, serving
+from tests.support.service import SECONDS, Answer, Http, Served, runner_of, serving
 from tompion import SyncTompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
@@ -63,7 +63,7 @@ UNKNOWN = ("/keys/", "/workers/", "/callbacks", "/runs/", "/versions/")
 @pytest.fixture
 def http() -> Iterator[Http]:
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with serving(desk_of(store)) as url:
+    with serving(runner_of(store)) as url:
         asking = Http(url)
         seed(asking)
         yield asking
@@ -150,11 +150,11 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked(desk: OperationRunner) -> Iterator[Asked]:
-    """Serve a desk to whoever has the key."""
-    made = desk.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
+def asked(runner: OperationRunner) -> Iterator[Asked]:
+    """Serve an operation runner to callers with the key."""
+    made = runner.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
     key = made.result(SECONDS).secret
-    served = Served(desk, load({}, {"auth": "required"}))
+    served = Served(runner, load({}, {"auth": "required"}))
     asking = Http(served.url)
     try:
         seed(lambda *request: asking(*request, Authorization=f"Bearer {key}"))
@@ -168,7 +168,7 @@ def asked(desk: OperationRunner) -> Iterator[Asked]:
 def service() -> Iterator[Asked]:
     """A service that is asked everything that the description allows, and much that it does not."""
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with asked(desk_of(store)) as found:
+    with asked(runner_of(store)) as found:
         yield found
     store.close()
 
@@ -176,7 +176,7 @@ def service() -> Iterator[Asked]:
 @pytest.fixture(scope="module")
 def busy(migrated_databases: Recycling) -> Iterator[Asked]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.desk) as found:
+    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.runner) as found:
         yield found
 
 

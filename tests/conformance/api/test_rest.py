@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import Http, Served, desk_of
+from tests.support.service import Http, Served, runner_of
 from tompion.api.rest.openapi.document import describe
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store
@@ -143,7 +143,7 @@ def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, 
 
 def test_a_service_whose_engine_hangs_is_not_ready(store: Store) -> None:
     found: list[str] = []
-    served = Served(desk_of(store), problems=lambda: found)
+    served = Served(runner_of(store), problems=lambda: found)
     http = Http(served.url)
     try:
         assert http("GET", "/readyz").status == 200

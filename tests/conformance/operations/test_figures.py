@@ -80,14 +80,14 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
         worker.tick()
     whole = bench.ask(stats.stats, seconds=600, buckets=10)
     assert shown(whole.complete_since) == "07:56"
-    monkeypatch.setattr(stats, "MOST_RUNS", 2)
+    monkeypatch.setattr(stats, "MAX_RUNS", 2)
     few = bench.ask(stats.stats, seconds=600, buckets=10)
     assert sum(each.open for each in few.buckets) == 2
     assert few.complete_since.isoformat() == "2027-01-15T08:03:00.001000+00:00"
-    monkeypatch.setattr(stats, "MOST_RUNS", 100)
+    monkeypatch.setattr(stats, "MAX_RUNS", 100)
     monkeypatch.setattr(stats, "LOOKED_AT", 1)
     assert shown(bench.ask(stats.stats, seconds=600, buckets=10).complete_since) == "08:04"
-    monkeypatch.setattr(stats, "MOST_SCHEDULES", 0)
+    monkeypatch.setattr(stats, "MAX_SCHEDULES", 0)
     assert bench.ask(stats.stats).schedules.capped
 
 
@@ -117,7 +117,7 @@ def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
 ) -> None:
     for minute in (10, 20, 30):
         bench.create(f"at-{minute}", cron=f"{minute} * * * *")
-    monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
+    monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
     found = bench.ask(upcoming.upcoming, seconds=7_200)
     assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
     assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"

@@ -76,7 +76,7 @@ def test_of_very_many_the_specs_of_some_are_read_and_stand_for_the_others(
     for number in range(60):
         bench.create(f"often-{number:02}", cron="*/20 * * * *")
     exact = bench.ask(forecast.forecast)
-    monkeypatch.setattr(forecast, "MOST_READ", 20)
+    monkeypatch.setattr(forecast, "MAX_READ", 20)
     found = bench.ask(forecast.forecast)
     assert (exact.one_in, found.one_in) == (1, 3)
     assert (found.fully_counted, found.next_fire_only, found.capped) == (60, 0, False)
@@ -85,7 +85,7 @@ def test_of_very_many_the_specs_of_some_are_read_and_stand_for_the_others(
 
 
 def test_more_than_can_be_counted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "MOST_SCHEDULES", 3)
+    monkeypatch.setattr(forecast, "MAX_SCHEDULES", 3)
     for number in range(4):
         bench.create(f"hourly-{number}", cron="30 * * * *")
     found = bench.ask(forecast.forecast)

@@ -126,16 +126,16 @@ def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
 
 
 def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
-    """An operation that forgot the namespace of whoever asks: it is behind the wall because the desk puts it there."""
+    """An operation that forgot the namespace of whoever asks: it is behind the wall because the runner puts it there."""
 
     def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
 
-    desk = OperationRunner(walled.store, Settings())
+    runner = OperationRunner(walled.store, Settings())
     for writes in (False, True):
-        sent = desk.send(forgetful, namespace="a", actor="ann", writes=writes)
+        sent = runner.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
-        unwalled = desk.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
+        unwalled = runner.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
         assert len(unwalled.result(SECONDS)) == 2
 
 

@@ -118,7 +118,7 @@ def connected(story: Story) -> Any:
     The schedule ``kept`` stays as it was; requests may be about ``changed``.
     """
 
-    async def with_channel(address: str, desk: OperationRunner) -> Any:
+    async def with_channel(address: str, runner: OperationRunner) -> Any:
         async with grpc.aio.insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
 
             async def call(name: str, body: bytes, **more: Any) -> bytes:

@@ -336,7 +336,7 @@ def test_an_exhausted_fixed_delay_is_silent() -> None:
 def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
     rule = rule_of(HOURLY, **policy)
     state = dial_of(
-        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), pause_state=True
+        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True
     )
     decision = Decision(state, rule, world_at())
     for number in (1, 2):

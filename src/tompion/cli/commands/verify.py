@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tompion.model.audit import AuditVerification
     from tompion.model.verification import Verification, Violation
 
-MANY = 100
+MAX_LISTED_PROBLEMS = 100
 """A check stops listing the problems of one schedule here."""
 _WORDS = {
     "missing": ("tick", "missing"),
@@ -235,7 +235,7 @@ def problem_line(found: Verification) -> str:
     """Return what is wrong with one schedule: how much of which kind, and the first of it."""
     kinds = Counter(problem.kind for problem in found.problems)
     counts = ", ".join(_counted(number, *_WORDS[kind]) for kind, number in kinds.items())
-    least = "at least " if len(found.problems) >= MANY else ""
+    least = "at least " if len(found.problems) >= MAX_LISTED_PROBLEMS else ""
     checked = f" ({_counted(found.ticks, 'tick')} checked)" if found.ticks else ""
     return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tompion.model.hint import Outlook
     from tompion.model.verification import Verification
 
-FEW = 5
+MAX_NEXT_TICKS = 5
 
 
 def counted(found: ScheduleCount) -> None:
@@ -114,7 +114,7 @@ def description(found: Description) -> None:
     present = now()
     if found.next_ticks:
         heading("next ticks")
-        for tick in found.next_ticks[:FEW]:
+        for tick in found.next_ticks[:MAX_NEXT_TICKS]:
             console.line(moment(tick, present))
     for tick in found.skipped_ticks:
         console.line(f"{moment(tick, present)}: to be skipped")

@@ -49,9 +49,9 @@ TRACER = "_tracer-data"
 """The header in which Temporal's own interceptors for OpenTelemetry look for a trace."""
 POLL_S = timedelta(seconds=70)
 """How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
-AGAIN_S = 1.0
+RETRY_DELAY_S = 1.0
 """The pause after a question that could not be answered."""
-LONGEST_MS = 315_576_000_000_000
+MAX_DURATION_MS = 315_576_000_000_000
 """The longest timeout that the protocol knows: ten thousand years."""
 REMEMBERED = 1_000
 """Of how many ended workflows the end is remembered, for the runs after them."""
@@ -305,7 +305,7 @@ class TemporalExecutor(Executor):
                     return TemporalEnd(
                         RunState.FAILED, said=f"Temporal knows nothing of it any more: {error.status.name}"
                     )
-                await pause(AGAIN_S)
+                await pause(RETRY_DELAY_S)
                 continue
             if isinstance(found, TemporalEnd):
                 return found
@@ -400,8 +400,10 @@ def _set_timeout(field: Any, options: Mapping[str, Any], name: str) -> None:
     value = options.get(name)
     if value is None:
         return
-    if type(value) is not int or not 1 <= value <= LONGEST_MS:
-        raise LaunchRefused(f"the workflow's option {name} is no whole number of milliseconds from 1 to {LONGEST_MS}")
+    if type(value) is not int or not 1 <= value <= MAX_DURATION_MS:
+        raise LaunchRefused(
+            f"the workflow's option {name} is no whole number of milliseconds from 1 to {MAX_DURATION_MS}"
+        )
     field.FromMilliseconds(value)
 
 

@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
 }
 INFERRED = {str: "Keyword", bool: "Bool", int: "Int", float: "Double", list: "KeywordList"}
 SCHEDULED_AT, SCHEDULED_BY = "TemporalScheduledStartTime", "TemporalScheduledById"
-MOST_CAUSES = 10
+MAX_CAUSES = 10
 
 
 def history_request(namespace: str, workflow_id: str, run_id: str, *, wait: bool) -> GetWorkflowExecutionHistoryRequest:
@@ -65,7 +65,7 @@ def close_event_of(answer: GetWorkflowExecutionHistoryResponse) -> tuple[int, An
 def failure_text(failure: Failure) -> str:
     """Return a failure and what caused it on one line."""
     told: list[str] = []
-    while len(told) < MOST_CAUSES:
+    while len(told) < MAX_CAUSES:
         kind = failure.application_failure_info.type if failure.HasField("application_failure_info") else ""
         told.append(f"{kind}: {failure.message}" if kind else failure.message)
         if not failure.HasField("cause"):

@@ -14,7 +14,7 @@ from tompion.spec.occurrence import clock_text, occurrences, utc_datetime
 from tompion.spec.ticks import Ticks
 
 HOUR_S = 3_600
-MOST_TICKS = 12
+MAX_TICKS = 12
 """How many ticks around a change are shown."""
 
 
@@ -30,7 +30,7 @@ def clock_changes(
         if width == 0:
             continue
         around = occurrences(spec, ticks, at - max(width, HOUR_S) - 1, schedule_id)
-        found = tuple(islice(_until(around, utc_datetime(at + max(width, HOUR_S))), MOST_TICKS))
+        found = tuple(islice(_until(around, utc_datetime(at + max(width, HOUR_S))), MAX_TICKS))
         before, shown = _local(at, old), _local(at, new)
         lost: list[str] = []
         if new > old and not found:
