@@ -14,7 +14,7 @@ from hypothesis import settings
 from tests.support.seeds import VARIABLE
 
 if TYPE_CHECKING:
-    from tests.servers.postgres import PostgresServer
+    from tests.support.servers.postgres import PostgresServer
 
 pytest_plugins = ["pytester", "tests.support.browsers", "tests.support.selection"]
 
@@ -29,7 +29,7 @@ settings.load_profile("tompion")
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """One PostgreSQL for all tests of this process, started by the first that asks; do not stop it, start your own."""
-    from tests.servers.postgres import PostgresServer  # here, because most tests do without a database driver
+    from tests.support.servers.postgres import PostgresServer  # here, because most tests do without a database driver
 
     with PostgresServer() as server:
         yield server

@@ -20,8 +20,8 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client
 
-from tests.servers.message_brokers import dying_with_us, nats_server, valkey_server
-from tests.servers.temporal import temporal_server
+from tests.support.servers.message_brokers import dying_with_us, nats_server, valkey_server
+from tests.support.servers.temporal import temporal_server
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor

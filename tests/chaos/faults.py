@@ -21,8 +21,8 @@ import psycopg
 
 from tests.chaos.fleet import Fleet, Worker
 from tests.chaos.worker import SETTINGS
-from tests.servers.postgres import PostgresServer
-from tests.servers.proxy import TcpProxy
+from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.proxy import TcpProxy
 
 LEASE_S = SETTINGS.lock_ttl_ms / 1000
 WEIGHTS = {

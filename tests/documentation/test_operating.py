@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from tests.documentation.pages import blocks, commands, run, soon, surroundings, write_files
-from tests.servers.postgres import PostgresServer, find_binaries
+from tests.support.servers.postgres import PostgresServer, find_binaries
 from tompion import SyncTompion
 
 TASKS = "def note():\n    return 1\n"

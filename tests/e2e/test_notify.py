@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from tests.conformance.executor.kit import Server, serving
+from tests.support.executors import Server, serving
 from tompion import SyncTompion
 
 SECONDS = 120

@@ -27,7 +27,7 @@ from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
-from tests.servers.replica import Pair
+from tests.support.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_until
 from tests.endurance.failover import Options, run
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.waiting import wait_until
 from tompion.errors import StoreUnavailable
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore

@@ -26,8 +26,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.conformance.api.kit import desk_of, serving
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import runner_of, serving
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -83,7 +83,7 @@ def _machine(said: Counter[str]) -> type[APIStateMachine]:
             self.open = ExitStack()
             store = SqliteStore(clock=ManualClock(BEGIN))
             self.open.callback(store.close)
-            self.url = self.open.enter_context(serving(desk_of(store)))
+            self.url = self.open.enter_context(serving(runner_of(store)))
             said["conversations"] += 1
 
         def teardown(self) -> None:

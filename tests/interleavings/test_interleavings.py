@@ -17,8 +17,8 @@ from tests.interleavings.cast import PAIRS, PARTS
 from tests.interleavings.defects import MISTAKES, Mistake, caught
 from tests.interleavings.search import TOLD, Ending, Worlds, explore
 from tests.interleavings.world import of_run
-from tests.servers.postgres import PostgresServer
 from tests.support.seeds import suite_seed
+from tests.support.servers.postgres import PostgresServer
 
 ORDERS = 4
 """Of each pair, beside the two serial ones."""

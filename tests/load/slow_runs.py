@@ -16,9 +16,9 @@ from typing import Any
 
 import aiohttp
 
-from tests.conformance.executor.home import Home
 from tests.load.target import argv
-from tests.servers import LOOPBACK
+from tests.support.app import Home
+from tests.support.servers import LOOPBACK
 from tompion.config.settings import Settings
 from tompion.executors.http import HttpExecutor
 from tompion.executors.options import ExecutorEnv

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.conformance.executor.home import Home
 from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
-from tests.servers import LOOPBACK
+from tests.support.app import Home
+from tests.support.servers import LOOPBACK
 from tompion.executors.http import HttpExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.runtime.clock import pause

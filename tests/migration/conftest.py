@@ -14,7 +14,7 @@ import pytest
 from tests.migration.mixed_releases import filled
 from tests.migration.releases import HERE, Release, next_release, pins, unpacked
 from tests.migration.stores import Place, PostgresPlace, SqlitePlace
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DIALECTS = ["sqlite", pytest.param("postgres", marks=pytest.mark.server)]
 

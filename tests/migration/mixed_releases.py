@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from tests.documentation.pages import soon
 from tests.migration.releases import HERE, SAID, SECONDS, Release
 from tests.migration.stores import OURS, Place
-from tests.servers.postgres import find_binaries
+from tests.support.servers.postgres import find_binaries
 
 LIMITS = """
 [limits]

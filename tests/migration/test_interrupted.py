@@ -10,11 +10,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_for_waiting
 from tests.migration.mixed_releases import migrated, wait_for
 from tests.migration.releases import HERE, SAID, SECONDS, Release
 from tests.migration.stores import Place, PostgresPlace, Snapshot, as_before, stored
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.waiting import wait_for_waiting
 from tompion.bootstrap.store import open_migrator
 
 INTERRUPTING = (str(HERE / "halted_migration.py"),)

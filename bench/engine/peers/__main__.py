@@ -26,7 +26,7 @@ from bench.engine.peers.runner import (
     steady,
 )
 from bench.engine.peers.valkey import ValkeyServer
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """PostgreSQL as it is run where data matter; the tests run it faster."""

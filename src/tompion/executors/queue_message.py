@@ -19,7 +19,7 @@ def callback_info(meta: RunContext, env: ExecutorEnv) -> dict[str, str]:
     """Return the data a target needs to report: the token, and the URL if the process has a public URL."""
     if env.public_url is None:
         return {"token": meta.token}
-    return {"url": f"{env.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
+    return {"url": f"{env.public_url.rstrip('/')}/api/v1/callbacks", "token": meta.token}
 
 
 def trace_headers(meta: RunContext) -> dict[str, str]:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from tompion.errors import InvalidField
 
 PREFIX = "whsec_"
-MIN_BYTES, MAX_BYTES = 24, 64
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 
 
 def parse_secret(text: str) -> bytes:
@@ -24,8 +24,8 @@ def parse_secret(text: str) -> bytes:
         key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidField("secrets", f"expected {PREFIX} followed by base64") from None
-    if not MIN_BYTES <= len(key) <= MAX_BYTES:
-        raise InvalidField("secrets", f"expected {MIN_BYTES} to {MAX_BYTES} bytes, got {len(key)}")
+    if not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
+        raise InvalidField("secrets", f"expected {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes, got {len(key)}")
     return key
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
+from tests.support.service import SECONDS, Answer, Http, serving
 from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
@@ -219,7 +219,7 @@ def test_a_host_that_is_named_twice_or_in_the_address_is_refused(world: World) -
 
 def test_serving_is_closed_in_the_end(world: World) -> None:
     """A host that is ours by accident would be 200 on a service that asks nobody: there it counts most."""
-    with serving(world.desk) as url:
+    with serving(world.runner) as url:
         http = Http(url)
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "[::]", "127.1", "0"):
             assert http("GET", "/api/v1/schedules", Host=host).status == 400, host

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.issuing import (
+from tests.support.token_issuers import (
     EC_IN_SET,
     ED,
     EVERYBODY,
@@ -108,7 +108,7 @@ def test_a_very_long_name_is_cut_in_the_audit(world: World) -> None:
 
 
 def test_keys_work_beside_tokens(world: World) -> None:
-    sent = world.desk.send(
+    sent = world.runner.send(
         lambda session: api_keys.create_key(session, "test", role="reader"),
         namespace="default",
         actor="ann",

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
-from tests.conformance.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_waiting
 from tompion.config.settings import Settings
 from tompion.engine.steps import transactional
 from tompion.operations.resources import targets
@@ -243,12 +243,12 @@ def test_whatever_lets_a_run_begin(scene: Scene, begin: Callable[[Scene], int], 
     assert scene.is_whole()
 
 
-@pytest.mark.parametrize("rounds", [transactional.MOST_ROUNDS, 3])
+@pytest.mark.parametrize("rounds", [transactional.MAX_ROUNDS, 3])
 def test_what_waits_for_a_slot_is_carried_out_one_after_another(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
     """Ten wait, one may run: each end lets the next begin, in one transaction, or in as many as it takes."""
-    monkeypatch.setattr(transactional, "MOST_ROUNDS", rounds)
+    monkeypatch.setattr(transactional, "MAX_ROUNDS", rounds)
     scene.workflow()
     scene.schedule(overlap_policy="queue")
     scene.ask(targets.pause_target, workflow_id="flow")

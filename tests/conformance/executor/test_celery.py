@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.executors.celery import CeleryExecutor

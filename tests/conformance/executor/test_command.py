@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.executor.kit import CANARY, launch_of, python
+from tests.support.executors import CANARY, launch_of, python
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed
 from tompion.executors.command import CommandExecutor

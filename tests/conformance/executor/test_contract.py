@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
-from tests.servers import LOOPBACK, free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import LOOPBACK, free_port
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.registry import installed_executors

@@ -19,9 +19,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conformance.executor.kit import launch_of
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
+from tests.support.executors import launch_of
 from tompion import Tompion
 from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState

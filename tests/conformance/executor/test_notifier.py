@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from tests.conformance.executor.kit import Server, serving
+from tests.support.executors import Server, serving
 from tompion import SyncTompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError

@@ -14,9 +14,9 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
 from tompion.executors.options import ExecutorEnv

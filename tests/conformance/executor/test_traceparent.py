@@ -13,8 +13,8 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from tests.conformance.executor.kit import RUN, launch_of, python, serving
-from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tests.support.executors import RUN, launch_of, python, serving
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor

@@ -12,10 +12,10 @@ import sys
 import pytest
 
 from tests.conformance.peers.comparing import Outcome, Peer, Spec, ask, compare, draw_questions, explain
-from tests.conformance.peers.corpus import ZONES, all_transitions
 from tests.conformance.peers.croner_peer import run_driver
 from tests.conformance.peers.examples import EXAMPLES, PEERS, Example, read_answer
 from tests.oracle.walk import load_zone, offset_at
+from tests.support.corpus import ZONES, all_transitions
 from tests.support.seeds import suite_seed
 
 EXPRESSIONS = 2_200

@@ -17,11 +17,11 @@ import pytest
 
 import tompion
 from tests.conformance.peers.comparing import Change, changes, show
-from tests.conformance.peers.corpus import Syntax, draw_expression, draw_places, draw_year
 from tests.conformance.peers.examples import page_rows, read_instant
-from tests.conformance.peers.temporal_server import TemporalServer, Window, running_server
 from tests.oracle.walk import DAY, HOUR
+from tests.support.corpus import Syntax, draw_expression, draw_places, draw_year
 from tests.support.seeds import suite_seed
+from tests.support.temporal_schedules import TemporalServer, Window, running_server
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 

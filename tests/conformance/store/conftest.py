@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.store.samples import NOW_MS
+from tests.support.rows import NOW_MS
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore

@@ -23,10 +23,10 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import Client
 
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn, draw
 from tests.conformance.temporal.kit import opened
 from tests.support.seeds import suite_seed
+from tests.support.temporal_schedules import ACTION
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 

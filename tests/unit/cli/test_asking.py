@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion.cli import connection
 from tompion.cli.connection import asked
 from tompion.errors import InvalidInput

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion import SyncTompion
 from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion.cli import connection
 from tompion.engine.steps.audit import seal
 from tompion.store.sqlite.driver import SqliteStore
@@ -50,9 +50,7 @@ def test_a_forecast_counts_fires_in_buckets() -> None:
 
 def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:
     before = run(["schedules", "get", "report", "--json"]).out
-    edited = run(
-        ["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"]
-    )
+    edited = run(["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"])
     assert edited.code == 0, edited
     assert {line[0] for line in edited.out.splitlines()} == {"-", "+"}
     assert "nothing is written" in edited.err

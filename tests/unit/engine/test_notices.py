@@ -390,7 +390,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
     (notification,) = kept(world)
     assert (notification.state, notification.last_error) == (
         "GIVEN_UP",
-        "no instance that runs knows this notification",
+        "no running engine is configured with this notification rule",
     )
     assert other.sent == []
     assert world.engines[1].probe.counts["notifications_given_up"] == 1

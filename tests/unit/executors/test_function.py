@@ -359,7 +359,7 @@ def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monke
     (tmp_path / "slow_to_import.py").write_text(
         "from gates import opened, reached\n"
         "reached.set()\n"
-        "assert opened.wait(30)\n"
+        "assert opened.wait(120)\n"
         "async def first(): return 1\n"
         "async def second(): return 2\n"
     )

@@ -17,8 +17,8 @@ from typing import Self
 
 import psycopg
 
-from tests.servers import LOOPBACK
-from tests.servers.postgres import CRASH_SAFE, PAUSE, SECONDS_TO_START, SUPERUSER, PostgresServer
+from tests.support.servers import LOOPBACK
+from tests.support.servers.postgres import CRASH_SAFE, PAUSE, SECONDS_TO_START, SUPERUSER, PostgresServer
 
 _QUICK = {**CRASH_SAFE, "wal_retrieve_retry_interval": "100ms"}
 _STREAMING = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'"

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import files
 from pathlib import Path
 
-from tests.servers import LOOPBACK, free_port
+from tests.support.servers import LOOPBACK, free_port
 
 SECONDS_TO_START = 120
 PAUSE = 0.01

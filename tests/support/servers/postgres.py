@@ -37,7 +37,7 @@ from typing import IO, Literal, Self
 import psycopg
 from psycopg import sql
 
-from tests.servers import LOOPBACK, free_port
+from tests.support.servers import LOOPBACK, free_port
 
 SECONDS_TO_START = 120
 SECONDS_TO_STOP = 120

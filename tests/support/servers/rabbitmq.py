@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers import LOOPBACK, free_port
-from tests.servers.message_brokers import running
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.servers.message_brokers import running
 
 PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 

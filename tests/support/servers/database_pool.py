@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 # In a schema of its own, which nothing of the product looks at.  What stood in the tables at first is kept there.
 KEEPER = b"""

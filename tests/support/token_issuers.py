@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, runner_of
 from tompion.config.loader import load
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -168,8 +168,8 @@ class World:
         (directory / "tompion.toml").write_text(text.replace("DIRECTORY", str(directory)))
         self.clock = ManualClock(BEGIN)
         self.store = SqliteStore(clock=self.clock)
-        self.desk = desk_of(self.store)
-        self.served = Served(self.desk, load({}, {}, str(directory / "tompion.toml")), self.clock)
+        self.runner = runner_of(self.store)
+        self.served = Served(self.runner, load({}, {}, str(directory / "tompion.toml")), self.clock)
         self.http = Http(self.served.url)
 
     def ask(self, token: str | None, method: str = "GET", path: str = "/api/v1/schedules", body: Any = None) -> Answer:

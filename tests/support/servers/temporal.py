@@ -17,7 +17,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import IO
 
-from tests.servers import LOOPBACK, free_port
+from tests.support.servers import LOOPBACK, free_port
 
 SECONDS_TO_START = 120
 

@@ -29,11 +29,11 @@ SECONDS = 120
 
 
 class Served:
-    """A desk that is served on a free port, by a thread."""
+    """An operation runner that is served on a free port, by a thread."""
 
     def __init__(
         self,
-        desk: OperationRunner,
+        runner: OperationRunner,
         told: Config | None = None,
         clock: Clock | None = None,
         problems: Callable[[], Sequence[str]] = tuple,
@@ -42,7 +42,7 @@ class Served:
         self._listening = socket.socket(proto=socket.IPPROTO_TCP)  # else small answers wait for an acknowledgement
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        config = server_config(build_service(desk, told, clock=clock, problems=problems), told)
+        config = server_config(build_service(runner, told, clock=clock, problems=problems), told)
         config.lifespan = "off"
         self._server = PromptServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
@@ -57,16 +57,16 @@ class Served:
 
 
 @contextmanager
-def serving(desk: OperationRunner) -> Iterator[str]:
-    """Serve a desk on a free port; give the service's address."""
-    served = Served(desk)
+def serving(runner: OperationRunner) -> Iterator[str]:
+    """Serve an operation runner on a free port; give the service's address."""
+    served = Served(runner)
     try:
         yield served.url
     finally:
         served.close()
 
 
-def desk_of(store: Store, settings: Settings | None = None) -> OperationRunner:
+def runner_of(store: Store, settings: Settings | None = None) -> OperationRunner:
     return OperationRunner(store, settings or Settings())
 
 
@@ -139,13 +139,13 @@ class BlockingTompion(SyncMethods):
 
 
 class Direct(SyncMethods):
-    """A desk, asked without any door: what every door must answer."""
+    """An operation runner called without an API. It gives the expected result of every API."""
 
-    def __init__(self, desk: OperationRunner) -> None:
-        self._desk = desk
+    def __init__(self, runner: OperationRunner) -> None:
+        self._runner = runner
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
-        sent = self._desk.send(
+        sent = self._runner.send(
             lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
         )
         return sent.result(SECONDS)

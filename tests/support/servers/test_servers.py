@@ -15,20 +15,20 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.servers import LOOPBACK, postgres
-from tests.servers.postgres import PostgresServer
-from tests.servers.proxy import TcpProxy
+from tests.support.servers import LOOPBACK, postgres
+from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.proxy import TcpProxy
 
 pytestmark = pytest.mark.server
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 120
 MAY_WE_ENCRYPT = bytes([0, 0, 0, 8, 4, 210, 22, 47])
 """The first question of PostgreSQL's protocol, SSLRequest, to which any server answers with one letter."""
 
 STARTS_A_SERVER = """
 import sys
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 with PostgresServer() as server:
     print(server.pid, server.home, flush=True)
     sys.stdin.read()

@@ -11,7 +11,7 @@ import tempfile
 
 import psycopg
 
-from tests.servers.postgres import PostgresServer, unprivileged
+from tests.support.servers.postgres import PostgresServer, unprivileged
 
 _MOUNT = 'mkdir -p "$1" && mount -t tmpfs -o size="$2",mode=0700,uid="$3",gid="$4" none "$1" && shift 4 && exec "$@"'
 BALLAST = "ballast"

@@ -14,7 +14,7 @@ from temporalio.api.workflowservice.v1 import CreateScheduleRequest, ListSchedul
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.servers.temporal import temporal_server
+from tests.support.servers.temporal import temporal_server
 
 NAMESPACE = "default"
 CALLS_AT_ONCE = 8

@@ -17,7 +17,7 @@ from collections.abc import Coroutine
 from typing import Self, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from tests.servers import LOOPBACK, free_port
+from tests.support.servers import LOOPBACK, free_port
 
 SECONDS_TO_OBEY = 120
 CHUNK = 65_536
