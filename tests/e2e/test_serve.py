@@ -83,7 +83,7 @@ def test_a_preview_explains_lists_and_lints(address: str) -> None:
     ticks = seen["ticks"]
     assert isinstance(ticks, list)
     assert [tick["at"] for tick in ticks] == ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
-    assert ticks[0]["moved"] == "gap"
+    assert ticks[0]["dst_adjustment"] == "gap"
     assert "02:30" in str(seen["explanation"])
     assert [finding["code"] for finding in seen["findings"]] == ["dst-gap", "dst-overlap"]  # type: ignore[attr-defined] # parsed JSON
 

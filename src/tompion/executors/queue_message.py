@@ -19,7 +19,7 @@ def callback_of(meta: RunContext, site: ExecutorEnv) -> dict[str, str]:
     """Return what whoever executes a run needs to report: the token, and where to, if the process knows that."""
     if site.public_url is None:
         return {"token": meta.token}
-    return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
+    return {"url": f"{site.public_url.rstrip('/')}/api/v1/callbacks", "token": meta.token}
 
 
 def traced(meta: RunContext) -> dict[str, str]:

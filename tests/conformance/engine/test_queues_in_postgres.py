@@ -115,7 +115,7 @@ def test_a_message_of_pgmq(scene: Scene, declared: str, more: list[Any]) -> None
     (run,) = scene.ask(read.runs, "report").items
     assert (run.state, run.execution_id) == ("SUCCESS", str(number))
     assert (sent["dag"], sent["meta"]["idempotency_key"], sent["meta"]["user_id"]) == ({"steps": [1]}, run.key, "u1")
-    assert sent["callback"]["url"] == "https://tompion.example/api/v1/reports"
+    assert sent["callback"]["url"] == "https://tompion.example/api/v1/callbacks"
 
 
 @pytest.mark.parametrize("moment", [suicidal.BEFORE, suicidal.AFTER])

@@ -71,7 +71,7 @@ def test_what_is_sent(server: Server) -> None:
     assert seen.said["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
     assert (seen.said["meta"]["source"], seen.said["meta"]["user_id"]) == ("schedule", "u1")
     assert seen.said["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
-    callback = {"url": "https://tompion.example/api/v1/reports", "token": launch.token}
+    callback = {"url": "https://tompion.example/api/v1/callbacks", "token": launch.token}
     assert seen.said["callback"] == callback
     assert (seen.headers["x-team"], seen.headers["content-type"]) == ("a", "application/json")
     assert "webhook-signature" not in seen.headers

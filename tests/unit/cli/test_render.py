@@ -226,7 +226,7 @@ def tick(offset: timedelta, **changes: object) -> Tick:
         "at": at,
         "local": at.astimezone(timezone(offset)),
         "wall": datetime(2026, 6, 1, 12),
-        "moved": "",
+        "dst_adjustment": "",
         "reason": "",
         "fire_at": at + timedelta(milliseconds=1_234),
     }

@@ -67,7 +67,7 @@ def test_a_row() -> None:
         ("$dag", '["step"]'),
         ("$payload", '"me"'),
         (["$payload"], '["me"]'),
-        ("$callback", '{"url": "https://tompion.example/api/v1/reports", "token": "7-1800000060-0.1.signed"}'),
+        ("$callback", '{"url": "https://tompion.example/api/v1/callbacks", "token": "7-1800000060-0.1.signed"}'),
     ],
 )
 def test_values(given: Any, expected: str | None) -> None:
