@@ -12,7 +12,7 @@ from tompion.engine.execution.attempt import Attempt
 from tompion.engine.execution.launcher import Launcher
 from tompion.model.run import Reason, RunRow
 from tompion.model.schedule_state import ScheduleState
-from tompion.plan import outcome, release
+from tompion.plan import release
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
@@ -95,7 +95,7 @@ def the_last_action_is_dropped(patches: Patches) -> None:
             Reason.LIMIT_REACHED if automatic and state.remaining == 1 else obstacle(state, *rest, automatic=automatic)
         )
 
-    patches.set(outcome, "_obstacle", one_short)
+    patches.set(release, "_obstacle", one_short)
 
 
 @defect

@@ -10,7 +10,7 @@ from tompion.engine.limits import AdaptiveConcurrencyLimit
 from tompion.engine.notifications.outbox import NotificationOutbox
 from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.executors.base import unsigned
+from tompion.executors.base import no_token
 from tompion.model.notification import NotificationRule
 from tompion.plan.context import DecisionContexts
 from tompion.plan.due_ticks import DueLimits
@@ -35,7 +35,7 @@ class EngineContext:
         self.can_call = False
         self.skew_ms = 0
         self.tracing: Tracing | None = None
-        self.sign: Callable[[str], str] = unsigned
+        self.sign: Callable[[str], str] = no_token
         self.notifications = NotificationOutbox(self)
         self.limits = DueLimits(
             settings.misfire_grace_ms,

@@ -43,7 +43,7 @@ POLICY = "; ".join([
     "trusted-types default",
 ])  # fmt: skip
 FOR_EVER, FOR_A_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
-SHORTEST_COMPRESSED = 1_000
+MIN_COMPRESSED_BYTES = 1_000
 
 
 def mount_ui(app: FastAPI) -> None:
@@ -99,7 +99,7 @@ def _file(folder: Traversable, name: str, *, zipped: bool, kept: str) -> Respons
         return PlainTextResponse("there is no such file", 404)
     body, kind = found.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
     headers = {"Vary": "Accept-Encoding", "Cache-Control": kept}
-    if zipped and len(body) >= SHORTEST_COMPRESSED:
+    if zipped and len(body) >= MIN_COMPRESSED_BYTES:
         return Response(_zipped(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
     return Response(body, headers=headers, media_type=kind)
 

@@ -21,7 +21,7 @@ from tompion.model.audit import AuditVerification, chain_rows
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history
-from tompion.operations.verify.audit_chain import MOST, verify_audit
+from tompion.operations.verify.audit_chain import MAX_ROWS, verify_audit
 from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -253,7 +253,7 @@ def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
 def test_where_to_begin_is_checked(bench: Bench) -> None:
     refused: list[dict[str, Any]] = [
         {"limit": 0},
-        {"limit": MOST + 1},
+        {"limit": MAX_ROWS + 1},
         {"limit": True},
         {"after": -1},
         {"after": 1 << 63},

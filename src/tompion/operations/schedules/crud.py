@@ -41,7 +41,7 @@ from tompion.plan.counters import without_deleted
 from tompion.plan.pause import pause_schedule, resume_schedule
 from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
 
-MOST_COUNTED = 200_000
+MAX_COUNTED = 200_000
 """How many schedules are looked at to count those that match."""
 
 
@@ -170,11 +170,11 @@ def count_schedules(  # noqa: PLR0913 - what a list can be about
 ) -> ScheduleCount:
     """Return how many schedules a list would show, and how many there are in all."""
     wanted = schedule_filter(state, workflow_id, user_id, label, text)
-    total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MOST_COUNTED + 1)
+    total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MAX_COUNTED + 1)
     matching = total
     if any(wanted):
-        matching = context.transaction.schedule_count_matching(context.namespace, wanted, MOST_COUNTED + 1)
-    return ScheduleCount(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
+        matching = context.transaction.schedule_count_matching(context.namespace, wanted, MAX_COUNTED + 1)
+    return ScheduleCount(min(matching, MAX_COUNTED), min(total, MAX_COUNTED), max(matching, total) > MAX_COUNTED)
 
 
 def schedule_filter(

@@ -33,10 +33,10 @@ T = TypeVar("T")
 POOL_SIZE = 8
 ATTEMPTS = 5
 MIGRATION_LOCK = 0x746F6D70696F6E
-MINIMUM = 14
+MIN_SERVER_VERSION = 14
 MIGRATION_TRIES = 60
 MIGRATION_PAUSE_S = 1.0
-PATIENCE = "SET LOCAL lock_timeout = '1s';"
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s';"
 """How long a migration waits for a table, and keeps all who come after it waiting."""
 HELD = (
     "PostgreSQL: somebody holds the tables for long, a backup or a forgotten transaction (pg_stat_activity shows "
@@ -51,7 +51,7 @@ NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 # Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
 # them: the next attempt sees it and answers accordingly.
-AGAIN = (
+RETRYABLE_ERRORS = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.UniqueViolation,
@@ -177,7 +177,7 @@ class PostgresStore(Store):
             try:
                 return self._attempt(begin, work, again=left < ATTEMPTS - 1)
             except psycopg.Error as error:
-                if not (left and isinstance(error, AGAIN)):
+                if not (left and isinstance(error, RETRYABLE_ERRORS)):
                     raise translated(error, writing=begin is WRITE) from error
         raise AssertionError("the last attempt returns or raises")
 
@@ -248,8 +248,8 @@ class PostgresMigrator(Migrator):
         try:
             with closing(connect(self._url)) as connection:
                 release = connection.info.server_version // 10_000
-                if release < MINIMUM:
-                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MINIMUM}")
+                if release < MIN_SERVER_VERSION:
+                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MIN_SERVER_VERSION}")
                 with answering(connection):
                     return _version(connection)
         except psycopg.Error as error:
@@ -282,13 +282,13 @@ class PostgresMigrator(Migrator):
                 connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
                 if _version(connection) >= number:
                     return False
-                connection.execute(PATIENCE.encode(), prepare=False)
+                connection.execute(LOCK_TIMEOUT.encode(), prepare=False)
                 connection.execute(script.encode(), prepare=False)
                 connection.execute(self.stamp(number).encode(), prepare=False)
                 return True
 
     def begin(self) -> str:
-        return f"{super().begin()}\n{PATIENCE}"
+        return f"{super().begin()}\n{LOCK_TIMEOUT}"
 
     def roles(self, worker: str, tenant: str) -> str:
         self.refuse_newer()
