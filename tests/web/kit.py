@@ -69,7 +69,7 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
                 service.other.close()
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
 
 
 def make_key(home: Path, role: str) -> str:

@@ -54,7 +54,7 @@ class Snapshot:
 
 def glance(home: Home) -> SnapshotRow:
     """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
-    tally = home.stats(seconds=1, stretches=1).schedules
+    tally = home.stats(seconds=1, buckets=1).schedules
     ended = [run for run in home.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
     return SnapshotRow(
         schedules=tally,
@@ -68,7 +68,7 @@ def glance(home: Home) -> SnapshotRow:
 
 def survey(home: Home) -> Snapshot:
     """Look at every schedule and every run in flight, but at so many only."""
-    tally = home.stats(seconds=1, stretches=1).schedules
+    tally = home.stats(seconds=1, buckets=1).schedules
     found = tuple(islice(every_schedule(home), MAX_SCHEDULES + 1))
     return Snapshot(
         tally=tally,

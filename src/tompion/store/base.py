@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
@@ -18,9 +17,14 @@ from typing import TypeVar
 from tompion.errors import StoreError
 from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
-from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
-from tompion.model.schedule_state import FastAdvanceRow, ScheduleState
+from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import Answers, SqlCall
+from tompion.plan.counters import (
+    fast_advances_without_duplicates,
+    without_duplicates,
+    without_superseded,
+    without_unheld,
+)
 from tompion.store.driver_transaction import Params
 from tompion.store.tables.api_keys import ApiKeyTable
 from tompion.store.tables.audit import AuditTable
@@ -107,10 +111,11 @@ class Transaction(
         given_up: list[RunRow] = []
         if writes.supersede:
             superseded = self.run_supersede(writes.supersede, writes.now_ms)
-            states = _without_superseded(states, Counter(run.schedule_key for run in superseded))
+            states = without_superseded(states, superseded)
         if writes.cancel:
             given_up = self.run_give_up_unheld(writes.cancel, Reason.SUPERSEDED, writes.now_ms)
-            states = self._without_given_up(states, given_up, writes.now_ms)
+            self.backfill_wake({run.schedule_key for run in given_up if run.origin}, writes.now_ms)
+            states = without_unheld(states, given_up, writes.now_ms)
         to_end = [
             *self.run_terminate_in_flight(writes.terminate, writes.now_ms),
             *self.run_cancel_in_flight(writes.cancel),
@@ -119,66 +124,15 @@ class Transaction(
         if any(run.owner is None and run.state == RunState.ENQUEUED for run in writes.runs):
             self.notify()  # another instance serves the queue of such a run
         if duplicates:
-            states = _without_duplicate_runs(states, writes, duplicates)
+            states = without_duplicates(states, writes.runs, duplicates)
         already_started = self.run_insert_fast(writes.starts)
-        steps = _without_duplicates(writes, already_started) if already_started else writes.steps
+        steps = fast_advances_without_duplicates(writes.steps, already_started) if already_started else writes.steps
         self.dropped_range_insert(writes.dropped_ranges)
         self.state_update(states)
         self.state_advance_fast(steps)
         return WriteResult(
             duplicates=duplicates | already_started, to_end=to_end, superseded=superseded, given_up=given_up
         )
-
-    def _without_given_up(self, states: list[ScheduleState], ended: list[RunRow], now_ms: int) -> list[ScheduleState]:
-        """Return the states without cancelled runs that no instance held. Schedules with a free slot become due."""
-        self.backfill_wake({run.schedule_key for run in ended if run.origin}, now_ms)
-        counts = Counter(run.schedule_key for run in ended)
-        return [
-            state._replace(
-                in_flight=state.in_flight - gone,
-                next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms),
-            )
-            if (gone := counts[state.schedule_key])
-            else state
-            for state in states
-        ]
-
-
-def _without_superseded(states: list[ScheduleState], superseded: Counter[int]) -> list[ScheduleState]:
-    """Return the states without the waiting runs that were superseded."""
-    return [
-        state._replace(waiting=state.waiting - gone, skipped=state.skipped + gone)
-        if (gone := superseded[state.schedule_key])
-        else state
-        for state in states
-    ]
-
-
-def _without_duplicate_runs(
-    states: list[ScheduleState], writes: DecisionWrites, duplicates: set[RunId]
-) -> list[ScheduleState]:
-    """Return the states without the runs that were in the ledger already and are counted there."""
-    existing = [run for run in writes.runs if run.id in duplicates]
-    in_flight = Counter(run.schedule_key for run in existing if run.state in IN_FLIGHT)
-    waiting = Counter(run.schedule_key for run in existing if run.state in OPEN - IN_FLIGHT)
-    return [
-        state._replace(
-            in_flight=state.in_flight - in_flight[state.schedule_key],
-            starts=state.starts - in_flight[state.schedule_key],
-            waiting=state.waiting - waiting[state.schedule_key],
-        )
-        for state in states
-    ]
-
-
-def _without_duplicates(writes: DecisionWrites, duplicates: set[RunId]) -> list[FastAdvanceRow]:
-    """Return the fast rows without counting the runs that were in the ledger already."""
-    return [
-        (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)
-        if RunId(key, cursor) in duplicates
-        else (key, cursor, nominal, fire, in_flight, last, starts)
-        for key, cursor, nominal, fire, in_flight, last, starts in writes.steps
-    ]
 
 
 Work = Callable[[Transaction], T]

@@ -246,15 +246,15 @@ def test_the_calendar_knows_no_other_parameters(http: Http) -> None:
 
 def test_what_is_paused_is_not_to_come(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
-    assert len(http("GET", "/api/v1/coming?seconds=7200").said["ticks"]) == 2
+    assert len(http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"]) == 2
     http("POST", "/api/v1/schedules/hourly/pause", {})
-    assert http("GET", "/api/v1/coming?seconds=7200").said["ticks"] == []
+    assert http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"] == []
 
 
 def test_a_list_of_what_comes_says_how_far_it_is_complete(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
-    found = http("GET", "/api/v1/coming?seconds=7200&limit=4").said
+    found = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").said
     assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in found["ticks"]] == [
         ("often", "08:10"),
         ("often", "08:20"),

@@ -231,7 +231,7 @@ def test_a_worker_is_its_namespaces_own() -> None:
     try:
         mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
         worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
-        assert world.ask("POST", f"/api/v1/workers/{worker}/leave", theirs, {}).said == 0
+        assert world.ask("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).said == 0
         for verb in ("take", "beat"):
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200

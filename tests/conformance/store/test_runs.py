@@ -23,7 +23,7 @@ def stored(write: Write, row: RunRow) -> RunRow:
 def test_runs_are_inserted_as_they_are(write: Write) -> None:
     full = run(
         1, 60, 3, source="trigger", state="STARTED", reason="retry", version=2, attempt=4, failures=5, fire_ms=6,
-        due_ms=7, owner=8, decided_ms=9, local_s=10, moved="gap", overlap="skip", payload='{"ä":"😀"}',
+        due_ms=7, owner=8, decided_ms=9, local_s=10, dst_adjustment="gap", overlap="skip", payload='{"ä":"😀"}',
         request_id="r", started_ms=11, finished_ms=None, cancel_requested=True, error="e", result="", execution_id="x",
         queued_ms=12,
     )  # fmt: skip

@@ -211,7 +211,10 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
         (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
     ],
 )
-def test_options_that_cannot_be(options: tuple[str, ...], problem: str) -> None:
+def test_options_that_cannot_be(
+    options: tuple[str, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the store is in the working directory
     done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
     assert done.exit_code != 0
     assert problem in str(done.exception)

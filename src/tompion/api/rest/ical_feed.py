@@ -14,7 +14,7 @@ ESCAPED = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 def feed(coming: Almanac, namespace: str, now: datetime) -> str:
     """Return the text of the feed; the last event of a schedule that has more says so."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//coming ticks//EN", "CALSCALE:GREGORIAN"]
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//upcoming ticks//EN", "CALSCALE:GREGORIAN"]
     lines += [f"X-WR-CALNAME:{_text(f'Tompion {namespace}')}"]
     if said := _said(coming):
         lines += [f"X-WR-CALDESC:{_text(said)}", f"X-TOMPION-INCOMPLETE:{_text(said)}"]

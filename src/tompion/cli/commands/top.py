@@ -106,7 +106,12 @@ def _around(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     alive = [each for each in found.instances if each.stopped_at is None]
     cells = [
-        (each.kind, each.name, "alive" if each.alive else "silent", f"heard of {relative(each.heard_of_at, present)}")
+        (
+            each.kind,
+            each.name,
+            "alive" if each.alive else "silent",
+            f"heard of {relative(each.last_heartbeat_at, present)}",
+        )
         for each in alive
     ]
     cells += [

@@ -140,7 +140,7 @@ class RemoteVerifier:
 
     def count(self) -> int | None:
         """Return how many schedules there are, if anybody knows."""
-        found = self._home.stats(seconds=1, stretches=1).schedules
+        found = self._home.stats(seconds=1, buckets=1).schedules
         return None if found.capped else found.active + found.paused + found.closed
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:

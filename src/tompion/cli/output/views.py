@@ -191,7 +191,7 @@ def run_facts(run: Run) -> None:
         ("version", str(run.version)),
         ("key", run.key),
     ]
-    for name, value in (("moved", run.moved), ("error", run.error), ("execution", run.execution_id)):
+    for name, value in (("dst_adjustment", run.dst_adjustment), ("error", run.error), ("execution", run.execution_id)):
         if value:
             pairs.append((name, value))
     for name, data in (("progress", run.progress), ("result", run.result)):
@@ -388,7 +388,7 @@ def took(run: Run) -> str:
 
 def why(run: Run) -> str:
     """Return what there is to say about a run's state."""
-    told = run.error or run.reason or run.moved or ""
+    told = run.error or run.reason or run.dst_adjustment or ""
     return told.partition("\n")[0]
 
 

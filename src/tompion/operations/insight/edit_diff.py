@@ -50,12 +50,12 @@ def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **g
     changes = [each.change for each in ticks]
     return EditDiff(
         ticks,
-        changes.count("stays"),
-        changes.count("goes"),
-        changes.count("comes"),
+        changes.count("unchanged"),
+        changes.count("removed"),
+        changes.count("added"),
         None if complete_s is None else at_s(complete_s),
     )
 
 
 def _change(sides: set[int]) -> Any:
-    return "stays" if len(sides) == 2 else "comes" if 1 in sides else "goes"
+    return "unchanged" if len(sides) == 2 else "added" if 1 in sides else "removed"

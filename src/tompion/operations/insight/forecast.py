@@ -1,4 +1,4 @@
-"""How many fires are to come, of all schedules together, and where the herds are.
+"""How many fires are to come, of all schedules together, and where the spikes are.
 
 Very many schedules share few specs, so the ticks of a spec are computed once and counted as often as there are
 schedules with it.  What depends on the schedule itself (``H``, jitter) is looked at one by one.  Both are bounded: of
@@ -41,16 +41,16 @@ TIMES_THE_USUAL = 3
 MAX_JITTER_MS = 30 * 60_000
 
 
-def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
-    """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("stretches", stretches, MAX_BUCKETS)):
+def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Forecast:
+    """Return how many fires are to come within so many seconds, in equal buckets, and where they are too many."""
+    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if stretches > seconds:
-        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
-    length_ms = seconds * 1000 // stretches
+    if buckets > seconds:
+        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    length_ms = seconds * 1000 // buckets
     since_ms = context.now_ms // length_ms * length_ms
-    until_ms = since_ms + stretches * length_ms
+    until_ms = since_ms + buckets * length_ms
     fires: Counter[int] = Counter()
     scheduled = 0
     active = context.transaction.schedule_count_in_status(context.namespace, "active", MAX_SCHEDULES + 1)
@@ -62,25 +62,25 @@ def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int 
     step = max(1, -(-min(active, MAX_SCHEDULES) // MAX_READ))
     kinds = _kinds(context, until_ms, step)
     same_spec: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    looked_at, budget = 0, MAX_TICKS
+    fully_counted, budget = 0, MAX_TICKS
     for index, (row, compiled) in enumerate(kinds):
         later = list(islice(_later(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
         if len(later) > budget:
             break
         budget -= len(later)
-        looked_at += row.schedules
+        fully_counted += row.schedules
         same_spec[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
         for fire_ms in later:
             number = max(0, fire_ms - since_ms) // length_ms
             fires[number] += row.schedules
             same_spec[number][index] += row.schedules
-    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(stretches))
-    herds = tuple(
+    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(buckets))
+    spikes = tuple(
         _herd(loads[number], [(count, *kinds[index]) for index, count in same_spec[number].most_common(KIN)])
-        for number in _heavy(fires, stretches)
+        for number in _heavy(fires, buckets)
     )
-    looked_at = min(looked_at, scheduled)
-    return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MAX_SCHEDULES)
+    fully_counted = min(fully_counted, scheduled)
+    return Forecast(loads, spikes, fully_counted, scheduled - fully_counted, step, active > MAX_SCHEDULES)
 
 
 def same_spec(
@@ -119,21 +119,21 @@ def _later(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[
         tick = compiled.ticks.next_epoch(tick)
 
 
-def _heavy(fires: Counter[int], stretches: int) -> list[int]:
-    """The stretches in which far more fires than usual, the heaviest first."""
-    usual = median(fires[number] for number in range(stretches))
+def _heavy(fires: Counter[int], buckets: int) -> list[int]:
+    """The buckets in which far more fires than usual, the heaviest first."""
+    usual = median(fires[number] for number in range(buckets))
     least = max(MIN_SPIKE, TIMES_THE_USUAL * usual)
     return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
 
 
 def _herd(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
-    kin = tuple(
+    groups = tuple(
         SpecGroup(
             row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), spread_minutes(compiled.spec)
         )
         for _count, row, compiled in same_spec
     )
-    return LoadSpike(load.start, load.fires, kin, _advice(load.fires, kin))
+    return LoadSpike(load.start, load.fires, groups, _advice(load.fires, groups))
 
 
 def _jitter_ms(row: SpecGroupRow, compiled: CompiledSchedule) -> int | None:
@@ -145,8 +145,8 @@ def _jitter_ms(row: SpecGroupRow, compiled: CompiledSchedule) -> int | None:
     return min(gap_ms, MAX_JITTER_MS)
 
 
-def _advice(fires: int, kin: tuple[SpecGroup, ...]) -> str:
-    plain = [each for each in kin if each.jitter_ms is not None]
+def _advice(fires: int, groups: tuple[SpecGroup, ...]) -> str:
+    plain = [each for each in groups if each.jitter_ms is not None]
     if not plain:
         return f"{fires} fires at once, and the schedules have jitter already: other minutes or hours would help."
     first = plain[0]

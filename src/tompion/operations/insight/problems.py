@@ -62,7 +62,7 @@ def _engines(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> 
     for each in alive:
         if abs(each.skew_ms) > context.settings.max_clock_skew_ms:
             text = f"its clock is {abs(each.skew_ms) / 1000:g} seconds off, so it fires nothing"
-            yield Problem("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
+            yield Problem("skewed_clock", "high", each.name, None, text, 1, each.last_heartbeat_at)
 
 
 def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
@@ -77,9 +77,9 @@ def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) ->
         )
         yield Problem("clock_set_back", "high", "clock", None, text, number, None)
     for each in instances:
-        if each.stopped_at is None and each.heard_of_at > datetime_ms(edge_ms):
+        if each.stopped_at is None and each.last_heartbeat_at > datetime_ms(edge_ms):
             text = (
-                f"it was heard of at {each.heard_of_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
+                f"it was heard of at {each.last_heartbeat_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
                 "own: until then nobody knows whether it lives, and nobody takes over what it holds"
             )
             yield Problem("clock_set_back", "high", each.name, None, text, 1, None)

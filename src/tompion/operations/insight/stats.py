@@ -42,19 +42,19 @@ _SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, 
 """What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
 
 
-def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
+def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Stats:
     """Return how many schedules there are, and what became of their ticks in the last so many seconds.
 
-    The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
+    The time is cut into equal buckets.  So many schedules and runs are looked at, and no more: the answer says so.
     """
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("stretches", stretches, MAX_BUCKETS)):
+    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if stretches > seconds:
-        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
-    length_ms = seconds * 1000 // stretches
+    if buckets > seconds:
+        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    length_ms = seconds * 1000 // buckets
     last_ms = context.now_ms // length_ms * length_ms
-    since_ms = last_ms - (stretches - 1) * length_ms
+    since_ms = last_ms - (buckets - 1) * length_ms
     found, complete_ms = _decided(context, since_ms)
     counts: dict[int, Counter[str]] = {}
     late: dict[int, list[int]] = {}
@@ -73,7 +73,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 6
         _tally(context),
         tuple(
             _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
-            for number in range(stretches)
+            for number in range(buckets)
         ),
         datetime_ms(complete_ms),
     )
@@ -114,7 +114,7 @@ def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsB
         missed=counts["missed"],
         late_p50_ms=_quantile(late, 0.5),
         late_p99_ms=_quantile(late, 0.99),
-        late_most_ms=late[-1] if late else None,
+        late_max_ms=late[-1] if late else None,
     )
 
 

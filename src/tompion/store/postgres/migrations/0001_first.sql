@@ -100,7 +100,7 @@ CREATE TABLE schedule_runs (
     owner          bigint,
     decided_ms     bigint NOT NULL,
     local_s        bigint,
-    moved          text,
+    dst_adjustment text,
     overlap        text,
     payload        text,
     request_id     text COLLATE "C",

@@ -96,7 +96,7 @@ CREATE TABLE schedule_runs (
     owner          INTEGER,
     decided_ms     INTEGER NOT NULL,
     local_s        INTEGER,
-    moved          TEXT,
+    dst_adjustment TEXT,
     overlap        TEXT,
     payload        TEXT,
     request_id     TEXT,

@@ -2,7 +2,7 @@
 -- Index schedule_runs_once. Existing rows are not changed. The caller compares the row count.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
-    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
+    decided_ms, local_s, dst_adjustment, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
     execution_id, queued_ms, pickups, progress, report
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
