@@ -16,14 +16,14 @@ function stylesOfWhatIsUsed(): Plugin {
   }
 }
 
-/** Let the first questions be asked before the page itself is read: see src/early.ts. */
+/** Let the first questions be asked before the page itself is read: see src/api/prefetch.ts. */
 function askedEarly(): Plugin {
   return {
     name: 'asked-early',
     transformIndexHtml: {
       order: 'post',
       handler: (_html, { bundle }) => {
-        const early = Object.values(bundle ?? {}).find((each) => each.type === 'chunk' && each.name === 'early')
+        const early = Object.values(bundle ?? {}).find((each) => each.type === 'chunk' && each.name === 'prefetch')
         return early && [{ tag: 'script', attrs: { type: 'module', async: true, crossorigin: true, src: `/${early.fileName}` }, injectTo: 'head-prepend' }]
       },
     },
@@ -34,7 +34,7 @@ export default defineConfig({
   plugins: [react(), stylesOfWhatIsUsed(), askedEarly()],
   html: { cspNonce: '__TOMPION_NONCE__' },
   build: {
-    rolldownOptions: { input: { index: 'index.html', early: 'src/early.ts' } },
+    rolldownOptions: { input: { index: 'index.html', prefetch: 'src/api/prefetch.ts' } },
     outDir: '../static',
     emptyOutDir: true,
     target: 'es2022',

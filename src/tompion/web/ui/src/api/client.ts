@@ -2,8 +2,8 @@ import createClient, { type Middleware } from 'openapi-fetch'
 
 import { asProblem } from './problem'
 import type { paths } from './schema'
-import { fetchOnce } from '../early'
-import { hearServerTime } from '../parts/clock'
+import { fetchOnce } from './prefetch'
+import { hearServerTime } from '../lib/clock'
 
 let namespace = ''
 

@@ -1,7 +1,7 @@
 import { useQueryClient, type Query, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
-import { checkVisit } from './visit'
+import { checkVisit } from './session'
 
 export type LiveState = 'connecting' | 'live' | 'away'
 

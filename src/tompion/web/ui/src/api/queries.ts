@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { answer, api, currentNamespace } from './client'
-import { FORECAST, LIST_PAGE } from './sizes'
+import { FORECAST, LIST_PAGE } from './limits'
 import type { ScheduleFilter } from './types'
 
 /** The name under which an answer is kept: its namespace first, then what it is about (see live.ts). */
