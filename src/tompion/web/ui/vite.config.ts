@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite'
 const SERVICE = 'http://127.0.0.1:8640'
 
 /** Let each component of Mantine bring its own styles, so that those of components that nobody uses are left out. */
-function stylesOfWhatIsUsed(): Plugin {
+function usedMantineStyles(): Plugin {
   const names = /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/
   return {
     name: 'styles-of-what-is-used',
@@ -17,21 +17,21 @@ function stylesOfWhatIsUsed(): Plugin {
 }
 
 /** Let the first questions be asked before the page itself is read: see src/api/prefetch.ts. */
-function askedEarly(): Plugin {
+function prefetchScript(): Plugin {
   return {
     name: 'asked-early',
     transformIndexHtml: {
       order: 'post',
       handler: (_html, { bundle }) => {
-        const early = Object.values(bundle ?? {}).find((each) => each.type === 'chunk' && each.name === 'prefetch')
-        return early && [{ tag: 'script', attrs: { type: 'module', async: true, crossorigin: true, src: `/${early.fileName}` }, injectTo: 'head-prepend' }]
+        const chunk = Object.values(bundle ?? {}).find((output) => output.type === 'chunk' && output.name === 'prefetch')
+        return chunk && [{ tag: 'script', attrs: { type: 'module', async: true, crossorigin: true, src: `/${chunk.fileName}` }, injectTo: 'head-prepend' }]
       },
     },
   }
 }
 
 export default defineConfig({
-  plugins: [react(), stylesOfWhatIsUsed(), askedEarly()],
+  plugins: [react(), usedMantineStyles(), prefetchScript()],
   html: { cspNonce: '__TOMPION_NONCE__' },
   build: {
     rolldownOptions: { input: { index: 'index.html', prefetch: 'src/api/prefetch.ts' } },

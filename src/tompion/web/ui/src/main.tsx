@@ -9,9 +9,9 @@ import '@mantine/core/styles/baseline.layer.css'
 import '@mantine/core/styles/default-css-variables.layer.css'
 import '@mantine/core/styles/global.layer.css'
 import './app/app.css'
-import { isWorthAnotherTry, Problem } from './api/problem'
-import { checkVisit } from './api/session'
-import { makeRouter, readAhead } from './app/router'
+import { isRetryable, ApiError } from './api/errors'
+import { revalidateSession } from './api/session'
+import { makeRouter, preloadViews } from './app/router'
 import { theme } from './app/theme'
 
 // Styles that are made while the page runs carry the number that the policy of this very answer allows.
@@ -29,7 +29,7 @@ const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
 trustedTypes?.createPolicy('default', { createHTML: (text) => (text.includes('<') ? null : text) })
 
 const onError = (error: Error) => {
-  if (error instanceof Problem && error.status === 401) checkVisit(queries)
+  if (error instanceof ApiError && error.status === 401) revalidateSession(queries)
 }
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
@@ -37,15 +37,15 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && isWorthAnotherTry(error),
+      retry: (failures, error) => failures < 2 && isRetryable(error),
       refetchOnWindowFocus: true,
     },
   },
 })
 const router = makeRouter(queries)
-const READ_AHEAD_MS = 20_000
+const PRELOAD_DELAY_MS = 20_000
 
-window.setTimeout(() => void readAhead(), READ_AHEAD_MS)
+window.setTimeout(() => void preloadViews(), PRELOAD_DELAY_MS)
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

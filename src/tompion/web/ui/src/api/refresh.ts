@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 
-import { answer, api, currentNamespace } from './client'
-import { complain, say } from '../components/toasts'
+import { unwrap, api, currentNamespace } from './client'
+import { showError, showToast } from '../components/toasts'
 
 export interface PauseRequest {
   note?: string
@@ -23,28 +23,28 @@ export function useRefresh(): (id?: string) => Promise<void> {
 export function useScheduleActions(id: string) {
   const refresh = useRefresh()
   const path = { schedule_id: id }
-  const settled = (text: string) => ({
-    onSuccess: () => say(text),
-    onError: complain,
+  const callbacks = (text: string) => ({
+    onSuccess: () => showToast(text),
+    onError: showError,
     onSettled: () => void refresh(id),
   })
   return {
     pause: useMutation({
-      mutationFn: (body: PauseRequest) => answer(api.POST('/api/v1/schedules/{schedule_id}/pause', { params: { path }, body })),
-      ...settled(`${id} is paused`),
+      mutationFn: (body: PauseRequest) => unwrap(api.POST('/api/v1/schedules/{schedule_id}/pause', { params: { path }, body })),
+      ...callbacks(`${id} is paused`),
     }),
     resume: useMutation({
       mutationFn: (on_resume?: string) =>
-        answer(api.POST('/api/v1/schedules/{schedule_id}/resume', { params: { path }, body: on_resume ? { on_resume } : {} })),
-      ...settled(`${id} goes on`),
+        unwrap(api.POST('/api/v1/schedules/{schedule_id}/resume', { params: { path }, body: on_resume ? { on_resume } : {} })),
+      ...callbacks(`${id} goes on`),
     }),
     remove: useMutation({
-      mutationFn: () => answer(api.DELETE('/api/v1/schedules/{schedule_id}', { params: { path } })),
-      ...settled(`${id} is deleted`),
+      mutationFn: () => unwrap(api.DELETE('/api/v1/schedules/{schedule_id}', { params: { path } })),
+      ...callbacks(`${id} is deleted`),
     }),
     trigger: useMutation({
-      mutationFn: () => answer(api.POST('/api/v1/schedules/{schedule_id}/trigger', { params: { path }, body: {} })),
-      ...settled(`${id} was triggered`),
+      mutationFn: () => unwrap(api.POST('/api/v1/schedules/{schedule_id}/trigger', { params: { path }, body: {} })),
+      ...callbacks(`${id} was triggered`),
     }),
   }
 }

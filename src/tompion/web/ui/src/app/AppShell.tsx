@@ -4,47 +4,47 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useSearch } from '@tanstack/react-router'
 import { useRef } from 'react'
 
-import { answer, api } from '../api/client'
+import { unwrap, api } from '../api/client'
 import { useLive, useLiveState } from '../api/live'
-import { messageOf } from '../api/problem'
-import type { Visit } from '../api/types'
-import { holds, visitQuery, welcome } from '../api/session'
+import { errorMessage } from '../api/errors'
+import type { Session } from '../api/types'
+import { hasRole, sessionQuery, replaceSession } from '../api/session'
 import { Icon, type IconName } from '../components/Icon'
-import { Segments } from '../components/SegmentedRadio'
-import { complain, Toasts } from '../components/toasts'
-import { chooseZone, MY_ZONE, useZoneChoice, type ZoneChoice } from '../lib/timezones'
+import { SegmentedRadio } from '../components/SegmentedRadio'
+import { showError, Toasts } from '../components/toasts'
+import { chooseZone, LOCAL_ZONE, useZoneChoice, type ZoneChoice } from '../lib/timezones'
 import { Login } from './Login'
-import { Mark } from './Logo'
+import { Logo } from './Logo'
 import { NamespaceSwitch } from './NamespaceSwitch'
-import { Palette } from './CommandPalette'
-import { PLACES } from './navigation'
+import { CommandPalette } from './CommandPalette'
+import { NAVIGATION } from './navigation'
 import classes from './AppShell.module.css'
 
 /** Everything around a view: where one is, where one can go, whose time it is, who one is. */
-export function Shell() {
-  const visit = useQuery(visitQuery)
+export function AppShell() {
+  const session = useQuery(sessionQuery)
   const { namespace = '' } = useSearch({ strict: false })
-  const known = Boolean(visit.data?.actor)
-  useLive(namespace, known)
-  if (visit.isPending) return <Loader className={classes.loading} aria-label="Loading" />
-  if (!visit.data) return <p className={classes.loading}>{messageOf(visit.error)}</p>
-  if (!known) return <Login />
-  return <Inside visit={visit.data} namespace={namespace} />
+  const isSignedIn = Boolean(session.data?.actor)
+  useLive(namespace, isSignedIn)
+  if (session.isPending) return <Loader className={classes.loading} aria-label="Loading" />
+  if (!session.data) return <p className={classes.loading}>{errorMessage(session.error)}</p>
+  if (!isSignedIn) return <Login />
+  return <SignedInShell session={session.data} namespace={namespace} />
 }
 
-function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
+function SignedInShell({ session, namespace }: { session: Session; namespace: string }) {
   const [menuOpen, menu] = useDisclosure(false)
   const [paletteOpen, palette] = useDisclosure(false)
   const view = useRef<HTMLElement>(null)
   useHotkeys([['mod+K', palette.open]], [])
   useHotkeys([['/', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus()]])
-  const skip = (event: React.MouseEvent) => {
+  const skipToContent = (event: React.MouseEvent) => {
     event.preventDefault()
     view.current?.focus()
   }
   return (
     <div className={classes.frame}>
-      <a href="#view" className={classes.skip} onClick={skip}>
+      <a href="#view" className={classes.skip} onClick={skipToContent}>
         Skip to the content
       </a>
       <header className={classes.bar}>
@@ -56,53 +56,53 @@ function Inside({ visit, namespace }: { visit: Visit; namespace: string }) {
           aria-label="Navigation"
         />
         <Link to="/" className={classes.brand}>
-          <Mark /> <span>Tompion</span>
+          <Logo /> <span>Tompion</span>
         </Link>
-        <NamespaceSwitch visit={visit} namespace={namespace} />
+        <NamespaceSwitch session={session} namespace={namespace} />
         <UnstyledButton className={classes.search} onClick={palette.open}>
           <Icon name="search" size={14} />
           <span className={classes.searchText}>Search or do something</span>
           <Kbd size="xs" aria-hidden="true">Ctrl K</Kbd>
         </UnstyledButton>
         <div className={classes.right}>
-          <LiveMark />
+          <LiveIndicator />
           <ZoneSwitch />
-          <SchemeSwitch />
-          <Person visit={visit} />
+          <ThemeSwitch />
+          <UserMenu session={session} />
         </div>
       </header>
       <nav className={classes.rail} aria-label="Main">
-        <Places visit={visit} namespace={namespace} />
-        <p className={classes.version}>Tompion {visit.version}{visit.read_only && ' · read-only'}</p>
+        <NavigationLinks session={session} namespace={namespace} />
+        <p className={classes.version}>Tompion {session.version}{session.read_only && ' · read-only'}</p>
       </nav>
       <Drawer opened={menuOpen} onClose={menu.close} size={240} title="Tompion" hiddenFrom="md">
-        <Places visit={visit} namespace={namespace} onGo={menu.close} />
-        <ZoneSwitch wide />
+        <NavigationLinks session={session} namespace={namespace} onNavigate={menu.close} />
+        <ZoneSwitch isWide />
       </Drawer>
       <main id="view" ref={view} className={classes.view} tabIndex={-1}>
         <Outlet />
       </main>
-      {paletteOpen && <Palette onClose={palette.close} visit={visit} namespace={namespace} />}
+      {paletteOpen && <CommandPalette onClose={palette.close} session={session} namespace={namespace} />}
       <Toasts />
     </div>
   )
 }
 
-function Places({ visit, namespace, onGo }: { visit: Visit; namespace: string; onGo?: () => void }) {
-  return PLACES.filter((place) => holds(visit, place.role, namespace)).map((place) => (
-    <Link key={place.to} to={place.to} className={classes.place} activeOptions={{ exact: place.to === '/' }} activeProps={{ className: classes.here }} onClick={onGo}>
-      <Icon name={place.icon} /> {place.name}
+function NavigationLinks({ session, namespace, onNavigate }: { session: Session; namespace: string; onNavigate?: () => void }) {
+  return NAVIGATION.filter((item) => hasRole(session, item.role, namespace)).map((item) => (
+    <Link key={item.to} to={item.to} className={classes.place} activeOptions={{ exact: item.to === '/' }} activeProps={{ className: classes.here }} onClick={onNavigate}>
+      <Icon name={item.icon} /> {item.label}
     </Link>
   ))
 }
 
-const LIVE = {
+const LIVE_LABELS = {
   live: 'Live: what changes is shown as it happens',
   connecting: 'Connecting…',
   away: 'Not live: the service cannot be reached; trying again',
 }
 
-function LiveMark() {
+function LiveIndicator() {
   const state = useLiveState()
   return (
     <>
@@ -111,19 +111,19 @@ function LiveMark() {
           Not live
         </Text>
       )}
-      <Tooltip label={LIVE[state]}>
-        <span className={classes.live} data-state={state} role="img" aria-label={LIVE[state]} />
+      <Tooltip label={LIVE_LABELS[state]}>
+        <span className={classes.live} data-state={state} role="img" aria-label={LIVE_LABELS[state]} />
       </Tooltip>
     </>
   )
 }
 
-function ZoneSwitch({ wide = false }: { wide?: boolean }) {
+function ZoneSwitch({ isWide = false }: { isWide?: boolean }) {
   const choice = useZoneChoice()
   return (
-    <Tooltip label={`Times are shown in ${choice === 'mine' ? `your zone, ${MY_ZONE}` : choice === 'utc' ? 'UTC' : "each schedule's own zone"}`}>
-      <Segments
-        className={wide ? classes.zoneWide : classes.zone}
+    <Tooltip label={`Times are shown in ${choice === 'mine' ? `your zone, ${LOCAL_ZONE}` : choice === 'utc' ? 'UTC' : "each schedule's own zone"}`}>
+      <SegmentedRadio
+        className={isWide ? classes.zoneWide : classes.zone}
         value={choice}
         onChange={(value) => chooseZone(value as ZoneChoice)}
         aria-label="Time zone"
@@ -137,15 +137,15 @@ function ZoneSwitch({ wide = false }: { wide?: boolean }) {
   )
 }
 
-const SCHEMES: { name: 'light' | 'dark' | 'auto'; icon: IconName; text: string }[] = [
+const THEMES: { name: 'light' | 'dark' | 'auto'; icon: IconName; text: string }[] = [
   { name: 'light', icon: 'sun', text: 'Light' },
   { name: 'dark', icon: 'moon', text: 'Dark' },
   { name: 'auto', icon: 'auto', text: 'As the system' },
 ]
 
-function SchemeSwitch() {
+function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const current = SCHEMES.find((each) => each.name === colorScheme) ?? SCHEMES[2]!
+  const current = THEMES.find((theme) => theme.name === colorScheme) ?? THEMES[2]!
   return (
     <Menu>
       <Menu.Target>
@@ -154,9 +154,9 @@ function SchemeSwitch() {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {SCHEMES.map((each) => (
-          <Menu.Item key={each.name} leftSection={<Icon name={each.icon} />} onClick={() => setColorScheme(each.name)}>
-            {each.text}
+        {THEMES.map((theme) => (
+          <Menu.Item key={theme.name} leftSection={<Icon name={theme.icon} />} onClick={() => setColorScheme(theme.name)}>
+            {theme.text}
           </Menu.Item>
         ))}
       </Menu.Dropdown>
@@ -164,29 +164,29 @@ function SchemeSwitch() {
   )
 }
 
-function Person({ visit }: { visit: Visit }) {
+function UserMenu({ session }: { session: Session }) {
   const queries = useQueryClient()
-  if (visit.auth === 'open') return null
+  if (session.auth === 'open') return null
   const signOut = async () => {
     try {
-      welcome(queries, await answer(api.DELETE('/api/v1/session')))
+      replaceSession(queries, await unwrap(api.DELETE('/api/v1/session')))
     } catch (error) {
-      complain(error)
+      showError(error)
     }
   }
   return (
     <Menu>
       <Menu.Target>
-        <UnstyledButton className={classes.person} aria-label={`Signed in as ${visit.actor}`}>
-          {visit.actor?.replace(/^.*\(([^)]+)\)$/, '$1')}
+        <UnstyledButton className={classes.person} aria-label={`Signed in as ${session.actor}`}>
+          {session.actor?.replace(/^.*\(([^)]+)\)$/, '$1')}
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>{visit.actor}</Menu.Label>
+        <Menu.Label>{session.actor}</Menu.Label>
         <Menu.Label>
-          {Object.entries(visit.roles as Record<string, string>).map(([name, role]) => `${role} in ${name === '*' ? 'all namespaces' : name}`).join(', ')}
+          {Object.entries(session.roles as Record<string, string>).map(([name, role]) => `${role} in ${name === '*' ? 'all namespaces' : name}`).join(', ')}
         </Menu.Label>
-        {visit.signed_in && (
+        {session.signed_in && (
           <Menu.Item leftSection={<Icon name="out" />} onClick={signOut}>
             Sign out
           </Menu.Item>

@@ -4,99 +4,99 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
 
-import { answer, api } from '../api/client'
-import { key } from '../api/queries'
-import type { Schedule, Visit } from '../api/types'
-import { holds, may } from '../api/session'
-import { useDeeds, type Deed } from '../api/mutations'
-import { useFocusBack } from '../components/Dialog'
+import { unwrap, api } from '../api/client'
+import { queryKey } from '../api/queries'
+import type { Schedule, Session } from '../api/types'
+import { hasRole, isAllowed } from '../api/session'
+import { useScheduleMutation, type ScheduleAction } from '../api/mutations'
+import { useReturnFocus } from '../components/Dialog'
 import { Icon, type IconName } from '../components/Icon'
 import { PauseDialog } from '../components/PauseDialog'
 import { chooseZone } from '../lib/timezones'
-import { PLACES } from './navigation'
+import { NAVIGATION } from './navigation'
 import classes from './CommandPalette.module.css'
 
 interface Command {
   id: string
   name: string
-  about?: string
+  description?: string
   icon: IconName
-  act: () => void
+  run: () => void
 }
 
 interface Props {
   onClose: () => void
-  visit: Visit
+  session: Session
   namespace: string
 }
 
 /** What can be done to a schedule, and when; its first word finds it. */
-const DEEDS: { deed: Exclude<Deed, 'unskip'>; fits: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
-  { deed: 'pause', fits: ({ state }) => state === 'active' || state === 'exhausted', name: (id) => `Pause ${id}` },
-  { deed: 'resume', fits: ({ state }) => state === 'paused', name: (id) => `Resume ${id}` },
-  { deed: 'trigger', fits: () => true, name: (id) => `Trigger ${id} now` },
-  { deed: 'skip', fits: ({ next_run_at: next }) => Boolean(next), name: (id) => `Skip the next tick of ${id}` },
+const ACTIONS: { action: Exclude<ScheduleAction, 'unskip'>; isApplicable: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
+  { action: 'pause', isApplicable: ({ state }) => state === 'active' || state === 'exhausted', name: (id) => `Pause ${id}` },
+  { action: 'resume', isApplicable: ({ state }) => state === 'paused', name: (id) => `Resume ${id}` },
+  { action: 'trigger', isApplicable: () => true, name: (id) => `Trigger ${id} now` },
+  { action: 'skip', isApplicable: ({ next_run_at: next }) => Boolean(next), name: (id) => `Skip the next tick of ${id}` },
 ]
-const SCHEMES = [
-  { name: 'light', text: 'Light colours', icon: 'sun' },
-  { name: 'dark', text: 'Dark colours', icon: 'moon' },
-  { name: 'auto', text: 'Colours as the system has them', icon: 'auto' },
+const THEMES = [
+  { name: 'light', label: 'Light colours', icon: 'sun' },
+  { name: 'dark', label: 'Dark colours', icon: 'moon' },
+  { name: 'auto', label: 'Colours as the system has them', icon: 'auto' },
 ] as const
 
 /** Everything within reach of the keyboard: schedules and what is done to them, places, switches. */
-export function Palette({ onClose, visit, namespace }: Props) {
-  const deeds = useDeeds()
-  const [pausing, setPausing] = useState<string | null>(null)
-  useFocusBack()
-  const onDo = (deed: Deed, { schedule_id: id, next_run_at: at }: Schedule) => {
-    if (deed === 'pause') return setPausing(id)
+export function CommandPalette({ onClose, session, namespace }: Props) {
+  const mutation = useScheduleMutation()
+  const [pausingId, setPausing] = useState<string | null>(null)
+  useReturnFocus()
+  const onAction = (action: ScheduleAction, { schedule_id: id, next_run_at: at }: Schedule) => {
+    if (action === 'pause') return setPausing(id)
     onClose()
-    deeds.mutate({ deed, id, at })
+    mutation.mutate({ action, id, at })
   }
-  if (pausing)
+  if (pausingId)
     return (
       <PauseDialog
-        title={`Pause ${pausing}`}
+        title={`Pause ${pausingId}`}
         onClose={onClose}
-        busy={deeds.isPending}
-        onPause={(pause) => deeds.mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: onClose })}
+        busy={mutation.isPending}
+        onPause={(pause) => mutation.mutate({ action: 'pause', id: pausingId, pause }, { onSuccess: onClose })}
       />
     )
   return (
     <Modal.Root opened onClose={onClose} returnFocus={false} padding={0} yOffset="12vh" centered={false} size={560}>
       <Modal.Overlay backgroundOpacity={0.35} />
       <Modal.Content aria-label="Commands">
-        <Inside onClose={onClose} onDo={onDo} visit={visit} namespace={namespace} />
+        <PaletteContent onClose={onClose} onAction={onAction} session={session} namespace={namespace} />
       </Modal.Content>
     </Modal.Root>
   )
 }
 
-interface InsideProps extends Props {
-  onDo: (deed: Deed, schedule: Schedule) => void
+interface PaletteContentProps extends Props {
+  onAction: (action: ScheduleAction, schedule: Schedule) => void
 }
 
-function Inside({ onClose, onDo, visit, namespace }: InsideProps) {
+function PaletteContent({ onClose, onAction, session, namespace }: PaletteContentProps) {
   const list = useId()
-  const [typed, setTyped] = useState('')
-  const [chosen, setChosen] = useState(0)
-  const { verb, text } = read(typed)
-  const found = useFound(text)
+  const [input, setInput] = useState('')
+  const [selectedIndex, setSelectedIndex] = useState(0)
+  const { verb, text } = parseInput(input)
+  const matches = useMatchingSchedules(text)
   const option = useRef<HTMLLIElement>(null)
-  useEffect(() => setChosen(0), [typed, found])
+  useEffect(() => setSelectedIndex(0), [input, matches])
   useEffect(() => {
     option.current?.scrollIntoView({ block: 'nearest' })
-  }, [chosen])
+  }, [selectedIndex])
 
-  const places = usePlaces({ onClose, visit, namespace }, (deed) => setTyped(`${deed} `))
-  const deeds = may(visit, 'operator', namespace) ? deedsFor(verb ? found : found.slice(0, 1), verb, onDo) : []
-  const schedules = useSchedules(verb && deeds.length > 0 ? [] : found, onClose)
-  const shown = [...schedules, ...deeds, ...places.filter((each) => each.name.toLowerCase().includes(typed.trim().toLowerCase()))]
+  const staticCommands = useStaticCommands({ onClose, session, namespace }, (action) => setInput(`${action} `))
+  const actionCommands = isAllowed(session, 'operator', namespace) ? actionCommandsFor(verb ? matches : matches.slice(0, 1), verb, onAction) : []
+  const scheduleCommands = useScheduleCommands(verb && actionCommands.length > 0 ? [] : matches, onClose)
+  const commands = [...scheduleCommands, ...actionCommands, ...staticCommands.filter((command) => command.name.toLowerCase().includes(input.trim().toLowerCase()))]
 
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.key === 'ArrowDown') setChosen((at) => Math.min(at + 1, shown.length - 1))
-    else if (event.key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0))
-    else if (event.key === 'Enter') shown[chosen]?.act()
+    if (event.key === 'ArrowDown') setSelectedIndex((at) => Math.min(at + 1, commands.length - 1))
+    else if (event.key === 'ArrowUp') setSelectedIndex((at) => Math.max(at - 1, 0))
+    else if (event.key === 'Enter') commands[selectedIndex]?.run()
     else return
     event.preventDefault()
   }
@@ -115,61 +115,61 @@ function Inside({ onClose, onDo, visit, namespace }: InsideProps) {
         role="combobox"
         aria-expanded
         aria-controls={list}
-        aria-activedescendant={shown[chosen] && `${list}-${chosen}`}
+        aria-activedescendant={commands[selectedIndex] && `${list}-${selectedIndex}`}
         leftSection={<Icon name="search" />}
-        value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        value={input}
+        onChange={(event) => setInput(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
       <ul id={list} role="listbox" aria-label="Found" className={classes.list}>
-        {shown.map((command, at) => (
+        {commands.map((command, at) => (
           <li
             key={command.id}
             id={`${list}-${at}`}
-            ref={at === chosen ? option : undefined}
+            ref={at === selectedIndex ? option : undefined}
             role="option"
-            aria-selected={at === chosen}
+            aria-selected={at === selectedIndex}
             className={classes.command}
-            onClick={command.act}
-            onMouseMove={() => setChosen(at)}
+            onClick={command.run}
+            onMouseMove={() => setSelectedIndex(at)}
           >
             <Icon name={command.icon} />
             <span className={classes.name}>{command.name}</span>
-            <span className="dim">{command.about}</span>
+            <span className="dim">{command.description}</span>
           </li>
         ))}
-        {shown.length === 0 && <li className={classes.none}>Nothing is called that.</li>}
+        {commands.length === 0 && <li className={classes.none}>Nothing is called that.</li>}
       </ul>
     </>
   )
 }
 
 /** What is typed: the name of something, or a deed and the schedule that it is for. */
-function read(typed: string): { verb: string; text: string } {
-  const [, verb = '', text = ''] = /^(pause|resume|trigger|skip)\s(.*)$/i.exec(typed.trimStart()) ?? []
-  return { verb: verb.toLowerCase(), text: (verb ? text : typed).trim() }
+function parseInput(input: string): { verb: string; text: string } {
+  const [, verb = '', text = ''] = /^(pause|resume|trigger|skip)\s(.*)$/i.exec(input.trimStart()) ?? []
+  return { verb: verb.toLowerCase(), text: (verb ? text : input).trim() }
 }
 
-const NONE: Schedule[] = []
+const NO_SCHEDULES: Schedule[] = []
 
-function useFound(typed: string): Schedule[] {
-  const [text] = useDebouncedValue(typed, 150)
+function useMatchingSchedules(input: string): Schedule[] {
+  const [text] = useDebouncedValue(input, 150)
   const { data } = useQuery({
-    queryKey: key('palette', text),
-    queryFn: () => answer(api.GET('/api/v1/schedules', { params: { query: { text, limit: 8 } } })),
+    queryKey: queryKey('palette', text),
+    queryFn: () => unwrap(api.GET('/api/v1/schedules', { params: { query: { text, limit: 8 } } })),
     enabled: text.length > 0,
   })
-  return (text && typed && data?.items) || NONE
+  return (text && input && data?.items) || NO_SCHEDULES
 }
 
-function useSchedules(found: Schedule[], onClose: () => void): Command[] {
+function useScheduleCommands(matches: Schedule[], onClose: () => void): Command[] {
   const navigate = useNavigate()
-  return found.map(({ schedule_id: id, state }) => ({
+  return matches.map(({ schedule_id: id, state }) => ({
     id: `schedule ${id}`,
     name: id,
-    about: state,
+    description: state,
     icon: 'schedules',
-    act: () => {
+    run: () => {
       onClose()
       void navigate({ to: '/schedules/$id', params: { id } })
     },
@@ -177,40 +177,40 @@ function useSchedules(found: Schedule[], onClose: () => void): Command[] {
 }
 
 /** What can be done to the schedules that were found: only what was typed, or everything. */
-function deedsFor(found: Schedule[], verb: string, onDo: (deed: Deed, schedule: Schedule) => void): Command[] {
-  return found
+function actionCommandsFor(matches: Schedule[], verb: string, onAction: (action: ScheduleAction, schedule: Schedule) => void): Command[] {
+  return matches
     .filter(({ state }) => state !== 'closed' && state !== 'damaged')
     .flatMap((schedule) =>
-      DEEDS.filter(({ deed, fits }) => (!verb || deed === verb) && fits(schedule)).map(({ deed, name }) => ({
-        id: `${deed} ${schedule.schedule_id}`,
+      ACTIONS.filter(({ action, isApplicable }) => (!verb || action === verb) && isApplicable(schedule)).map(({ action, name }) => ({
+        id: `${action} ${schedule.schedule_id}`,
         name: name(schedule.schedule_id),
-        icon: deed,
-        act: () => onDo(deed, schedule),
+        icon: action,
+        run: () => onAction(action, schedule),
       })),
     )
 }
 
 /** What is there whatever is typed; a deed that still lacks its schedule begins the text. */
-function usePlaces({ onClose, visit, namespace }: Props, onBegin: (deed: Deed) => void): Command[] {
+function useStaticCommands({ onClose, session, namespace }: Props, onStartAction: (action: ScheduleAction) => void): Command[] {
   const navigate = useNavigate()
   const { setColorScheme } = useMantineColorScheme()
-  const command = (name: string, icon: IconName, act: () => void, about?: string): Command => ({
+  const command = (name: string, icon: IconName, run: () => void, description?: string): Command => ({
     id: `command ${name}`,
     name,
     icon,
-    about,
-    act: () => {
+    description,
+    run: () => {
       onClose()
-      act()
+      run()
     },
   })
   return [
-    ...PLACES.filter((place) => holds(visit, place.role, namespace)).map((place) => command(place.name, place.icon, () => void navigate({ to: place.to }), 'Go to')),
-    ...(may(visit, 'editor', namespace) ? [command('New schedule', 'plus', () => void navigate({ to: '/new' }))] : []),
-    ...(may(visit, 'operator', namespace) ? DEEDS.map(({ deed, name }) => ({ id: `begin ${deed}`, name: name('…'), icon: deed, act: () => onBegin(deed) })) : []),
+    ...NAVIGATION.filter((item) => hasRole(session, item.role, namespace)).map((item) => command(item.label, item.icon, () => void navigate({ to: item.to }), 'Go to')),
+    ...(isAllowed(session, 'editor', namespace) ? [command('New schedule', 'plus', () => void navigate({ to: '/new' }))] : []),
+    ...(isAllowed(session, 'operator', namespace) ? ACTIONS.map(({ action, name }) => ({ id: `begin ${action}`, name: name('…'), icon: action, run: () => onStartAction(action) })) : []),
     command('Show times in my zone', 'clock', () => chooseZone('mine')),
     command("Show times in each schedule's zone", 'clock', () => chooseZone('schedule')),
     command('Show times in UTC', 'clock', () => chooseZone('utc')),
-    ...SCHEMES.map(({ name, text, icon }) => command(text, icon, () => setColorScheme(name))),
+    ...THEMES.map(({ name, label, icon }) => command(label, icon, () => setColorScheme(name))),
   ]
 }

@@ -2,10 +2,10 @@ import { Button, PasswordInput, Text, Title } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { answer, api } from '../api/client'
-import { messageOf } from '../api/problem'
-import { welcome } from '../api/session'
-import { Mark } from './Logo'
+import { unwrap, api } from '../api/client'
+import { errorMessage } from '../api/errors'
+import { replaceSession } from '../api/session'
+import { Logo } from './Logo'
 import classes from './Login.module.css'
 
 /** Signing in with a key or a token; it is kept in a cookie that no script can read. */
@@ -13,8 +13,8 @@ export function Login() {
   const queries = useQueryClient()
   const [credential, setCredential] = useState('')
   const signIn = useMutation({
-    mutationFn: () => answer(api.POST('/api/v1/session', { body: { credential } })),
-    onSuccess: (visit) => welcome(queries, visit),
+    mutationFn: () => unwrap(api.POST('/api/v1/session', { body: { credential } })),
+    onSuccess: (session) => replaceSession(queries, session),
   })
   return (
     <main className={classes.page}>
@@ -26,7 +26,7 @@ export function Login() {
         }}
       >
         <div className={classes.head}>
-          <Mark size={28} />
+          <Logo size={28} />
           <Title order={1}>Tompion</Title>
         </div>
         <PasswordInput
@@ -34,7 +34,7 @@ export function Login() {
           description="It begins with flt_, or with eyJ if it is a token."
           value={credential}
           onChange={(event) => setCredential(event.currentTarget.value)}
-          error={signIn.isError ? messageOf(signIn.error) : undefined}
+          error={signIn.isError ? errorMessage(signIn.error) : undefined}
           autoComplete="current-password"
           autoFocus
           required

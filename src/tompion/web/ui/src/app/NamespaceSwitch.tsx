@@ -2,34 +2,34 @@ import { Button, Menu, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import type { Visit } from '../api/types'
+import type { Session } from '../api/types'
 import { Icon } from '../components/Icon'
 
 const KEY = 'tompion.namespaces'
 
-function visited(): string[] {
+function recentNamespaces(): string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(kept) ? kept.filter((each): each is string => typeof each === 'string').slice(0, 8) : []
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
+    return Array.isArray(stored) ? stored.filter((name): name is string => typeof name === 'string').slice(0, 8) : []
   } catch {
     return []
   }
 }
 
 /** Which namespace is shown; whoever may look at all of them names one. */
-export function NamespaceSwitch({ visit, namespace }: { visit: Visit; namespace: string }) {
+export function NamespaceSwitch({ session, namespace }: { session: Session; namespace: string }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
-  const roles = Object.keys(visit.roles)
-  const anywhere = roles.includes('*')
-  const named = roles.filter((each) => each !== '*')
-  const choices = [...new Set([visit.home, ...named, ...(anywhere ? visited() : [])])].filter((each) => anywhere || named.includes(each))
-  const current = namespace || visit.home
-  if (!anywhere && choices.length < 2) return <span className="dim">{current}</span>
-  const go = (name: string) => {
-    if (anywhere) localStorage.setItem(KEY, JSON.stringify([...new Set([name, ...visited()])]))
+  const roles = Object.keys(session.roles)
+  const hasAllNamespaces = roles.includes('*')
+  const namedNamespaces = roles.filter((name) => name !== '*')
+  const namespaces = [...new Set([session.home, ...namedNamespaces, ...(hasAllNamespaces ? recentNamespaces() : [])])].filter((name) => hasAllNamespaces || namedNamespaces.includes(name))
+  const current = namespace || session.home
+  if (!hasAllNamespaces && namespaces.length < 2) return <span className="dim">{current}</span>
+  const switchTo = (name: string) => {
+    if (hasAllNamespaces) localStorage.setItem(KEY, JSON.stringify([...new Set([name, ...recentNamespaces()])]))
     setTyped('')
-    void navigate({ to: '/schedules', search: { namespace: name === visit.home ? undefined : name } })
+    void navigate({ to: '/schedules', search: { namespace: name === session.home ? undefined : name } })
   }
   return (
     <Menu position="bottom-start" width={220}>
@@ -40,16 +40,16 @@ export function NamespaceSwitch({ visit, namespace }: { visit: Visit; namespace:
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Namespace</Menu.Label>
-        {choices.map((each) => (
-          <Menu.Item key={each} onClick={() => go(each)} rightSection={each === current && <Icon name="check" size={14} />}>
-            {each}
+        {namespaces.map((name) => (
+          <Menu.Item key={name} onClick={() => switchTo(name)} rightSection={name === current && <Icon name="check" size={14} />}>
+            {name}
           </Menu.Item>
         ))}
-        {anywhere && (
+        {hasAllNamespaces && (
           <form
             onSubmit={(event) => {
               event.preventDefault()
-              if (typed.trim()) go(typed.trim())
+              if (typed.trim()) switchTo(typed.trim())
             }}
           >
             <TextInput

@@ -8,62 +8,62 @@ import {
 } from '@tanstack/react-router'
 
 import { setNamespace } from '../api/client'
-import { UNREACHABLE } from '../api/problem'
+import { UNREACHABLE } from '../api/errors'
 import {
-  allComingQuery,
-  attentionQuery,
-  describeQuery,
-  glancesQuery,
+  upcomingQuery,
+  problemsQuery,
+  descriptionQuery,
+  summariesQuery,
   instancesQuery,
-  RUNS_OF_A_CALENDAR,
+  CALENDAR_RUNS_PER_PAGE,
   runsQuery,
   schedulesQuery,
-  spansQuery,
+  droppedRangesQuery,
   statsQuery,
 } from '../api/queries'
-import { visitQuery } from '../api/session'
-import { Failed, NotThere } from './RouteError'
-import { Shell } from './AppShell'
-import { Overview } from '../features/overview/OverviewView'
-import { COMING, SPANS } from '../features/overview/ranges'
-import { Schedule } from '../features/schedule/ScheduleView'
-import { Ticks } from '../features/schedule/CalendarTab'
+import { sessionQuery } from '../api/session'
+import { RouteError, NotFound } from './RouteError'
+import { AppShell } from './AppShell'
+import { OverviewView } from '../features/overview/OverviewView'
+import { MAX_UPCOMING, TIME_RANGES } from '../features/overview/ranges'
+import { ScheduleView } from '../features/schedule/ScheduleView'
+import { CalendarTab } from '../features/schedule/CalendarTab'
 import { WINDOWS, type Window } from '../features/schedule/timelineWindows'
-import { Schedules } from '../features/schedules/SchedulesView'
+import { SchedulesView } from '../features/schedules/SchedulesView'
 
-interface Everywhere {
+interface RootSearch {
   namespace?: string
 }
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
-const like = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
+const matchingText = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-const parts: (() => Promise<unknown>)[] = []
+const lazyLoaders: (() => Promise<unknown>)[] = []
 
 /** A view whose code comes when it is needed, or when there is time; without it, the page says so and stays as it is. */
-function later<T extends Record<string, unknown>, Name extends keyof T & string>(load: () => Promise<T>, name: Name) {
-  parts.push(load)
+function lazyView<T extends Record<string, unknown>, Name extends keyof T & string>(load: () => Promise<T>, name: Name) {
+  lazyLoaders.push(load)
   return lazyRouteComponent(() => load().catch(() => Promise.reject(new Error(UNREACHABLE))), name)
 }
 
 /** Read the code of all views, one after the other, while nothing else is done: then none is missing in an outage. */
-export async function readAhead(): Promise<void> {
-  for (const load of parts) {
+export async function preloadViews(): Promise<void> {
+  for (const load of lazyLoaders) {
     await new Promise((resolve) => (window.requestIdleCallback ?? window.setTimeout)(resolve))
     await load().catch(() => undefined)
   }
 }
 
-const root = createRootRouteWithContext<{ queries: QueryClient }>()({
-  component: Shell,
-  errorComponent: Failed,
-  notFoundComponent: NotThere,
-  validateSearch: (search: Record<string, unknown>): Everywhere => ({ namespace: text(search.namespace) }),
+const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: AppShell,
+  errorComponent: RouteError,
+  notFoundComponent: NotFound,
+  validateSearch: (search: Record<string, unknown>): RootSearch => ({ namespace: text(search.namespace) }),
   search: { middlewares: [retainSearchParams(['namespace'])] },
   beforeLoad: ({ search }) => setNamespace(search.namespace ?? ''),
-  loader: ({ context }) => context.queries.ensureQueryData(visitQuery).catch(() => undefined),
+  loader: ({ context }) => context.queries.ensureQueryData(sessionQuery).catch(() => undefined),
 })
 
 /** What narrows the list of schedules down, in its address. */
@@ -76,27 +76,27 @@ export interface ListSearch {
 }
 
 /** Ask for what a view shows first while the view itself is still on its way; whoever has to sign in first, does. */
-function early(queries: QueryClient, ask: () => void): void {
-  queries.ensureQueryData(visitQuery).then((visit) => visit.actor && ask(), () => undefined)
+function whenSignedIn(queries: QueryClient, load: () => void): void {
+  queries.ensureQueryData(sessionQuery).then((session) => session.actor && load(), () => undefined)
 }
 
-const overview = createRoute({
-  getParentRoute: () => root,
+const overviewRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/',
   validateSearch: (search: Record<string, unknown>): { span?: 'day' } => ({ span: search.span === 'day' ? 'day' : undefined }),
-  loaderDeps: ({ search: { span } }) => SPANS[span ?? 'hour'],
-  loader: ({ context: { queries }, deps: { seconds, stretches } }) =>
-    early(queries, () => {
-      void queries.prefetchQuery(statsQuery(seconds, stretches))
-      void queries.prefetchQuery(allComingQuery(seconds, COMING))
-      void queries.prefetchQuery(attentionQuery())
+  loaderDeps: ({ search: { span } }) => TIME_RANGES[span ?? 'hour'],
+  loader: ({ context: { queries }, deps: { seconds, stretches: buckets } }) =>
+    whenSignedIn(queries, () => {
+      void queries.prefetchQuery(statsQuery(seconds, buckets))
+      void queries.prefetchQuery(upcomingQuery(seconds, MAX_UPCOMING))
+      void queries.prefetchQuery(problemsQuery())
       void queries.prefetchQuery(instancesQuery())
     }),
-  component: Overview,
+  component: OverviewView,
 })
 
-const schedules = createRoute({
-  getParentRoute: () => root,
+const schedulesRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/schedules',
   validateSearch: (search: Record<string, unknown>): ListSearch => ({
     text: text(search.text),
@@ -106,193 +106,193 @@ const schedules = createRoute({
     user_id: text(search.user_id),
   }),
   loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({ text, state, workflow_id, label, user_id }),
-  loader: ({ context: { queries }, deps }) => early(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
-  component: Schedules,
+  loader: ({ context: { queries }, deps }) => whenSignedIn(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
+  component: SchedulesView,
 })
 
-const schedule = createRoute({
-  getParentRoute: () => root,
+const scheduleRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/schedules/$id',
   loader: ({ context: { queries }, params: { id }, preload }) => {
     if (preload) return // a pointer that passes over a list asks for nothing
-    early(queries, () => {
-      void queries.prefetchQuery(describeQuery(id))
-      void queries.prefetchQuery(glancesQuery([id]))
+    whenSignedIn(queries, () => {
+      void queries.prefetchQuery(descriptionQuery(id))
+      void queries.prefetchQuery(summariesQuery([id]))
     })
   },
-  component: Schedule,
+  component: ScheduleView,
 })
 
-const ticks = createRoute({
-  getParentRoute: () => schedule,
+const calendarRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/',
   validateSearch: (search: Record<string, unknown>): { month?: string; day?: string } => ({
-    month: like(MONTH, search.month),
-    day: like(DAY, search.day),
+    month: matchingText(MONTH, search.month),
+    day: matchingText(DAY, search.day),
   }),
   loader: ({ context: { queries }, params: { id }, preload }) => {
     if (preload) return
-    early(queries, () => {
-      void queries.prefetchInfiniteQuery(runsQuery(id, {}, RUNS_OF_A_CALENDAR))
-      void queries.prefetchQuery(spansQuery(id))
+    whenSignedIn(queries, () => {
+      void queries.prefetchInfiniteQuery(runsQuery(id, {}, CALENDAR_RUNS_PER_PAGE))
+      void queries.prefetchQuery(droppedRangesQuery(id))
     })
   },
-  component: Ticks,
+  component: CalendarTab,
 })
 
-const scheduleRuns = createRoute({
-  getParentRoute: () => schedule,
+const scheduleRunsRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/runs',
   validateSearch: (search: Record<string, unknown>): { run_state?: string; source?: string } => ({
     run_state: text(search.run_state),
     source: text(search.source),
   }),
-  component: later(() => import('../features/schedule/RunsTab'), 'Runs'),
+  component: lazyView(() => import('../features/schedule/RunsTab'), 'RunsTab'),
 })
 
-const timeline = createRoute({
-  getParentRoute: () => schedule,
+const timelineRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/timeline',
   validateSearch: (search: Record<string, unknown>): { window?: Window } => ({
     window: typeof search.window === 'string' && search.window in WINDOWS ? (search.window as Window) : undefined,
   }),
-  component: later(() => import('../features/schedule/TimelineTab'), 'Timeline'),
+  component: lazyView(() => import('../features/schedule/TimelineTab'), 'TimelineTab'),
 })
 
-const versions = createRoute({
-  getParentRoute: () => schedule,
+const versionsRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/versions',
-  component: later(() => import('../features/schedule/VersionsTab'), 'Versions'),
+  component: lazyView(() => import('../features/schedule/VersionsTab'), 'VersionsTab'),
 })
 
-const backfills = createRoute({
-  getParentRoute: () => schedule,
+const backfillsRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/backfills',
-  component: later(() => import('../features/schedule/BackfillsTab'), 'Backfills'),
+  component: lazyView(() => import('../features/schedule/BackfillsTab'), 'BackfillsTab'),
 })
 
-const adaptive = createRoute({
-  getParentRoute: () => schedule,
+const adaptiveRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/adaptive',
-  component: later(() => import('../features/schedule/AdaptiveTab'), 'Adaptive'),
+  component: lazyView(() => import('../features/schedule/AdaptiveTab'), 'AdaptiveTab'),
 })
 
-const history = createRoute({
-  getParentRoute: () => schedule,
+const historyRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/audit',
-  component: later(() => import('../features/schedule/HistoryTab'), 'History'),
+  component: lazyView(() => import('../features/schedule/HistoryTab'), 'HistoryTab'),
 })
 
-const raw = createRoute({
-  getParentRoute: () => schedule,
+const jsonRoute = createRoute({
+  getParentRoute: () => scheduleRoute,
   path: '/json',
-  component: later(() => import('../features/schedule/JsonTab'), 'Raw'),
+  component: lazyView(() => import('../features/schedule/JsonTab'), 'JsonTab'),
 })
 
-const runs = createRoute({
-  getParentRoute: () => root,
+const runsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/runs',
   validateSearch: (search: Record<string, unknown>): { state?: string } => ({ state: text(search.state) }),
-  component: later(() => import('../features/runs/RunsView'), 'RecentRuns'),
+  component: lazyView(() => import('../features/runs/RunsView'), 'RunsView'),
 })
 
-const run = createRoute({
-  getParentRoute: () => root,
+const runRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/runs/$runId',
-  component: later(() => import('../features/run/RunView'), 'Run'),
+  component: lazyView(() => import('../features/run/RunView'), 'RunView'),
 })
 
-const creating = createRoute({
-  getParentRoute: () => root,
+const newScheduleRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/new',
   validateSearch: (search: Record<string, unknown>): { from?: string } => ({ from: text(search.from) }),
-  component: later(() => import('../features/editor/CreateScheduleView'), 'Create'),
+  component: lazyView(() => import('../features/editor/CreateScheduleView'), 'CreateScheduleView'),
 })
 
-const editing = createRoute({
-  getParentRoute: () => root,
+const editScheduleRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/schedules/$id/edit',
-  component: later(() => import('../features/editor/EditScheduleView'), 'Edit'),
+  component: lazyView(() => import('../features/editor/EditScheduleView'), 'EditScheduleView'),
 })
 
-const workflows = createRoute({
-  getParentRoute: () => root,
+const workflowsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/workflows',
-  component: later(() => import('../features/workflows/WorkflowsView'), 'Workflows'),
+  component: lazyView(() => import('../features/workflows/WorkflowsView'), 'WorkflowsView'),
 })
 
-const workflow = createRoute({
-  getParentRoute: () => root,
+const workflowRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/workflows/$workflowId',
   validateSearch: (search: Record<string, unknown>): { version?: number } => {
     const version = Number(search.version)
     return { version: Number.isSafeInteger(version) && version > 0 ? version : undefined }
   },
-  component: later(() => import('../features/workflows/WorkflowView'), 'Workflow'),
+  component: lazyView(() => import('../features/workflows/WorkflowView'), 'WorkflowView'),
 })
 
-const calendars = createRoute({
-  getParentRoute: () => root,
+const calendarsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/calendars',
   validateSearch: (search: Record<string, unknown>): { calendar?: string } => ({ calendar: text(search.calendar) }),
-  component: later(() => import('../features/calendars/CalendarsView'), 'Calendars'),
+  component: lazyView(() => import('../features/calendars/CalendarsView'), 'CalendarsView'),
 })
 
-const targets = createRoute({
-  getParentRoute: () => root,
+const queuesRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/queues',
-  component: later(() => import('../features/queues/QueuesView'), 'Targets'),
+  component: lazyView(() => import('../features/queues/QueuesView'), 'QueuesView'),
 })
 
-const keys = createRoute({
-  getParentRoute: () => root,
+const keysRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/keys',
-  component: later(() => import('../features/keys/KeysView'), 'Keys'),
+  component: lazyView(() => import('../features/keys/KeysView'), 'KeysView'),
 })
 
-const audit = createRoute({
-  getParentRoute: () => root,
+const auditRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/audit',
   validateSearch: (search: Record<string, unknown>): { operation?: string; actor?: string } => ({
     operation: text(search.operation),
     actor: text(search.actor),
   }),
-  component: later(() => import('../features/audit/AuditView'), 'Audit'),
+  component: lazyView(() => import('../features/audit/AuditView'), 'AuditView'),
 })
 
-const instances = createRoute({
-  getParentRoute: () => root,
+const instancesRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/instances',
-  component: later(() => import('../features/instances/InstancesView'), 'Instances'),
+  component: lazyView(() => import('../features/instances/InstancesView'), 'InstancesView'),
 })
 
-const settings = createRoute({
-  getParentRoute: () => root,
+const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/settings',
-  component: later(() => import('../features/settings/SettingsView'), 'Settings'),
+  component: lazyView(() => import('../features/settings/SettingsView'), 'SettingsView'),
 })
 
-const tree = root.addChildren([
-  overview,
-  schedules,
-  schedule.addChildren([ticks, scheduleRuns, timeline, versions, backfills, adaptive, history, raw]),
-  editing,
-  creating,
-  runs,
-  run,
-  workflows,
-  workflow,
-  calendars,
-  targets,
-  keys,
-  audit,
-  instances,
-  settings,
+const routeTree = rootRoute.addChildren([
+  overviewRoute,
+  schedulesRoute,
+  scheduleRoute.addChildren([calendarRoute, scheduleRunsRoute, timelineRoute, versionsRoute, backfillsRoute, adaptiveRoute, historyRoute, jsonRoute]),
+  editScheduleRoute,
+  newScheduleRoute,
+  runsRoute,
+  runRoute,
+  workflowsRoute,
+  workflowRoute,
+  calendarsRoute,
+  queuesRoute,
+  keysRoute,
+  auditRoute,
+  instancesRoute,
+  settingsRoute,
 ])
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({
-    routeTree: tree,
+    routeTree,
     context: { queries },
     defaultPreload: 'intent',
     defaultPendingMs: 300,

@@ -4,19 +4,19 @@ import { Icon } from './Icon'
 import classes from './CodeBlock.module.css'
 
 /** What somebody else has written, as text and nothing but text; JSON is set out. */
-export function RawText({ value, label }: { value: unknown; label: string }) {
+export function CodeBlock({ value, label }: { value: unknown; label: string }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (
     <div className={classes.raw}>
       <pre className="raw" tabIndex={0} aria-label={label}>
         {text}
       </pre>
-      <Copy text={text} name={`Copy ${label}`} />
+      <CopyIcon text={text} name={`Copy ${label}`} />
     </div>
   )
 }
 
-export function Copy({ text, name }: { text: string; name: string }) {
+export function CopyIcon({ text, name }: { text: string; name: string }) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (

@@ -5,27 +5,27 @@ import { Dialog } from './Dialog'
 
 interface Props {
   title: string
-  yes: string
-  no?: string
-  danger?: boolean
+  confirmLabel: string
+  cancelLabel?: string
+  isDangerous?: boolean
   busy?: boolean
   disabled?: boolean
-  onYes: () => void
+  onConfirm: () => void
   onClose: () => void
   children?: ReactNode
 }
 
 /** A question before something that cannot simply be taken back. */
-export function Ask({ title, yes, no = 'Leave it as it is', danger, busy, disabled, onYes, onClose, children }: Props) {
+export function ConfirmDialog({ title, confirmLabel, cancelLabel = 'Leave it as it is', isDangerous, busy, disabled, onConfirm, onClose, children }: Props) {
   return (
     <Dialog onClose={onClose} title={title}>
       {children}
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={onClose}>
-          {no}
+          {cancelLabel}
         </Button>
-        <Button color={danger ? 'red' : undefined} loading={busy} disabled={disabled} onClick={onYes} data-autofocus>
-          {yes}
+        <Button color={isDangerous ? 'red' : undefined} loading={busy} disabled={disabled} onClick={onConfirm} data-autofocus>
+          {confirmLabel}
         </Button>
       </Group>
     </Dialog>

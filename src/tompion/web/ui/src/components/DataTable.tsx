@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-import { Waiting, Wrong } from './states'
+import { Loading, ErrorState } from './states'
 
 export interface Column<T> {
   name: string
@@ -14,16 +14,16 @@ interface Props<T> {
   keyOf: (item: T) => string
   columns: Column<T>[]
   /** What can be done to an item; absent for those who may not. */
-  act?: (item: T) => ReactNode
+  actions?: (item: T) => ReactNode
   empty: ReactNode
   /** What stands below, such as a button for more. */
   children?: ReactNode
 }
 
 /** A plain list: waiting, wrong, empty, or a table with its actions on the right. */
-export function Listing<T>({ query, items, keyOf, columns, act, empty, children }: Props<T>) {
-  if (query.isPending) return <Waiting />
-  if (query.isError) return <Wrong error={query.error} onRetry={() => void query.refetch()} />
+export function DataTable<T>({ query, items, keyOf, columns, actions, empty, children }: Props<T>) {
+  if (query.isPending) return <Loading />
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   if (items.length === 0) return empty
   return (
     <>
@@ -34,7 +34,7 @@ export function Listing<T>({ query, items, keyOf, columns, act, empty, children 
               {columns.map(({ name }) => (
                 <th key={name}>{name}</th>
               ))}
-              {act && <th aria-label="Actions" />}
+              {actions && <th aria-label="Actions" />}
             </tr>
           </thead>
           <tbody>
@@ -45,7 +45,7 @@ export function Listing<T>({ query, items, keyOf, columns, act, empty, children 
                     {cell(item)}
                   </td>
                 ))}
-                {act && <td className="acts">{act(item)}</td>}
+                {actions && <td className="acts">{actions(item)}</td>}
               </tr>
             ))}
           </tbody>

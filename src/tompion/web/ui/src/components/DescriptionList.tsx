@@ -3,10 +3,10 @@ import type { ReactNode } from 'react'
 import classes from './DescriptionList.module.css'
 
 /** Names and values, side by side as long as there is room. */
-export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+export function DescriptionList({ items }: { items: [name: string, value: ReactNode][] }) {
   return (
     <dl className={classes.facts}>
-      {facts
+      {items
         .filter(([, value]) => value !== null && value !== undefined && value !== '' && value !== false)
         .map(([name, value]) => (
           <div key={name}>

@@ -2,24 +2,24 @@ import { Modal, type ModalProps } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 
 /** When this goes, the focus goes back to where it was, or to the content if that is gone as well. */
-export function useFocusBack(): void {
-  const [before] = useState(() => document.activeElement)
-  const gone = useRef(false)
+export function useReturnFocus(): void {
+  const [previous] = useState(() => document.activeElement)
+  const unmounted = useRef(false)
   useEffect(() => {
-    gone.current = false
+    unmounted.current = false
     return () => {
-      gone.current = true
+      unmounted.current = true
       requestAnimationFrame(() => {
-        if (!gone.current || document.activeElement?.closest('[role=dialog]')) return
-        const back = before instanceof HTMLElement && before !== document.body && before.isConnected ? before : document.getElementById('view')
-        back?.focus({ preventScroll: true })
+        if (!unmounted.current || document.activeElement?.closest('[role=dialog]')) return
+        const target = previous instanceof HTMLElement && previous !== document.body && previous.isConnected ? previous : document.getElementById('view')
+        target?.focus({ preventScroll: true })
       })
     }
-  }, [before])
+  }, [previous])
 }
 
 /** A dialog that is open for as long as it is there. */
 export function Dialog(props: Omit<ModalProps, 'opened'>) {
-  useFocusBack()
+  useReturnFocus()
   return <Modal opened returnFocus={false} {...props} />
 }

@@ -1,8 +1,8 @@
 import classes from './Diff.module.css'
 
-type Flat = Map<string, string>
+type Leaves = Map<string, string>
 
-const NOTHING = new Set(['null', '""', '{}', '[]'])
+const EMPTY_VALUES = new Set(['null', '""', '{}', '[]'])
 
 /** What a schedule has that nobody said anything about: where one is made, it says nothing. */
 const DEFAULTS = new Map(
@@ -30,54 +30,54 @@ const DEFAULTS = new Map(
 )
 
 /** Every leaf of a document by its path; what says nothing is as good as not there. */
-function flat(value: unknown, path = '', found: Flat = new Map()): Flat {
+function flatten(value: unknown, path = '', leaves: Leaves = new Map()): Leaves {
   if (value !== null && typeof value === 'object' && Object.keys(value).length > 0) {
     const pairs = path === 'labels' && Array.isArray(value) ? Object.fromEntries(value as [string, unknown][]) : value
-    for (const [name, each] of Object.entries(pairs)) flat(each, path ? `${path}.${name}` : name, found)
+    for (const [name, item] of Object.entries(pairs)) flatten(item, path ? `${path}.${name}` : name, leaves)
   } else {
     const text = JSON.stringify(value)
-    if (!NOTHING.has(text)) found.set(path, text)
+    if (!EMPTY_VALUES.has(text)) leaves.set(path, text)
   }
-  return found
+  return leaves
 }
 
 /** What has changed between two documents, field by field. */
-export function differences(before: unknown, after: unknown): { path: string; before?: string; after?: string }[] {
-  const [old, fresh] = [flat(before ?? {}), flat(after ?? {})]
-  const paths = [...new Set([...old.keys(), ...fresh.keys()])].filter(Boolean).sort()
+export function diffDocuments(before: unknown, after: unknown): { path: string; before?: string; after?: string }[] {
+  const [oldLeaves, newLeaves] = [flatten(before ?? {}), flatten(after ?? {})]
+  const paths = [...new Set([...oldLeaves.keys(), ...newLeaves.keys()])].filter(Boolean).sort()
   return paths
-    .filter((path) => old.get(path) !== fresh.get(path) && !(old.size === 0 && DEFAULTS.get(path) === fresh.get(path)))
-    .map((path) => ({ path, before: old.get(path), after: fresh.get(path) }))
+    .filter((path) => oldLeaves.get(path) !== newLeaves.get(path) && !(oldLeaves.size === 0 && DEFAULTS.get(path) === newLeaves.get(path)))
+    .map((path) => ({ path, before: oldLeaves.get(path), after: newLeaves.get(path) }))
 }
 
 interface Props {
   before: unknown
   after: unknown
   /** What somebody else has changed as well. */
-  contested?: ReadonlySet<string>
+  conflicts?: ReadonlySet<string>
 }
 
-export function Diff({ before, after, contested }: Props) {
-  const found = differences(before, after)
-  if (found.length === 0) return <p className="dim">Nothing differs.</p>
+export function Diff({ before, after, conflicts }: Props) {
+  const changes = diffDocuments(before, after)
+  if (changes.length === 0) return <p className="dim">Nothing differs.</p>
   return (
     <ul className={classes.diff}>
-      {found.map((each) => (
-        <li key={each.path}>
+      {changes.map((change) => (
+        <li key={change.path}>
           <span className={classes.path}>
-            {each.path}
-            {contested?.has(each.path) && <strong className={classes.contested}> both changed this</strong>}
+            {change.path}
+            {conflicts?.has(change.path) && <strong className={classes.contested}> both changed this</strong>}
           </span>
-          {each.before !== undefined && (
+          {change.before !== undefined && (
             <del>
               <span className={classes.sign}>− </span>
-              {each.before}
+              {change.before}
             </del>
           )}
-          {each.after !== undefined && (
+          {change.after !== undefined && (
             <ins>
               <span className={classes.sign}>+ </span>
-              {each.after}
+              {change.after}
             </ins>
           )}
         </li>

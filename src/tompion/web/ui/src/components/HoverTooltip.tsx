@@ -9,21 +9,21 @@ interface Props {
 }
 
 /** What is said of something while the pointer or the focus is on it; it costs nothing before: lists have hundreds of these. */
-export function Hover({ label, focusable = false, children }: Props) {
-  const [on, setOn] = useState(false)
+export function HoverTooltip({ label, focusable = false, children }: Props) {
+  const [isOpen, setIsOpen] = useState(false)
   const target = useRef<HTMLSpanElement>(null)
   return (
     <span
       ref={target}
       tabIndex={focusable ? 0 : undefined}
-      onMouseEnter={() => setOn(true)}
-      onMouseLeave={() => setOn(false)}
-      onFocus={() => setOn(true)}
-      onBlur={() => setOn(false)}
-      onKeyDown={(event) => event.key === 'Escape' && setOn(false)}
+      onMouseEnter={() => setIsOpen(true)}
+      onMouseLeave={() => setIsOpen(false)}
+      onFocus={() => setIsOpen(true)}
+      onBlur={() => setIsOpen(false)}
+      onKeyDown={(event) => event.key === 'Escape' && setIsOpen(false)}
     >
       {children}
-      {on && <Tooltip target={target} label={label()} opened />}
+      {isOpen && <Tooltip target={target} label={label()} opened />}
     </span>
   )
 }

@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core'
 
-interface Pages {
+interface PagedQuery {
   hasNextPage: boolean
   isFetchingNextPage: boolean
   fetchNextPage: () => unknown
 }
 
 /** The way to the next page of a list, if there is one. */
-export function More({ query, children }: { query: Pages; children: string }) {
+export function LoadMore({ query, children }: { query: PagedQuery; children: string }) {
   if (!query.hasNextPage) return null
   return (
     <Button mt="sm" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

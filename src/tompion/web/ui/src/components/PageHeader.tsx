@@ -4,7 +4,7 @@ import { useEffect, type ReactNode } from 'react'
 import classes from './PageHeader.module.css'
 
 /** The head of a view: its name, which is also that of the window, and what can be done there. */
-export function PageHead({ title, note, children }: { title: string; note?: ReactNode; children?: ReactNode }) {
+export function PageHeader({ title, note, children }: { title: string; note?: ReactNode; children?: ReactNode }) {
   useTitle(title)
   return (
     <div className={classes.head}>

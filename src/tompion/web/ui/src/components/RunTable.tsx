@@ -1,7 +1,7 @@
 import type { Run } from '../api/types'
 import { durationText, firstLine } from '../lib/format'
-import { Moment } from './Timestamp'
-import { movedText, reasonText, StateMark } from './outcomes'
+import { Timestamp } from './Timestamp'
+import { dstText, reasonText, RunStateLabel } from './outcomes'
 import { QuickLink } from './QuickLink'
 
 /** Runs, one a row; of all schedules, or of the one that everything here is about. */
@@ -24,7 +24,7 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
           {runs.map((run) => (
             <tr key={run.run_id}>
               <td>
-                <StateMark state={run.state} reason={run.reason} />
+                <RunStateLabel state={run.state} reason={run.reason} />
               </td>
               {withSchedule && (
                 <td className="nowrap">
@@ -35,17 +35,17 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               )}
               <td>
                 <QuickLink to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
-                  <Moment at={run.scheduled_for} zone={zone} near />
+                  <Timestamp at={run.scheduled_for} zone={zone} short />
                 </QuickLink>
               </td>
-              <td className="nowrap">{lateness(run)}</td>
-              <td className="nowrap">{took(run)}</td>
+              <td className="nowrap">{startDelayText(run)}</td>
+              <td className="nowrap">{durationOfRun(run)}</td>
               <td className="dim nowrap">
                 {run.source}
                 {run.attempt > 1 && ` · attempt ${run.attempt}`}
               </td>
               <td>
-                {[firstLine(run.error), reasonText(run.reason), movedText(run.moved)].filter(Boolean).join(' · ')}
+                {[firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · ')}
               </td>
             </tr>
           ))}
@@ -55,10 +55,10 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
   )
 }
 
-export function lateness(run: Run): string {
+export function startDelayText(run: Run): string {
   return run.started_at ? durationText(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_at))) : '–'
 }
 
-export function took(run: Run): string {
+export function durationOfRun(run: Run): string {
   return run.started_at && run.finished_at ? durationText(Date.parse(run.finished_at) - Date.parse(run.started_at)) : '–'
 }

@@ -12,15 +12,15 @@ interface Props<T extends string> {
 }
 
 /** One of a few, side by side: radio buttons that cost no more than that. */
-export function Segments<T extends string>({ value, onChange, data, disabled, className = '', ...rest }: Props<T>) {
+export function SegmentedRadio<T extends string>({ value, onChange, data, disabled, className = '', ...rest }: Props<T>) {
   const name = useId()
-  const choices = data.map((each) => (typeof each === 'string' ? { value: each, label: each } : each))
+  const choices = data.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
   return (
     <div role="radiogroup" className={`${classes.segments} ${className}`} {...rest}>
-      {choices.map((each) => (
-        <label key={each.value} className={classes.segment}>
-          <input type="radio" name={name} checked={each.value === value} disabled={disabled} onChange={() => onChange(each.value)} />
-          <span>{each.label}</span>
+      {choices.map((option) => (
+        <label key={option.value} className={classes.segment}>
+          <input type="radio" name={name} checked={option.value === value} disabled={disabled} onChange={() => onChange(option.value)} />
+          <span>{option.label}</span>
         </label>
       ))}
     </div>

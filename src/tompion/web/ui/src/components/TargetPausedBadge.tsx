@@ -1,29 +1,29 @@
 import { Badge } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 
-import { answer, api } from '../api/client'
-import { key } from '../api/queries'
-import type { Change } from '../api/types'
-import { Relative } from './Timestamp'
+import { unwrap, api } from '../api/client'
+import { queryKey } from '../api/queries'
+import type { AuditEntry } from '../api/types'
+import { RelativeTime } from './Timestamp'
 
-const READ = 200
+const MAX_CHANGES = 200
 
 /** The newest changes of everything: who paused what is known from there. */
-const changesQuery = () =>
+const recentChangesQuery = () =>
   queryOptions({
-    queryKey: key('audit', 'pauses'),
-    queryFn: () => answer(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: READ } } })),
+    queryKey: queryKey('audit', 'pauses'),
+    queryFn: () => unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: MAX_CHANGES } } })),
   })
 
 /** What a pause of a workflow or a queue says of itself, if it is not too long ago to be found. */
-function pauseOf(changes: Change[], target: 'workflow' | 'queue', name: string): Change | undefined {
+function findPause(changes: AuditEntry[], target: 'workflow' | 'queue', name: string): AuditEntry | undefined {
   return changes.find(({ operation, after }) => operation === 'pause_target' && (after as Record<string, unknown> | null)?.[target] === name)
 }
 
 /** That a workflow or a queue is paused: by whom, since when, and why. */
-export function TargetPaused({ target, name }: { target: 'workflow' | 'queue'; name: string }) {
-  const changes = useQuery(changesQuery()).data?.items
-  const pause = changes && pauseOf(changes, target, name)
+export function TargetPausedBadge({ target, name }: { target: 'workflow' | 'queue'; name: string }) {
+  const changes = useQuery(recentChangesQuery()).data?.items
+  const pause = changes && findPause(changes, target, name)
   const note = (pause?.after as { note?: string } | null | undefined)?.note
   return (
     <>
@@ -31,7 +31,7 @@ export function TargetPaused({ target, name }: { target: 'workflow' | 'queue'; n
       {pause && (
         <span className="dim small">
           {' '}
-          by {pause.actor}, <Relative at={pause.at} />
+          by {pause.actor}, <RelativeTime at={pause.at} />
           {note && ` · “${note}”`}
         </span>
       )}

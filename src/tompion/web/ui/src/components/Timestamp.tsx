@@ -1,7 +1,7 @@
 import { now, useNow } from '../lib/clock'
-import { instantText, nearText, relativeText, type Precision } from '../lib/format'
-import { Hover } from './HoverTooltip'
-import { MY_ZONE, useZoneChoice, zoneFor } from '../lib/timezones'
+import { instantText, shortInstantText, relativeText, type Precision } from '../lib/format'
+import { HoverTooltip } from './HoverTooltip'
+import { LOCAL_ZONE, useZoneChoice, displayZone } from '../lib/timezones'
 
 interface Props {
   at: string | null | undefined
@@ -9,39 +9,39 @@ interface Props {
   zone?: string | null
   precision?: Precision
   /** Leave out the date if it is today's. */
-  near?: boolean
+  short?: boolean
 }
 
 /** An instant, in whichever zone the person wants; the others are a hover away. */
-export function Moment({ at, zone, precision = 'second', near = false }: Props) {
+export function Timestamp({ at, zone, precision = 'second', short = false }: Props) {
   const choice = useZoneChoice()
   if (!at) return <span className="dim">–</span>
-  const shown = zoneFor(choice, zone)
+  const displayedZone = displayZone(choice, zone)
   return (
-    <Hover label={() => <Others at={at} zone={zone} precision={precision} />}>
+    <HoverTooltip label={() => <AllZones at={at} zone={zone} precision={precision} />}>
       <time dateTime={at} className="nowrap">
-        {near ? nearText(at, shown, now(), precision) : instantText(at, shown, precision)}
+        {short ? shortInstantText(at, displayedZone, now(), precision) : instantText(at, displayedZone, precision)}
       </time>
-    </Hover>
+    </HoverTooltip>
   )
 }
 
-function Others({ at, zone, precision }: { at: string; zone?: string | null; precision: Precision }) {
-  const current = useNow()
+function AllZones({ at, zone, precision }: { at: string; zone?: string | null; precision: Precision }) {
+  const now = useNow()
   return (
     <>
-      {[...new Set([MY_ZONE, zone ?? 'UTC', 'UTC'])].map((each) => (
-        <div key={each} className="nowrap">
-          {instantText(at, zoneFor('schedule', each), precision)} {each}
+      {[...new Set([LOCAL_ZONE, zone ?? 'UTC', 'UTC'])].map((item) => (
+        <div key={item} className="nowrap">
+          {instantText(at, displayZone('schedule', item), precision)} {item}
         </div>
       ))}
-      <div>{relativeText(at, current)}</div>
+      <div>{relativeText(at, now)}</div>
     </>
   )
 }
 
 /** How long it is until an instant, or since it. */
-export function Relative({ at }: { at: string | null | undefined }) {
-  const current = useNow()
-  return at ? <span className="nowrap">{relativeText(at, current)}</span> : null
+export function RelativeTime({ at }: { at: string | null | undefined }) {
+  const now = useNow()
+  return at ? <span className="nowrap">{relativeText(at, now)}</span> : null
 }

@@ -1,12 +1,12 @@
-import type { Glance } from '../api/types'
+import type { ScheduleSummary } from '../api/types'
 import { instantText } from '../lib/format'
 import { QuickLink } from './QuickLink'
-import { useZoneChoice, zoneFor } from '../lib/timezones'
+import { useZoneChoice, displayZone } from '../lib/timezones'
 import classes from './outcomes.module.css'
 
 export type OutcomeKind = 'success' | 'failed' | 'running' | 'waiting' | 'skipped' | 'missed' | 'ended' | 'coming'
 
-const KINDS: Record<string, OutcomeKind> = {
+const KIND_BY_STATE: Record<string, OutcomeKind> = {
   SUCCESS: 'success',
   FAILED: 'failed',
   TIMED_OUT: 'failed',
@@ -19,9 +19,9 @@ const KINDS: Record<string, OutcomeKind> = {
   TERMINATED: 'ended',
 }
 
-export const kindOf = (state: string): OutcomeKind => KINDS[state] ?? 'ended'
+export const outcomeKind = (state: string): OutcomeKind => KIND_BY_STATE[state] ?? 'ended'
 
-const NAMES: Record<string, string> = {
+const STATE_LABELS: Record<string, string> = {
   SUCCESS: 'Succeeded',
   FAILED: 'Failed',
   TIMED_OUT: 'Timed out',
@@ -35,11 +35,11 @@ const NAMES: Record<string, string> = {
 }
 
 /** Every state of a run. */
-export const STATES = Object.keys(NAMES)
+export const RUN_STATES = Object.keys(STATE_LABELS)
 
-export const stateName = (state: string): string => NAMES[state] ?? state
+export const stateLabel = (state: string): string => STATE_LABELS[state] ?? state
 
-const REASONS: Record<string, string> = {
+const REASON_LABELS: Record<string, string> = {
   overlap: 'the run before it was still going on',
   buffer_full: 'too many runs were waiting already',
   superseded: 'a later tick took its place',
@@ -62,40 +62,40 @@ const REASONS: Record<string, string> = {
   edited: 'the schedule was changed',
 }
 
-export const reasonText = (reason: string | null | undefined): string => (reason ? (REASONS[reason] ?? reason) : '')
+export const reasonText = (reason: string | null | undefined): string => (reason ? (REASON_LABELS[reason] ?? reason) : '')
 
-const MOVES: Record<string, string> = {
+const DST_LABELS: Record<string, string> = {
   gap: 'moved: its wall time did not exist that day',
   overlap: 'its wall time happened twice that day',
 }
 
-export const movedText = (moved: string | null | undefined): string => (moved ? (MOVES[moved] ?? `moved by DST: ${moved}`) : '')
+export const dstText = (adjustment: string | null | undefined): string => (adjustment ? (DST_LABELS[adjustment] ?? `moved by DST: ${adjustment}`) : '')
 
 /** A state in its colour, and in words: never the colour alone. */
-export function StateMark({ state, reason }: { state: string; reason?: string | null }) {
+export function RunStateLabel({ state, reason }: { state: string; reason?: string | null }) {
   return (
     <span className={classes.state} title={reasonText(reason) || undefined}>
-      <i className={classes.dot} data-kind={kindOf(state)} />
-      {stateName(state)}
+      <i className={classes.dot} data-kind={outcomeKind(state)} />
+      {stateLabel(state)}
     </span>
   )
 }
 
 /** The newest outcomes of a schedule, the newest on the right. */
-export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: string }) {
+export function Sparkline({ summary, zone }: { summary: ScheduleSummary | undefined; zone: string }) {
   const choice = useZoneChoice()
-  if (!glance) return <span className={classes.line} />
-  if (glance.outcomes.length === 0) return <span className="dim">no runs yet</span>
-  const longest = Math.max(...glance.outcomes.map(lasted), 1)
+  if (!summary) return <span className={classes.line} />
+  if (summary.outcomes.length === 0) return <span className="dim">no runs yet</span>
+  const maxDuration = Math.max(...summary.outcomes.map(runDuration), 1)
   return (
     <ul className={classes.line} aria-label="Newest outcomes, oldest first">
-      {[...glance.outcomes].reverse().map((each) => {
-        const name = `${stateName(each.state)} · ${instantText(each.scheduled_for, zoneFor(choice, zone))}`
-        const why = reasonText(each.reason)
+      {[...summary.outcomes].reverse().map((run) => {
+        const name = `${stateLabel(run.state)} · ${instantText(run.scheduled_for, displayZone(choice, zone))}`
+        const reason = reasonText(run.reason)
         return (
-          <li key={each.run_id}>
-            <QuickLink to="/runs/$runId" params={{ runId: each.run_id }} className={classes.slot} tabIndex={-1} aria-label={name} title={why ? `${name}: ${why}` : name}>
-              <i data-kind={kindOf(each.state)} style={{ height: `${35 + 65 * Math.sqrt(lasted(each) / longest)}%` }} />
+          <li key={run.run_id}>
+            <QuickLink to="/runs/$runId" params={{ runId: run.run_id }} className={classes.slot} tabIndex={-1} aria-label={name} title={reason ? `${name}: ${reason}` : name}>
+              <i data-kind={outcomeKind(run.state)} style={{ height: `${35 + 65 * Math.sqrt(runDuration(run) / maxDuration)}%` }} />
             </QuickLink>
           </li>
         )
@@ -104,6 +104,6 @@ export function Sparkline({ glance, zone }: { glance: Glance | undefined; zone: 
   )
 }
 
-function lasted(each: Glance['outcomes'][number]): number {
-  return each.started_at && each.finished_at ? Math.max(0, Date.parse(each.finished_at) - Date.parse(each.started_at)) : 0
+function runDuration(run: ScheduleSummary['outcomes'][number]): number {
+  return run.started_at && run.finished_at ? Math.max(0, Date.parse(run.finished_at) - Date.parse(run.started_at)) : 0
 }

@@ -3,15 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { hintOf, isAbsent, messageOf } from '../api/problem'
+import { errorHint, isNotFound, errorMessage } from '../api/errors'
 import type { Role } from '../api/types'
-import { visitQuery } from '../api/session'
-import { PLACES } from '../app/navigation'
+import { sessionQuery } from '../api/session'
+import { NAVIGATION } from '../app/navigation'
 import { useTitle } from './PageHeader'
 import classes from './states.module.css'
 
 /** What stands where nothing is yet: why, and how something comes to be here. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={classes.empty}>
       <Title order={2}>{title}</Title>
@@ -21,50 +21,50 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** What an address says to whoever may not do what it is for. */
-export function Refused({ title, role }: { title: string; role: Role }) {
-  const { data: visit } = useQuery(visitQuery)
+export function NoAccess({ title, role }: { title: string; role: Role }) {
+  const { data: session } = useQuery(sessionQuery)
   useTitle(title)
   return (
-    <Empty title={title}>
+    <EmptyState title={title}>
       <p>
-        {visit?.read_only
+        {session?.read_only
           ? 'This service is read-only: it shows everything, and changes nothing.'
           : `This needs the role ${role} in this namespace. Whoever runs the service can make a key that has it.`}
       </p>
       <Link to="/schedules" className="text-link">
         All schedules
       </Link>
-    </Empty>
+    </EmptyState>
   )
 }
 
 /** What is wrong, and what to do about it. */
-export function Wrong({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const hint = hintOf(error)
+export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const hint = errorHint(error)
   const { pathname } = useLocation()
-  const place = PLACES.find(({ to }) => to !== '/' && pathname.startsWith(to))
-  const absent = isAbsent(error)
+  const section = NAVIGATION.find(({ to }) => to !== '/' && pathname.startsWith(to))
+  const isMissing = isNotFound(error)
   return (
     <div role="alert" className={`panel ${classes.wrong}`}>
       <Title order={2} size="h3">
-        {messageOf(error)}
+        {errorMessage(error)}
       </Title>
       {hint && <Text size="sm">{hint}</Text>}
-      {absent && (
+      {isMissing && (
         <Text size="sm">
           It may have been deleted, or it is in another namespace.{' '}
-          {place && (
+          {section && (
             <>
               Look for it under{' '}
-              <Link to={place.to} className="text-link">
-                {place.name}
+              <Link to={section.to} className="text-link">
+                {section.label}
               </Link>
               .
             </>
           )}
         </Text>
       )}
-      {onRetry && !absent && (
+      {onRetry && !isMissing && (
         <Button variant="default" mt="xs" onClick={onRetry}>
           Try again
         </Button>
@@ -73,7 +73,7 @@ export function Wrong({ error, onRetry }: { error: unknown; onRetry?: () => void
   )
 }
 
-export function Waiting({ lines = 6 }: { lines?: number }) {
+export function Loading({ lines = 6 }: { lines?: number }) {
   return (
     <div role="group" aria-busy="true" aria-label="Loading">
       {Array.from({ length: lines }, (_, at) => (

@@ -1,7 +1,7 @@
 import { Button, Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
 
-import { hintOf, messageOf } from '../api/problem'
+import { errorHint, errorMessage } from '../api/errors'
 import classes from './toasts.module.css'
 
 interface Toast {
@@ -12,34 +12,34 @@ interface Toast {
   undo?: () => void
 }
 
-const STAYS_MS = { done: 4_000, wrong: 10_000 }
-const TO_UNDO_MS = 12_000
+const DURATION_MS = { done: 4_000, wrong: 10_000 }
+const UNDO_DURATION_MS = 12_000
 let toasts: readonly Toast[] = []
-let last = 0
+let lastId = 0
 const listeners = new Set<() => void>()
 
-function change(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next
-  listeners.forEach((each) => each())
+  listeners.forEach((listener) => listener())
 }
 
 function show(toast: Omit<Toast, 'id'>): void {
-  const id = ++last
-  change([...toasts.slice(-3), { ...toast, id }])
-  window.setTimeout(() => dismiss(id), toast.undo ? TO_UNDO_MS : STAYS_MS[toast.kind])
+  const id = ++lastId
+  setToasts([...toasts.slice(-3), { ...toast, id }])
+  window.setTimeout(() => dismiss(id), toast.undo ? UNDO_DURATION_MS : DURATION_MS[toast.kind])
 }
 
 function dismiss(id: number): void {
-  change(toasts.filter((each) => each.id !== id))
+  setToasts(toasts.filter((toast) => toast.id !== id))
 }
 
 /** Say what was done, and offer to take it back where that can be. */
-export const say = (text: string, undo?: () => void) => show({ kind: 'done', text, undo })
-export const complain = (error: unknown) => show({ kind: 'wrong', text: messageOf(error), hint: hintOf(error) })
+export const showToast = (text: string, undo?: () => void) => show({ kind: 'done', text, undo })
+export const showError = (error: unknown) => show({ kind: 'wrong', text: errorMessage(error), hint: errorHint(error) })
 
 /** What was just done, or could not be, in a corner for a while. */
 export function Toasts() {
-  const shown = useSyncExternalStore(
+  const visible = useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -48,24 +48,24 @@ export function Toasts() {
   )
   return (
     <div className={classes.corner} role="status" aria-live="polite">
-      {shown.map((each) => (
+      {visible.map((toast) => (
         <Notification
-          key={each.id}
-          color={each.kind === 'done' ? 'verdigris' : 'red'}
+          key={toast.id}
+          color={toast.kind === 'done' ? 'verdigris' : 'red'}
           withBorder
-          onClose={() => dismiss(each.id)}
+          onClose={() => dismiss(toast.id)}
           closeButtonProps={{ 'aria-label': 'Dismiss' }}
         >
-          {each.text}
-          {each.hint && <div>{each.hint}</div>}
-          {each.undo && (
+          {toast.text}
+          {toast.hint && <div>{toast.hint}</div>}
+          {toast.undo && (
             <Button
               variant="default"
               size="compact-xs"
               mt={6}
               onClick={() => {
-                dismiss(each.id)
-                each.undo?.()
+                dismiss(toast.id)
+                toast.undo?.()
               }}
             >
               Undo

@@ -6,19 +6,19 @@ export type ZoneChoice = 'mine' | 'schedule' | 'utc'
 const KEY = 'tompion.zone'
 const listeners = new Set<() => void>()
 
-export const MY_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+export const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-function read(): ZoneChoice {
-  const kept = localStorage.getItem(KEY)
-  return kept === 'schedule' || kept === 'utc' ? kept : 'mine'
+function readChoice(): ZoneChoice {
+  const stored = localStorage.getItem(KEY)
+  return stored === 'schedule' || stored === 'utc' ? stored : 'mine'
 }
 
-let chosen = read()
+let currentChoice = readChoice()
 
 export function chooseZone(choice: ZoneChoice): void {
-  chosen = choice
+  currentChoice = choice
   localStorage.setItem(KEY, choice)
-  listeners.forEach((each) => each())
+  listeners.forEach((listener) => listener())
 }
 
 export function useZoneChoice(): ZoneChoice {
@@ -27,38 +27,38 @@ export function useZoneChoice(): ZoneChoice {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    () => chosen,
+    () => currentChoice,
   )
 }
 
 /** The zone to show an instant in; one that this browser does not know is UTC. */
-export function zoneFor(choice: ZoneChoice, scheduleZone?: string | null): string {
-  if (choice === 'mine') return MY_ZONE
+export function displayZone(choice: ZoneChoice, scheduleZone?: string | null): string {
+  if (choice === 'mine') return LOCAL_ZONE
   if (choice === 'utc' || !scheduleZone) return 'UTC'
-  return isKnown(scheduleZone) ? scheduleZone : 'UTC'
+  return isSupportedZone(scheduleZone) ? scheduleZone : 'UTC'
 }
 
-export function useShownZone(scheduleZone?: string | null): string {
-  return zoneFor(useZoneChoice(), scheduleZone)
+export function useDisplayZone(scheduleZone?: string | null): string {
+  return displayZone(useZoneChoice(), scheduleZone)
 }
 
 /** How a zone is called where somebody is to write a time in it. */
-export function zoneText(zone: string): string {
-  return zone === MY_ZONE ? `your time zone, ${zone}` : zone
+export function zoneLabel(zone: string): string {
+  return zone === LOCAL_ZONE ? `your time zone, ${zone}` : zone
 }
 
-const known = new Map<string, boolean>()
+const supported = new Map<string, boolean>()
 
-export function isKnown(zone: string): boolean {
-  let found = known.get(zone)
-  if (found === undefined) {
+export function isSupportedZone(zone: string): boolean {
+  let isSupported = supported.get(zone)
+  if (isSupported === undefined) {
     try {
       new Intl.DateTimeFormat('en', { timeZone: zone })
-      found = true
+      isSupported = true
     } catch {
-      found = false
+      isSupported = false
     }
-    known.set(zone, found)
+    supported.set(zone, isSupported)
   }
-  return found
+  return isSupported
 }

@@ -2,37 +2,37 @@ import { Select } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 
-import { auditQuery } from '../../api/queries'
-import type { Change } from '../../api/types'
+import { auditLogQuery } from '../../api/queries'
+import type { AuditEntry } from '../../api/types'
 import { Diff } from '../../components/Diff'
 import { countText } from '../../lib/format'
-import { Moment } from '../../components/Timestamp'
-import { More } from '../../components/LoadMore'
-import { Empty, Waiting, Wrong } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
+import { Timestamp } from '../../components/Timestamp'
+import { LoadMore } from '../../components/LoadMore'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
 
 const route = getRouteApi('/audit')
 
 /** Who changed what, of everything in this namespace, the newest first. */
-export function Audit() {
+export function AuditView() {
   const { operation, actor } = route.useSearch()
   const navigate = route.useNavigate()
-  const query = useInfiniteQuery(auditQuery())
+  const query = useInfiniteQuery(auditLogQuery())
   const all = query.data?.pages.flatMap((page) => page.items) ?? []
-  const items = all.filter((each) => (!operation || each.operation === operation) && (!actor || each.actor === actor))
-  const narrow = (changed: { operation?: string; actor?: string }) => void navigate({ search: (before) => ({ ...before, ...changed }), replace: true })
+  const items = all.filter((entry) => (!operation || entry.operation === operation) && (!actor || entry.actor === actor))
+  const applyFilter = (changes: { operation?: string; actor?: string }) => void navigate({ search: (before) => ({ ...before, ...changes }), replace: true })
   return (
     <>
-      <PageHead title="Audit" note={(operation || actor) && `${items.length} of the ${countText(all.length, 'change')} that were read`}>
-        <Choice label="What" value={operation} among={all.map((each) => each.operation)} onChange={(value) => narrow({ operation: value })} />
-        <Choice label="Who" value={actor} among={all.map((each) => each.actor)} onChange={(value) => narrow({ actor: value })} />
-      </PageHead>
+      <PageHeader title="Audit" note={(operation || actor) && `${items.length} of the ${countText(all.length, 'change')} that were read`}>
+        <FilterSelect label="What" value={operation} values={all.map((entry) => entry.operation)} onChange={(value) => applyFilter({ operation: value })} />
+        <FilterSelect label="Who" value={actor} values={all.map((entry) => entry.actor)} onChange={(value) => applyFilter({ actor: value })} />
+      </PageHeader>
       {query.isPending ? (
-        <Waiting />
+        <Loading />
       ) : query.isError ? (
-        <Wrong error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : all.length === 0 ? (
-        <Empty title="Nobody has changed anything yet">Every change is written down here: who, when, and how it was before.</Empty>
+        <EmptyState title="Nobody has changed anything yet">Every change is written down here: who, when, and how it was before.</EmptyState>
       ) : (
         <>
           <div className="panel scroll-x">
@@ -47,20 +47,20 @@ export function Audit() {
                 </tr>
               </thead>
               <tbody>
-                {items.map((each, at) => (
-                  <tr key={`${each.at} ${at}`}>
+                {items.map((entry, at) => (
+                  <tr key={`${entry.at} ${at}`}>
                     <td>
-                      <Moment at={each.at} />
+                      <Timestamp at={entry.at} />
                     </td>
-                    <td>{each.actor}</td>
-                    <td className="nowrap">{each.operation.replaceAll('_', ' ')}</td>
+                    <td>{entry.actor}</td>
+                    <td className="nowrap">{entry.operation.replaceAll('_', ' ')}</td>
                     <td>
-                      <Subject change={each} />
+                      <Resource change={entry} />
                     </td>
                     <td>
                       <details>
                         <summary className="dim">Show</summary>
-                        <Diff before={each.before} after={each.after} />
+                        <Diff before={entry.before} after={entry.after} />
                       </details>
                     </td>
                   </tr>
@@ -68,53 +68,53 @@ export function Audit() {
               </tbody>
             </table>
           </div>
-          <More query={query}>Older changes</More>
+          <LoadMore query={query}>Older changes</LoadMore>
         </>
       )}
     </>
   )
 }
 
-interface ChoiceProps {
+interface FilterSelectProps {
   label: string
   value: string | undefined
-  among: string[]
+  values: string[]
   onChange: (value: string | undefined) => void
 }
 
 /** One of what occurs in the changes that were read. */
-function Choice({ label, value, among, onChange }: ChoiceProps) {
-  const data = [...new Set(value ? [...among, value] : among)].sort().map((each) => ({ value: each, label: each.replaceAll('_', ' ') }))
+function FilterSelect({ label, value, values, onChange }: FilterSelectProps) {
+  const data = [...new Set(value ? [...values, value] : values)].sort().map((item) => ({ value: item, label: item.replaceAll('_', ' ') }))
   return <Select aria-label={label} placeholder={label} data={data} value={value ?? null} onChange={(chosen) => onChange(chosen ?? undefined)} clearable w={170} />
 }
 
 /** What was changed, with the way to it. */
-function Subject({ change }: { change: Change }) {
+function Resource({ change }: { change: AuditEntry }) {
   if (change.schedule_id)
     return (
       <Link to="/schedules/$id/audit" params={{ id: change.schedule_id }} className="text-link">
         {change.schedule_id}
       </Link>
     )
-  const told = { ...(change.before as object | null), ...(change.after as object | null) } as Record<string, string | undefined>
-  const workflowId = told.workflow_id ?? told.workflow
+  const fields = { ...(change.before as object | null), ...(change.after as object | null) } as Record<string, string | undefined>
+  const workflowId = fields.workflow_id ?? fields.workflow
   if (workflowId)
     return (
       <Link to="/workflows/$workflowId" params={{ workflowId }} className="text-link">
         workflow {workflowId}
       </Link>
     )
-  if (told.calendar)
+  if (fields.calendar)
     return (
-      <Link to="/calendars" search={{ calendar: told.calendar }} className="text-link">
-        calendar {told.calendar}
+      <Link to="/calendars" search={{ calendar: fields.calendar }} className="text-link">
+        calendar {fields.calendar}
       </Link>
     )
-  if (told.queue)
+  if (fields.queue)
     return (
       <Link to="/queues" className="text-link">
-        queue {told.queue}
+        queue {fields.queue}
       </Link>
     )
-  return told.key_id ? `key ${told.name ?? told.key_id}` : '–'
+  return fields.key_id ? `key ${fields.name ?? fields.key_id}` : '–'
 }

@@ -3,14 +3,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
 import { calendarsQuery, schedulesQuery } from '../../api/queries'
-import type { NamedCalendar } from '../../api/types'
+import type { Calendar } from '../../api/types'
 import { countText } from '../../lib/format'
 import classes from './CalendarsView.module.css'
 
 /** One calendar: all its days and windows, and which schedules leave them out. */
-export function OneCalendar({ name, onClose }: { name: string; onClose: () => void }) {
+export function CalendarDetails({ name, onClose }: { name: string; onClose: () => void }) {
   const query = useInfiniteQuery(calendarsQuery())
-  const found = query.data?.pages.flatMap((page) => page.items).find((each) => each.name === name)
+  const calendar = query.data?.pages.flatMap((page) => page.items).find((calendar) => calendar.name === name)
   if (query.isPending) return null
   return (
     <section className={`panel ${classes.one}`} aria-label={`Calendar ${name}`}>
@@ -20,13 +20,13 @@ export function OneCalendar({ name, onClose }: { name: string; onClose: () => vo
           Close
         </Button>
       </div>
-      {found ? <Days calendar={found} /> : <p className="dim">There is no calendar of this name among those that were read.</p>}
-      {found && <Users name={name} />}
+      {calendar ? <CalendarDates calendar={calendar} /> : <p className="dim">There is no calendar of this name among those that were read.</p>}
+      {calendar && <CalendarUsers name={name} />}
     </section>
   )
 }
 
-function Days({ calendar }: { calendar: NamedCalendar }) {
+function CalendarDates({ calendar }: { calendar: Calendar }) {
   return (
     <>
       <h3>{countText(calendar.dates.length, 'day')}</h3>
@@ -39,10 +39,10 @@ function Days({ calendar }: { calendar: NamedCalendar }) {
         <>
           <h3>{countText(calendar.windows.length, 'window')}</h3>
           <ul className={classes.windows}>
-            {calendar.windows.map((each) => (
-              <li key={`${each.begin} ${each.end}`}>
-                {each.begin} – {each.end}
-                {each.note && <span className="dim"> {each.note}</span>}
+            {calendar.windows.map((range) => (
+              <li key={`${range.begin} ${range.end}`}>
+                {range.begin} – {range.end}
+                {range.note && <span className="dim"> {range.note}</span>}
               </li>
             ))}
           </ul>
@@ -53,7 +53,7 @@ function Days({ calendar }: { calendar: NamedCalendar }) {
 }
 
 /** The service does not keep who names a calendar: schedules are read, a page at a time, and looked through. */
-function Users({ name }: { name: string }) {
+function CalendarUsers({ name }: { name: string }) {
   const query = useInfiniteQuery(schedulesQuery({}))
   const all = query.data?.pages.flatMap((page) => page.items) ?? []
   const users = all.filter(({ definition }) => (definition.spec?.exclude as { named?: string[] } | undefined)?.named?.includes(name))

@@ -2,31 +2,31 @@ import { Button, FileButton, Group, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { answer, api } from '../../api/client'
-import { messageOf } from '../../api/problem'
-import type { NamedCalendar } from '../../api/types'
+import { unwrap, api } from '../../api/client'
+import { errorMessage } from '../../api/errors'
+import type { Calendar } from '../../api/types'
 import { useRefresh } from '../../api/refresh'
 import { Dialog } from '../../components/Dialog'
 import { countText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { say } from '../../components/toasts'
-import { daysOf } from './ics'
+import { showToast } from '../../components/toasts'
+import { parseIcsDates } from './ics'
 
 /** Windows, one a line: from / to, and what it is. */
-const windowsText = (calendar: NamedCalendar | undefined) =>
-  (calendar?.windows ?? []).map((each) => `${each.begin} / ${each.end}${each.note ? ` / ${each.note}` : ''}`).join('\n')
+const windowsText = (calendar: Calendar | undefined) =>
+  (calendar?.windows ?? []).map((range) => `${range.begin} / ${range.end}${range.note ? ` / ${range.note}` : ''}`).join('\n')
 
 /** Store a calendar, or the next version of one; days can come from an iCalendar file. */
-export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; onClose: () => void }) {
+export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClose: () => void }) {
   const refresh = useRefresh()
   const [name, setName] = useState(calendar?.name ?? '')
   const [dates, setDates] = useState(calendar?.dates.join('\n') ?? '')
   const [windows, setWindows] = useState(windowsText(calendar))
   const [zone, setZone] = useState(calendar?.timezone ?? '')
   const [imported, setImported] = useState('')
-  const put = useMutation<NamedCalendar, Error>({
+  const save = useMutation<Calendar, Error>({
     mutationFn: () =>
-      answer(
+      unwrap(
         api.PUT('/api/v1/calendars/{name}', {
           params: { path: { name } },
           body: {
@@ -40,19 +40,19 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
           } as never,
         }),
       ),
-    onSuccess: (stored) => {
-      say(`${stored.name} is stored, as version ${stored.version}`)
+    onSuccess: (saved) => {
+      showToast(`${saved.name} is stored, as version ${saved.version}`)
       onClose()
     },
     onSettled: () => refresh(),
   })
-  const take = async (file: File | null) => {
+  const importFile = async (file: File | null) => {
     if (!file) return
-    const found = daysOf(await file.text())
-    setDates((before) => [...new Set([...before.split(/[\s,]+/), ...found.dates])].filter(Boolean).sort().join('\n'))
+    const parsed = parseIcsDates(await file.text())
+    setDates((before) => [...new Set([...before.split(/[\s,]+/), ...parsed.dates])].filter(Boolean).sort().join('\n'))
     setImported(
-      `${countText(found.dates.length, 'day')} from ${file.name}` +
-        (found.leftOut ? `; ${countText(found.leftOut, 'event')} with times or repetitions left out: tompion calendars import reads these` : ''),
+      `${countText(parsed.dates.length, 'day')} from ${file.name}` +
+        (parsed.skipped ? `; ${countText(parsed.skipped, 'event')} with times or repetitions left out: tompion calendars import reads these` : ''),
     )
   }
   return (
@@ -60,7 +60,7 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          put.mutate()
+          save.mutate()
         }}
       >
         {!calendar && <TextInput data-autofocus label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} />}
@@ -72,11 +72,11 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
           minRows={5}
           maxRows={12}
           value={dates}
-          error={put.error && messageOf(put.error)}
+          error={save.error && errorMessage(save.error)}
           onChange={(event) => setDates(event.currentTarget.value)}
         />
         <Group mt={6} gap="xs">
-          <FileButton onChange={(file) => void take(file)} accept=".ics,text/calendar" inputProps={{ 'aria-label': 'An iCalendar file' }}>
+          <FileButton onChange={(file) => void importFile(file)} accept=".ics,text/calendar" inputProps={{ 'aria-label': 'An iCalendar file' }}>
             {(props) => (
               <Button {...props} size="compact-xs" variant="default" leftSection={<Icon name="calendars" size={13} />}>
                 Add days from an .ics file
@@ -99,7 +99,7 @@ export function PutCalendar({ calendar, onClose }: { calendar?: NamedCalendar; o
           <Button variant="default" onClick={onClose}>
             Leave it
           </Button>
-          <Button type="submit" loading={put.isPending}>
+          <Button type="submit" loading={save.isPending}>
             Store it
           </Button>
         </Group>

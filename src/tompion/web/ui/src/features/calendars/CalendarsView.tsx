@@ -4,19 +4,19 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { calendarsQuery } from '../../api/queries'
-import type { NamedCalendar } from '../../api/types'
-import { useMay } from '../../api/session'
+import type { Calendar } from '../../api/types'
+import { useIsAllowed } from '../../api/session'
 import { now } from '../../lib/clock'
 import { countText, dayText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { Listing, type Column } from '../../components/DataTable'
-import { More } from '../../components/LoadMore'
-import { Empty } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
-import { OneCalendar } from './CalendarDetails'
-import { PutCalendar } from './CalendarForm'
+import { DataTable, type Column } from '../../components/DataTable'
+import { LoadMore } from '../../components/LoadMore'
+import { EmptyState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
+import { CalendarDetails } from './CalendarDetails'
+import { CalendarForm } from './CalendarForm'
 
-const COLUMNS: Column<NamedCalendar>[] = [
+const COLUMNS: Column<Calendar>[] = [
   {
     name: 'Calendar',
     cell: ({ name }) => (
@@ -25,65 +25,65 @@ const COLUMNS: Column<NamedCalendar>[] = [
       </Link>
     ),
   },
-  { name: 'Days', cell: (each) => countText(each.dates.length, 'day') },
-  { name: 'Windows', cell: (each) => each.windows.length },
-  { name: 'Next days off', cell: (each) => next(each) },
-  { name: 'Time zone', cell: (each) => each.timezone ?? "each schedule's own" },
-  { name: 'Version', cell: (each) => each.version },
+  { name: 'Days', cell: (calendar) => countText(calendar.dates.length, 'day') },
+  { name: 'Windows', cell: (calendar) => calendar.windows.length },
+  { name: 'Next days off', cell: (calendar) => nextDates(calendar) },
+  { name: 'Time zone', cell: (calendar) => calendar.timezone ?? "each schedule's own" },
+  { name: 'Version', cell: (calendar) => calendar.version },
 ]
 
 const route = getRouteApi('/calendars')
 
 /** Lists of days that many schedules leave out. */
-export function Calendars() {
+export function CalendarsView() {
   const query = useInfiniteQuery(calendarsQuery())
-  const mayEdit = useMay('editor')
+  const mayEdit = useIsAllowed('editor')
   const { calendar } = route.useSearch()
   const navigate = route.useNavigate()
-  const [editing, setEditing] = useState<NamedCalendar | 'new' | null>(null)
+  const [editing, setEditing] = useState<Calendar | 'new' | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHead title="Calendars">
+      <PageHeader title="Calendars">
         {mayEdit && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setEditing('new')}>
             New calendar
           </Button>
         )}
-      </PageHead>
-      <Listing
+      </PageHeader>
+      <DataTable
         query={query}
         items={items}
-        keyOf={(each) => each.name}
+        keyOf={(calendar) => calendar.name}
         columns={COLUMNS}
-        act={
+        actions={
           mayEdit
-            ? (each) => (
-                <Button size="compact-xs" variant="default" onClick={() => setEditing(each)} aria-label={`Edit ${each.name}`}>
+            ? (calendar) => (
+                <Button size="compact-xs" variant="default" onClick={() => setEditing(calendar)} aria-label={`Edit ${calendar.name}`}>
                   Edit
                 </Button>
               )
             : undefined
         }
         empty={
-          <Empty title="There are no calendars yet">
+          <EmptyState title="There are no calendars yet">
             <p>
               A calendar is a list of days and windows, such as bank holidays, that schedules exclude by its name. When it
               changes, every schedule that excludes it is planned anew.
             </p>
-          </Empty>
+          </EmptyState>
         }
       >
-        <More query={query}>More calendars</More>
-      </Listing>
-      {calendar && <OneCalendar name={calendar} onClose={() => void navigate({ search: (all) => ({ ...all, calendar: undefined }) })} />}
-      {editing && <PutCalendar calendar={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />}
+        <LoadMore query={query}>More calendars</LoadMore>
+      </DataTable>
+      {calendar && <CalendarDetails name={calendar} onClose={() => void navigate({ search: (all) => ({ ...all, calendar: undefined }) })} />}
+      {editing && <CalendarForm calendar={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />}
     </>
   )
 }
 
-function next(calendar: NamedCalendar): string {
+function nextDates(calendar: Calendar): string {
   const today = dayText(now(), 'UTC')
-  const coming = calendar.dates.filter((date) => date >= today).sort()
-  return coming.slice(0, 3).join(', ') + (coming.length > 3 ? ' …' : '') || '–'
+  const futureDates = calendar.dates.filter((date) => date >= today).sort()
+  return futureDates.slice(0, 3).join(', ') + (futureDates.length > 3 ? ' …' : '') || '–'
 }

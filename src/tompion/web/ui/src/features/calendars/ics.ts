@@ -1,32 +1,32 @@
 /** What was read from a file: whole days, and how many events were left out because they are of another kind. */
-export interface Days {
+export interface IcsDates {
   dates: string[]
-  leftOut: number
+  skipped: number
 }
 
 const DAY = 86_400_000
-const LONGEST_DAYS = 400
+const MAX_EVENT_DAYS = 400
 
 /** Reads the whole-day events of an iCalendar file that do not repeat; `tompion calendars import` reads all kinds. */
-export function daysOf(text: string): Days {
+export function parseIcsDates(text: string): IcsDates {
   const dates = new Set<string>()
-  let leftOut = 0
+  let skipped = 0
   const unfolded = text.replace(/\r?\n[ \t]/g, '')
   for (const event of unfolded.split(/^BEGIN:VEVENT\r?$/m).slice(1)) {
     const field = (name: string) => new RegExp(`^${name}(?:;[^:\\n]*)?:(.*?)\\r?$`, 'm').exec(event)?.[1]
     if (field('STATUS') === 'CANCELLED') continue
-    const [start, end] = [day(field('DTSTART')), day(field('DTEND'))]
+    const [start, end] = [parseDay(field('DTSTART')), parseDay(field('DTEND'))]
     if (start === undefined || field('RRULE')) {
-      leftOut += 1
+      skipped += 1
       continue
     }
-    const last = Math.min(end === undefined ? start : end - DAY, start + LONGEST_DAYS * DAY)
+    const last = Math.min(end === undefined ? start : end - DAY, start + MAX_EVENT_DAYS * DAY)
     for (let at = start; at <= last; at += DAY) dates.add(new Date(at).toISOString().slice(0, 10))
   }
-  return { dates: [...dates].sort(), leftOut }
+  return { dates: [...dates].sort(), skipped }
 }
 
-function day(value: string | undefined): number | undefined {
-  const found = /^(\d{4})(\d{2})(\d{2})$/.exec(value?.trim() ?? '')
-  return found ? Date.UTC(Number(found[1]), Number(found[2]) - 1, Number(found[3])) : undefined
+function parseDay(value: string | undefined): number | undefined {
+  const match = /^(\d{4})(\d{2})(\d{2})$/.exec(value?.trim() ?? '')
+  return match ? Date.UTC(Number(match[1]), Number(match[2]) - 1, Number(match[3])) : undefined
 }

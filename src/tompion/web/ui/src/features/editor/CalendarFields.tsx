@@ -1,10 +1,10 @@
 import { TextInput } from '@mantine/core'
 
-import type { WrongAt } from './document'
+import type { FieldError } from './document'
 import classes from './Editor.module.css'
-import { Rows } from './RepeatedFields'
+import { RepeatedFields } from './RepeatedFields'
 
-export type Calendar = Record<string, unknown>
+export type CalendarSpec = Record<string, unknown>
 
 const FIELDS = [
   ['hour', 'Hour'],
@@ -21,17 +21,17 @@ interface Props {
   name: string
   /** The field of the definition that they stand in. */
   field: string
-  values: Calendar[]
+  values: CalendarSpec[]
   /** What a time that is left out stands for. */
-  left: string
-  onChange: (values: Calendar[]) => void
-  wrong: WrongAt
+  timePlaceholder: string
+  onChange: (values: CalendarSpec[]) => void
+  fieldError: FieldError
 }
 
 /** Structured calendars: each has a field for what cron has one for, in the grammar of cron. */
-export function Calendars({ name, field, values, left, onChange, wrong }: Props) {
+export function CalendarFields({ name, field, values, timePlaceholder, onChange, fieldError }: Props) {
   return (
-    <Rows name={name} items={values} fresh={{}} onChange={onChange}>
+    <RepeatedFields name={name} items={values} newItem={{}} onChange={onChange}>
       {(value, at, change) => (
         <fieldset className={classes.fields}>
           <legend>{`${name} ${at + 1}`}</legend>
@@ -40,20 +40,20 @@ export function Calendars({ name, field, values, left, onChange, wrong }: Props)
               <TextInput
                 key={part}
                 label={label}
-                placeholder={part === 'comment' ? '' : ['hour', 'minute', 'second'].includes(part) ? left : '*'}
+                placeholder={part === 'comment' ? '' : ['hour', 'minute', 'second'].includes(part) ? timePlaceholder : '*'}
                 value={fieldText(value[part])}
                 onChange={(event) => change(withPart(value, part, event.currentTarget.value))}
               />
             ))}
           </div>
-          {wrong(field, at) && <p className={classes.wrong}>{wrong(field, at)}</p>}
+          {fieldError(field, at) && <p className={classes.wrong}>{fieldError(field, at)}</p>}
         </fieldset>
       )}
-    </Rows>
+    </RepeatedFields>
   )
 }
 
-function withPart(value: Calendar, part: string, text: string): Calendar {
+function withPart(value: CalendarSpec, part: string, text: string): CalendarSpec {
   const next = { ...value }
   if (text === '') delete next[part]
   else next[part] = text

@@ -2,54 +2,54 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { answer, api } from '../../api/client'
+import { unwrap, api } from '../../api/client'
 import { scheduleQuery } from '../../api/queries'
 import type { Schedule } from '../../api/types'
-import { useMay } from '../../api/session'
+import { useIsAllowed } from '../../api/session'
 import { useRefresh } from '../../api/refresh'
-import { differences } from '../../components/Diff'
-import { Refused, Waiting, Wrong } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
-import { say } from '../../components/toasts'
-import { draftOf, FIRST, type Draft } from './document'
-import { Editor } from './ScheduleEditor'
+import { diffDocuments } from '../../components/Diff'
+import { NoAccess, Loading, ErrorState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
+import { showToast } from '../../components/toasts'
+import { draftOf, NEW_DRAFT, type Draft } from './document'
+import { ScheduleEditor } from './ScheduleEditor'
 
 const route = getRouteApi('/new')
 
 /** A new schedule, from nothing or like another one. */
-export function Create() {
+export function CreateScheduleView() {
   const { from } = route.useSearch()
-  const mayEdit = useMay('editor')
-  const model = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
-  if (!mayEdit) return <Refused title="You cannot make schedules here" role="editor" />
-  if (from !== undefined && model.isPending) return <Waiting lines={10} />
-  if (model.isError) return <Wrong error={model.error} onRetry={() => void model.refetch()} />
-  return <Inside from={from} first={model.data ? draftOf(model.data.definition) : FIRST} />
+  const mayEdit = useIsAllowed('editor')
+  const source = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
+  if (!mayEdit) return <NoAccess title="You cannot make schedules here" role="editor" />
+  if (from !== undefined && source.isPending) return <Loading lines={10} />
+  if (source.isError) return <ErrorState error={source.error} onRetry={() => void source.refetch()} />
+  return <CreateForm from={from} initialDraft={source.data ? draftOf(source.data.definition) : NEW_DRAFT} />
 }
 
-function Inside({ from, first }: { from: string | undefined; first: Draft }) {
+function CreateForm({ from, initialDraft }: { from: string | undefined; initialDraft: Draft }) {
   const navigate = useNavigate()
   const refresh = useRefresh()
-  const [draft, setDraft] = useState(first)
-  const name = from === undefined ? '' : `${from}-copy`
-  const [id, setId] = useState(name)
+  const [draft, setDraft] = useState(initialDraft)
+  const initialId = from === undefined ? '' : `${from}-copy`
+  const [id, setId] = useState(initialId)
   const create = useMutation<Schedule, Error>({
-    mutationFn: () => answer(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
-    onSuccess: (made) => {
-      say(`${made.schedule_id} is there`)
+    mutationFn: () => unwrap(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
+    onSuccess: (created) => {
+      showToast(`${created.schedule_id} is there`)
       void refresh()
-      void navigate({ to: '/schedules/$id', params: { id: made.schedule_id }, ignoreBlocker: true })
+      void navigate({ to: '/schedules/$id', params: { id: created.schedule_id }, ignoreBlocker: true })
     },
   })
   return (
     <>
-      <PageHead title={from === undefined ? 'New schedule' : `New schedule, like ${from}`} />
-      <Editor
+      <PageHeader title={from === undefined ? 'New schedule' : `New schedule, like ${from}`} />
+      <ScheduleEditor
         draft={draft}
         onChange={setDraft}
         id={id}
-        onName={setId}
-        changed={id !== name || differences(first, draft).length > 0}
+        onRename={setId}
+        isDirty={id !== initialId || diffDocuments(initialDraft, draft).length > 0}
         error={create.error}
         busy={create.isPending}
         onSave={() => create.mutate()}

@@ -1,7 +1,7 @@
 import { Chip, Group, NumberInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
-import { DAYS, readCron, writeCron, type Built, type Shape } from './cron'
+import { DAYS, parseCron, formatCron, type CronParts, type Shape } from './cron'
 import classes from './Editor.module.css'
 
 const SHAPES: { value: Shape; label: string }[] = [
@@ -20,40 +20,40 @@ const MONTH_DAYS = [
 
 /** A cron string as something to click on; it changes the text, and follows it. */
 export function CronBuilder({ name, text, onChange }: { name: string; text: string; onChange: (text: string) => void }) {
-  const built = readCron(text)
-  const change = (changed: Partial<Built>) => onChange(writeCron({ ...built, ...changed }))
-  const { shape } = built
+  const parts = parseCron(text)
+  const change = (changed: Partial<CronParts>) => onChange(formatCron({ ...parts, ...changed }))
+  const { shape } = parts
   return (
     <div className={classes.builder} role="group" aria-label={name}>
       <Select
         aria-label="How often"
-        data={SHAPES.map((each) => ({ ...each, disabled: each.value === 'other' }))}
+        data={SHAPES.map((option) => ({ ...option, disabled: option.value === 'other' }))}
         value={shape}
         allowDeselect={false}
         onChange={(value) => value && value !== 'other' && change({ shape: value as Shape })}
       />
       {shape === 'minutes' && (
         <label className={classes.inline}>
-          every <Small name="Minutes between" value={built.every} least={1} most={59} onChange={(every) => change({ every })} /> minutes
+          every <SmallNumber name="Minutes between" value={parts.every} min={1} max={59} onChange={(every) => change({ every })} /> minutes
         </label>
       )}
       {shape === 'hourly' && (
         <label className={classes.inline}>
-          at minute <Small name="Minute" value={built.minute} least={0} most={59} onChange={(minute) => change({ minute })} />
+          at minute <SmallNumber name="Minute" value={parts.minute} min={0} max={59} onChange={(minute) => change({ minute })} />
         </label>
       )}
       {shape === 'monthly' && (
         <div className={classes.inline}>
-          on <Select aria-label="Day of the month" w={130} data={MONTH_DAYS} value={built.day} allowDeselect={false} onChange={(day) => day && change({ day })} />
+          on <Select aria-label="Day of the month" w={130} data={MONTH_DAYS} value={parts.day} allowDeselect={false} onChange={(day) => day && change({ day })} />
         </div>
       )}
       {(shape === 'daily' || shape === 'weekly' || shape === 'monthly') && (
         <div className={classes.inline}>
-          at <Clock hour={built.hour} minute={built.minute} onChange={change} />
+          at <TimeOfDay hour={parts.hour} minute={parts.minute} onChange={change} />
         </div>
       )}
       {shape === 'weekly' && (
-        <Chip.Group multiple value={built.days} onChange={(days) => days.length > 0 && change({ days })}>
+        <Chip.Group multiple value={parts.days} onChange={(days) => days.length > 0 && change({ days })}>
           <Group gap={4}>
             {DAYS.map((day) => (
               <Chip key={day} value={day} size="xs" classNames={{ label: classes.day }}>
@@ -67,39 +67,39 @@ export function CronBuilder({ name, text, onChange }: { name: string; text: stri
   )
 }
 
-function Small({ name, value, least, most, onChange }: { name: string; value: number; least: number; most: number; onChange: (value: number) => void }) {
+function SmallNumber({ name, value, min, max, onChange }: { name: string; value: number; min: number; max: number; onChange: (value: number) => void }) {
   return (
     <NumberInput
       aria-label={name}
       w={64}
-      min={least}
-      max={most}
+      min={min}
+      max={max}
       clampBehavior="strict"
       allowDecimal={false}
       value={value}
-      onChange={(typed) => typeof typed === 'number' && onChange(typed)}
+      onChange={(value) => typeof value === 'number' && onChange(value)}
     />
   )
 }
 
-const two = (number: number) => String(number).padStart(2, '0')
+const twoDigits = (number: number) => String(number).padStart(2, '0')
 
 /** A time of day, as clocks show it; while it is typed it may be anything, and counts when it is one. */
-function Clock({ hour, minute, onChange }: { hour: number; minute: number; onChange: (changed: { hour: number; minute: number }) => void }) {
-  const [typed, setTyped] = useState<string | null>(null)
-  const type = (text: string) => {
-    setTyped(text)
-    const found = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text.trim())
-    if (found) onChange({ hour: Number(found[1]), minute: Number(found[2]) })
+function TimeOfDay({ hour, minute, onChange }: { hour: number; minute: number; onChange: (changed: { hour: number; minute: number }) => void }) {
+  const [input, setInput] = useState<string | null>(null)
+  const change = (text: string) => {
+    setInput(text)
+    const match = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text.trim())
+    if (match) onChange({ hour: Number(match[1]), minute: Number(match[2]) })
   }
   return (
     <TextInput
       aria-label="Time of day"
       w={64}
       placeholder="09:00"
-      value={typed ?? `${two(hour)}:${two(minute)}`}
-      onChange={(event) => type(event.currentTarget.value)}
-      onBlur={() => setTyped(null)}
+      value={input ?? `${twoDigits(hour)}:${twoDigits(minute)}`}
+      onChange={(event) => change(event.currentTarget.value)}
+      onBlur={() => setInput(null)}
     />
   )
 }

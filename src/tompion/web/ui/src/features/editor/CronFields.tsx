@@ -1,14 +1,14 @@
 import { TextInput } from '@mantine/core'
 
 import { CronBuilder } from './CronBuilder'
-import type { WrongAt } from './document'
+import type { FieldError } from './document'
 import classes from './Editor.module.css'
-import { Rows } from './RepeatedFields'
+import { RepeatedFields } from './RepeatedFields'
 
 /** Cron strings, each as text and, beside it, as something to click on. */
-export function Crons({ texts, onChange, wrong }: { texts: string[]; onChange: (texts: string[]) => void; wrong: WrongAt }) {
+export function CronFields({ texts, onChange, fieldError }: { texts: string[]; onChange: (texts: string[]) => void; fieldError: FieldError }) {
   return (
-    <Rows name="cron string" items={texts} fresh="0 0 * * *" onChange={onChange}>
+    <RepeatedFields name="cron string" items={texts} newItem="0 0 * * *" onChange={onChange}>
       {(text, at, change) => (
         <div className={classes.cron}>
           <TextInput
@@ -16,13 +16,13 @@ export function Crons({ texts, onChange, wrong }: { texts: string[]; onChange: (
             classNames={{ input: 'mono' }}
             placeholder="0 9 * * MON-FRI"
             value={text}
-            error={wrong('cron', at)}
+            error={fieldError('cron', at)}
             spellCheck={false}
             onChange={(event) => change(event.currentTarget.value)}
           />
           <CronBuilder name={at === 0 ? 'Cron builder' : `Cron builder ${at + 1}`} text={text} onChange={change} />
         </div>
       )}
-    </Rows>
+    </RepeatedFields>
   )
 }

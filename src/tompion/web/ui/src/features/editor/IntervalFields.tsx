@@ -1,54 +1,54 @@
 import { Select, TextInput } from '@mantine/core'
 
-import type { WrongAt } from './document'
+import type { FieldError } from './document'
 import classes from './Editor.module.css'
-import { Rows } from './RepeatedFields'
+import { RepeatedFields } from './RepeatedFields'
 
-export interface Every {
+export interface Interval {
   every: string | number
   offset?: string | number
   anchor?: string
 }
 
 /** An interval as an object, however it was written. */
-export function readEvery(value: unknown): Every {
-  return value !== null && typeof value === 'object' ? (value as Every) : { every: (value as string | number | undefined) ?? '' }
+export function toInterval(value: unknown): Interval {
+  return value !== null && typeof value === 'object' ? (value as Interval) : { every: (value as string | number | undefined) ?? '' }
 }
 
 /** Every so often: one row for each interval. */
-export function Intervals({ values, onChange, wrong }: { values: Every[]; onChange: (values: Every[]) => void; wrong: WrongAt }) {
+export function IntervalFields({ values, onChange, fieldError }: { values: Interval[]; onChange: (values: Interval[]) => void; fieldError: FieldError }) {
   return (
-    <Rows name="interval" items={values} fresh={{ every: '1h' }} onChange={onChange}>
-      {(found, at, change) => {
-        const of = (label: string) => (at === 0 ? label : `${label}, ${at + 1}`)
+    <RepeatedFields name="interval" items={values} newItem={{ every: '1h' }} onChange={onChange}>
+      {(interval, at, change) => {
+        const numbered = (label: string) => (at === 0 ? label : `${label}, ${at + 1}`)
         return (
           <div className={classes.pair}>
             <TextInput
-              label={of('Every')}
+              label={numbered('Every')}
               placeholder="15m"
-              error={wrong('intervals', at)}
-              value={String(found.every)}
-              onChange={(event) => change({ ...found, every: event.currentTarget.value })}
+              error={fieldError('intervals', at)}
+              value={String(interval.every)}
+              onChange={(event) => change({ ...interval, every: event.currentTarget.value })}
             />
             <TextInput
-              label={of('Offset')}
+              label={numbered('Offset')}
               placeholder="0s"
-              value={String(found.offset ?? '')}
-              onChange={(event) => change({ ...found, offset: event.currentTarget.value || undefined })}
+              value={String(interval.offset ?? '')}
+              onChange={(event) => change({ ...interval, offset: event.currentTarget.value || undefined })}
             />
             <Select
-              label={of('Counted from')}
+              label={numbered('Counted from')}
               data={[
                 { value: 'epoch', label: 'the clock' },
                 { value: 'completion', label: 'the end of the run before' },
               ]}
               allowDeselect={false}
-              value={found.anchor ?? 'epoch'}
-              onChange={(anchor) => change({ ...found, anchor: anchor === 'epoch' ? undefined : (anchor ?? undefined) })}
+              value={interval.anchor ?? 'epoch'}
+              onChange={(anchor) => change({ ...interval, anchor: anchor === 'epoch' ? undefined : (anchor ?? undefined) })}
             />
           </div>
         )
       }}
-    </Rows>
+    </RepeatedFields>
   )
 }

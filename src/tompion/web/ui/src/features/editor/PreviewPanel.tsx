@@ -2,26 +2,26 @@ import { Badge } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 
-import { answer, api } from '../../api/client'
-import { Problem } from '../../api/problem'
-import { key } from '../../api/queries'
-import type { Effect, Preview } from '../../api/types'
+import { unwrap, api } from '../../api/client'
+import { ApiError } from '../../api/errors'
+import { queryKey } from '../../api/queries'
+import type { ScheduleDiff, Preview } from '../../api/types'
 import { countText, instantText } from '../../lib/format'
-import { Relative } from '../../components/Timestamp'
-import { Wrong } from '../../components/states'
-import { useZoneChoice, zoneFor } from '../../lib/timezones'
+import { RelativeTime } from '../../components/Timestamp'
+import { ErrorState } from '../../components/states'
+import { useZoneChoice, displayZone } from '../../lib/timezones'
 import type { Draft } from './document'
 import classes from './Editor.module.css'
 
-const TICKS = 20
-const REST_MS = 250
+const PREVIEW_COUNT = 20
+const DEBOUNCE_MS = 250
 
 /** Ask what a spec would do, when the typing rests. */
 export function usePreview(draft: Draft, id: string) {
-  const [spec] = useDebouncedValue(draft.spec, REST_MS)
+  const [spec] = useDebouncedValue(draft.spec, DEBOUNCE_MS)
   return useQuery<Preview>({
-    queryKey: key('preview', spec, id),
-    queryFn: () => answer(api.POST('/api/v1/preview', { body: { spec, count: TICKS, ...(id ? { schedule_id: id } : {}) } as never })),
+    queryKey: queryKey('preview', spec, id),
+    queryFn: () => unwrap(api.POST('/api/v1/preview', { body: { spec, count: PREVIEW_COUNT, ...(id ? { schedule_id: id } : {}) } as never })),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
     retry: false,
@@ -29,12 +29,12 @@ export function usePreview(draft: Draft, id: string) {
 }
 
 /** Ask what a definition would do to the coming ticks of a schedule. */
-export function useEffectOf(draft: Draft, id: string | undefined, token: number | undefined) {
-  const [settled] = useDebouncedValue(draft, REST_MS)
-  return useQuery<Effect>({
-    queryKey: key('effect', settled, id, token),
+export function useScheduleDiff(draft: Draft, id: string | undefined, token: number | undefined) {
+  const [debouncedDraft] = useDebouncedValue(draft, DEBOUNCE_MS)
+  return useQuery<ScheduleDiff>({
+    queryKey: queryKey('effect', debouncedDraft, id, token),
     queryFn: () =>
-      answer(api.POST('/api/v1/schedules/{schedule_id}/effect', { params: { path: { schedule_id: id! } }, body: { ...settled, count: TICKS } as never })),
+      unwrap(api.POST('/api/v1/schedules/{schedule_id}/effect', { params: { path: { schedule_id: id! } }, body: { ...debouncedDraft, count: PREVIEW_COUNT } as never })),
     enabled: id !== undefined,
     placeholderData: keepPreviousData,
     staleTime: 30_000,
@@ -42,38 +42,38 @@ export function useEffectOf(draft: Draft, id: string | undefined, token: number 
   })
 }
 
-type Asked<T> = { data: T | undefined; error: unknown; isError: boolean }
+type QueryResult<T> = { data: T | undefined; error: unknown; isError: boolean }
 
 /** What a definition means, and what it will do: beside the form, while one types. */
-export function Outlook({ preview, effect }: { preview: Asked<Preview>; effect?: Asked<Effect> }) {
+export function PreviewPanel({ preview, diff }: { preview: QueryResult<Preview>; diff?: QueryResult<ScheduleDiff> }) {
   const choice = useZoneChoice()
-  if (preview.isError) return <Wrong error={preview.error} />
+  if (preview.isError) return <ErrorState error={preview.error} />
   if (!preview.data) return null
   const { explanation, findings, ticks, clock_changes: changes, timezone } = preview.data
-  const zone = zoneFor(choice, timezone)
+  const zone = displayZone(choice, timezone)
   return (
     <div aria-live="polite">
       <section className={`panel ${classes.told}`} aria-label="In words">
         <p className={classes.explanation}>{explanation}</p>
-        {findings.map((each) => (
-          <div key={`${each.code} ${each.field}`} className={classes.finding} data-severity={each.severity}>
-            <Badge color={each.severity === 'error' ? 'red' : each.severity === 'warning' ? 'yellow' : 'gray'}>{each.severity}</Badge> {each.message}
-            {each.hint && <div className="dim">{each.hint}</div>}
+        {findings.map((finding) => (
+          <div key={`${finding.code} ${finding.field}`} className={classes.finding} data-severity={finding.severity}>
+            <Badge color={finding.severity === 'error' ? 'red' : finding.severity === 'warning' ? 'yellow' : 'gray'}>{finding.severity}</Badge> {finding.message}
+            {finding.hint && <div className="dim">{finding.hint}</div>}
           </div>
         ))}
       </section>
-      {effect && <Effects effect={effect} zone={zone} />}
+      {diff && <DiffSection diff={diff} zone={zone} />}
       <section className={`panel ${classes.told}`} aria-label="The next ticks">
         <h2>The next {countText(ticks.length, 'tick')}</h2>
         {ticks.length === 0 && <p className="dim">There are none: it would never run.</p>}
         <ol className={classes.ticks}>
-          {ticks.map((each) => (
-            <li key={each.at}>
-              <span className="nowrap">{instantText(each.at, zone)}</span>
+          {ticks.map((tick) => (
+            <li key={tick.at}>
+              <span className="nowrap">{instantText(tick.at, zone)}</span>
               <span className="dim">
-                <Relative at={each.at} />
+                <RelativeTime at={tick.at} />
               </span>
-              {each.reason && <span className={classes.reason}>{each.reason}</span>}
+              {tick.reason && <span className={classes.reason}>{tick.reason}</span>}
             </li>
           ))}
         </ol>
@@ -87,9 +87,9 @@ export function Outlook({ preview, effect }: { preview: Asked<Preview>; effect?:
         {changes.length === 0 ? (
           <p className="dim">The clocks of {timezone} are not changed.</p>
         ) : (
-          changes.map((each) => (
-            <div key={each.at} className={classes.change}>
-              <strong>{each.before.slice(0, 10)}</strong> {each.text}.
+          changes.map((change) => (
+            <div key={change.at} className={classes.change}>
+              <strong>{change.before.slice(0, 10)}</strong> {change.text}.
             </div>
           ))
         )}
@@ -100,28 +100,28 @@ export function Outlook({ preview, effect }: { preview: Asked<Preview>; effect?:
 
 const SIGNS: Record<string, string> = { goes: '−', comes: '+' }
 
-function Effects({ effect, zone }: { effect: Asked<Effect>; zone: string }) {
-  if (effect.isError) {
-    const { error } = effect
-    return error instanceof Problem ? <Wrong error={error} /> : null
+function DiffSection({ diff, zone }: { diff: QueryResult<ScheduleDiff>; zone: string }) {
+  if (diff.isError) {
+    const { error } = diff
+    return error instanceof ApiError ? <ErrorState error={error} /> : null
   }
-  if (!effect.data) return null
-  const { ticks, staying, going, coming } = effect.data
-  const changed = ticks.filter((each) => each.change !== 'stays')
+  if (!diff.data) return null
+  const { ticks, staying: unchanged, going: removed, coming: added } = diff.data
+  const changed = ticks.filter((tick) => tick.change !== 'stays')
   return (
     <section className={`panel ${classes.told}`} aria-label="What saving it would change">
       <h2>What saving it would change</h2>
       {changed.length === 0 ? (
-        <p className="dim">Nothing: the next {countText(staying, 'tick')} {staying === 1 ? 'stays' : 'stay'} as {staying === 1 ? 'it is' : 'they are'}.</p>
+        <p className="dim">Nothing: the next {countText(unchanged, 'tick')} {unchanged === 1 ? 'stays' : 'stay'} as {unchanged === 1 ? 'it is' : 'they are'}.</p>
       ) : (
         <>
           <p>
-            Of the next {countText(ticks.length, 'tick')}, {going} would go, {coming} would come, {staying} would stay.
+            Of the next {countText(ticks.length, 'tick')}, {removed} would go, {added} would come, {unchanged} would stay.
           </p>
           <ol className={classes.effects}>
-            {changed.map((each) => (
-              <li key={each.at} data-change={each.change}>
-                <span aria-hidden="true">{SIGNS[each.change]}</span> {instantText(each.at, zone)} <span className="dim">{each.change}</span>
+            {changed.map((tick) => (
+              <li key={tick.at} data-change={tick.change}>
+                <span aria-hidden="true">{SIGNS[tick.change]}</span> {instantText(tick.at, zone)} <span className="dim">{tick.change}</span>
               </li>
             ))}
           </ol>

@@ -2,15 +2,15 @@ import { Accordion, Button, Textarea, TextInput } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
-import { Problem } from '../../api/problem'
-import { Ask } from '../../components/ConfirmDialog'
-import { Wrong } from '../../components/states'
-import { Segments } from '../../components/SegmentedRadio'
-import { gathered, type Draft, type WrongAt } from './document'
-import { Outlook, useEffectOf, usePreview } from './PreviewPanel'
-import { Policies } from './PolicyFields'
-import { What } from './ActionFields'
-import { When } from './TimingFields'
+import { ApiError } from '../../api/errors'
+import { ConfirmDialog } from '../../components/ConfirmDialog'
+import { ErrorState } from '../../components/states'
+import { SegmentedRadio } from '../../components/SegmentedRadio'
+import { toDraft, type Draft, type FieldError } from './document'
+import { PreviewPanel, useScheduleDiff, usePreview } from './PreviewPanel'
+import { PolicyFields } from './PolicyFields'
+import { ActionFields } from './ActionFields'
+import { TimingFields } from './TimingFields'
 import classes from './Editor.module.css'
 
 interface Props {
@@ -18,10 +18,10 @@ interface Props {
   onChange: (draft: Draft) => void
   /** The id of the schedule that is edited; a new one is still to be named. */
   id: string
-  onName?: (id: string) => void
+  onRename?: (id: string) => void
   token?: number
   /** Something would be lost by leaving. */
-  changed: boolean
+  isDirty: boolean
   error: unknown
   busy: boolean
   onSave: () => void
@@ -29,13 +29,13 @@ interface Props {
 }
 
 /** A definition as a form and as JSON, with what it will do beside it. */
-export function Editor({ draft, onChange, id, onName, token, changed, error, busy, onSave, onCancel }: Props) {
+export function ScheduleEditor({ draft, onChange, id, onRename, token, isDirty, error, busy, onSave, onCancel }: Props) {
   const form = useRef<HTMLFormElement>(null)
   const [view, setView] = useState('form')
-  const [broken, setBroken] = useState<string | undefined>()
+  const [invalid, setInvalid] = useState<string | undefined>()
   const preview = usePreview(draft, id)
-  const effect = useEffectOf(draft, onName ? undefined : id, token)
-  const wrong = whatIsWrong([error, preview.error])
+  const diff = useScheduleDiff(draft, onRename ? undefined : id, token)
+  const fieldError = fieldErrors([error, preview.error])
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key !== 'Enter') return
     if (event.ctrlKey || event.metaKey) form.current?.requestSubmit()
@@ -48,56 +48,56 @@ export function Editor({ draft, onChange, id, onName, token, changed, error, bus
       onKeyDown={onKeyDown}
       onSubmit={(event) => {
         event.preventDefault()
-        if (!broken && !busy) onSave()
+        if (!invalid && !busy) onSave()
       }}
     >
-      <Leaving asks={changed || broken !== undefined} />
+      <UnsavedChangesGuard isDirty={isDirty || invalid !== undefined} />
       <div>
         <div className={classes.bar}>
-          <Segments
+          <SegmentedRadio
             aria-label="Edit as"
             value={view}
             onChange={setView}
-            disabled={broken !== undefined}
+            disabled={invalid !== undefined}
             data={[
               { value: 'form', label: 'Form' },
               { value: 'json', label: 'JSON' },
             ]}
           />
           <span className={classes.broken} role="status">
-            {broken}
+            {invalid}
           </span>
           <Button variant="default" onClick={onCancel}>
             Cancel
           </Button>
-          <Button type="submit" loading={busy} disabled={broken !== undefined} title={broken ?? 'Ctrl-Enter'}>
-            {onName ? 'Create' : 'Save'}
+          <Button type="submit" loading={busy} disabled={invalid !== undefined} title={invalid ?? 'Ctrl-Enter'}>
+            {onRename ? 'Create' : 'Save'}
           </Button>
         </div>
-        {Boolean(error) && <Wrong error={error} />}
-        {onName && (
+        {Boolean(error) && <ErrorState error={error} />}
+        {onRename && (
           <section className={`panel ${classes.part}`}>
-            <TextInput label="Id" description="What it is called, for ever" placeholder="report" required value={id} error={wrong('schedule_id')} onChange={(event) => onName(event.currentTarget.value)} />
+            <TextInput label="Id" description="What it is called, for ever" placeholder="report" required value={id} error={fieldError('schedule_id')} onChange={(event) => onRename(event.currentTarget.value)} />
           </section>
         )}
         {view === 'json' ? (
-          <Json draft={draft} onChange={onChange} broken={broken} onBroken={setBroken} />
+          <JsonInput draft={draft} onChange={onChange} invalid={invalid} onInvalid={setInvalid} />
         ) : (
           <>
             <section className={`panel ${classes.part}`} aria-label="When">
               <h2>When</h2>
-              <When draft={draft} onChange={onChange} wrong={wrong} />
+              <TimingFields draft={draft} onChange={onChange} fieldError={fieldError} />
             </section>
             <section className={`panel ${classes.part}`} aria-label="What">
               <h2>What</h2>
-              <What draft={draft} onChange={onChange} onBroken={setBroken} wrong={wrong} />
+              <ActionFields draft={draft} onChange={onChange} onInvalid={setInvalid} fieldError={fieldError} />
             </section>
             <Accordion variant="contained" classNames={{ item: classes.policies }}>
               <Accordion.Item value="policies">
                 <Accordion.Control>How: overlap, catch-up, retries, limits</Accordion.Control>
                 <Accordion.Panel>
                   <div className={classes.inner}>
-                    <Policies draft={draft} onChange={onChange} wrong={wrong} />
+                    <PolicyFields draft={draft} onChange={onChange} fieldError={fieldError} />
                   </div>
                 </Accordion.Panel>
               </Accordion.Item>
@@ -105,63 +105,63 @@ export function Editor({ draft, onChange, id, onName, token, changed, error, bus
           </>
         )}
       </div>
-      <Outlook preview={preview} effect={onName ? undefined : effect} />
+      <PreviewPanel preview={preview} diff={onRename ? undefined : diff} />
     </form>
   )
 }
 
 /** Say at each field what the service says of it: without its name, which stands there already. */
-function whatIsWrong(errors: unknown[]): WrongAt {
-  const problems = errors.filter((each): each is Problem => each instanceof Problem)
+function fieldErrors(errors: unknown[]): FieldError {
+  const apiErrors = errors.filter((item): item is ApiError => item instanceof ApiError)
   return (field, at) => {
-    const within = at === undefined ? [`${field}[`, `${field}.`] : [`${field}[${at}]`, ...(at === 0 ? [`${field}.`] : [])]
-    const found = problems.find((each) => (each.field === field && !at) || within.some((start) => each.field?.startsWith(start)))
-    return found?.message.replace(`${found.field}: `, '')
+    const prefixes = at === undefined ? [`${field}[`, `${field}.`] : [`${field}[${at}]`, ...(at === 0 ? [`${field}.`] : [])]
+    const error = apiErrors.find((error) => (error.field === field && !at) || prefixes.some((start) => error.field?.startsWith(start)))
+    return error?.message.replace(`${error.field}: `, '')
   }
 }
 
 /** Whoever leaves what they have not saved is asked first. */
-function Leaving({ asks }: { asks: boolean }) {
-  const blocked = useBlocker({
-    shouldBlockFn: ({ current, next }) => asks && current.pathname !== next.pathname,
-    enableBeforeUnload: asks,
+function UnsavedChangesGuard({ isDirty }: { isDirty: boolean }) {
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
+    enableBeforeUnload: isDirty,
     withResolver: true,
   })
-  if (blocked.status !== 'blocked') return null
+  if (blocker.status !== 'blocked') return null
   return (
-    <Ask title="Leave without saving?" yes="Leave" no="Go on editing" danger onYes={blocked.proceed} onClose={blocked.reset}>
+    <ConfirmDialog title="Leave without saving?" confirmLabel="Leave" cancelLabel="Go on editing" isDangerous onConfirm={blocker.proceed} onClose={blocker.reset}>
       What you have changed here is not saved.
-    </Ask>
+    </ConfirmDialog>
   )
 }
 
-interface JsonProps {
+interface JsonInputProps {
   draft: Draft
   onChange: (draft: Draft) => void
-  broken: string | undefined
-  onBroken: (reason?: string) => void
+  invalid: string | undefined
+  onInvalid: (reason?: string) => void
 }
 
-function Json({ draft, onChange, broken, onBroken }: JsonProps) {
-  const [typed, setTyped] = useState(() => JSON.stringify(draft, null, 2))
+function JsonInput({ draft, onChange, invalid, onInvalid }: JsonInputProps) {
+  const [input, setInput] = useState(() => JSON.stringify(draft, null, 2))
   return (
     <Textarea
       aria-label="The definition as JSON"
       autosize
       minRows={18}
       classNames={{ input: 'mono' }}
-      value={typed}
-      error={broken}
+      value={input}
+      error={invalid}
       spellCheck={false}
       onChange={(event) => {
-        setTyped(event.currentTarget.value)
+        setInput(event.currentTarget.value)
         try {
-          const read = JSON.parse(event.currentTarget.value) as Draft
-          if (read === null || typeof read !== 'object' || Array.isArray(read)) throw new SyntaxError()
-          onChange(gathered(read))
-          onBroken()
+          const document = JSON.parse(event.currentTarget.value) as Draft
+          if (document === null || typeof document !== 'object' || Array.isArray(document)) throw new SyntaxError()
+          onChange(toDraft(document))
+          onInvalid()
         } catch {
-          onBroken('This is not a JSON object yet')
+          onInvalid('This is not a JSON object yet')
         }
       }}
     />

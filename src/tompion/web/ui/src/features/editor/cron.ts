@@ -1,7 +1,7 @@
 /** The shapes that the builder knows; anything else is written by hand. */
 export type Shape = 'minutes' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'other'
 
-export interface Built {
+export interface CronParts {
   shape: Shape
   every: number
   minute: number
@@ -11,54 +11,54 @@ export interface Built {
 }
 
 export const DAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
-const NUMBERED = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
-const START: Built = { shape: 'daily', every: 15, minute: 0, hour: 9, days: ['MON'], day: '1' }
+const DAY_BY_NUMBER = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
+const DEFAULT_PARTS: CronParts = { shape: 'daily', every: 15, minute: 0, hour: 9, days: ['MON'], day: '1' }
 
-const whole = (text: string | undefined, most: number) => (text !== undefined && /^\d{1,2}$/.test(text) && Number(text) <= most ? Number(text) : undefined)
+const parseNumber = (text: string | undefined, max: number) => (text !== undefined && /^\d{1,2}$/.test(text) && Number(text) <= max ? Number(text) : undefined)
 
 /** What the builder shows for a cron string; what was written as JSON may be anything. */
-export function readCron(text: unknown): Built {
+export function parseCron(text: unknown): CronParts {
   const fields = String(text).trim().split(/\s+/)
-  const other: Built = { ...START, shape: 'other' }
-  if (fields.length !== 5 || fields[3] !== '*') return other
+  const custom: CronParts = { ...DEFAULT_PARTS, shape: 'other' }
+  if (fields.length !== 5 || fields[3] !== '*') return custom
   const [first = '', second, third, , fifth = ''] = fields
   const every = /^\*\/(\d{1,2})$/.exec(first)
   if ((every || first === '*') && second === '*' && third === '*' && fifth === '*')
-    return { ...START, shape: 'minutes', every: every ? Number(every[1]) : 1 }
-  const [minute, hour] = [whole(first, 59), whole(second, 23)]
-  if (minute === undefined) return other
-  if (second === '*' && third === '*' && fifth === '*') return { ...START, shape: 'hourly', minute }
-  if (hour === undefined) return other
-  if (third === '*' && fifth === '*') return { ...START, shape: 'daily', minute, hour }
-  const days = readDays(fifth)
-  if (third === '*' && days) return { ...START, shape: 'weekly', minute, hour, days }
-  if (fifth === '*' && third && /^(\d{1,2}|L|LW)$/.test(third)) return { ...START, shape: 'monthly', minute, hour, day: third }
-  return other
+    return { ...DEFAULT_PARTS, shape: 'minutes', every: every ? Number(every[1]) : 1 }
+  const [minute, hour] = [parseNumber(first, 59), parseNumber(second, 23)]
+  if (minute === undefined) return custom
+  if (second === '*' && third === '*' && fifth === '*') return { ...DEFAULT_PARTS, shape: 'hourly', minute }
+  if (hour === undefined) return custom
+  if (third === '*' && fifth === '*') return { ...DEFAULT_PARTS, shape: 'daily', minute, hour }
+  const days = parseDays(fifth)
+  if (third === '*' && days) return { ...DEFAULT_PARTS, shape: 'weekly', minute, hour, days }
+  if (fifth === '*' && third && /^(\d{1,2}|L|LW)$/.test(third)) return { ...DEFAULT_PARTS, shape: 'monthly', minute, hour, day: third }
+  return custom
 }
 
-function readDays(text: string): string[] | undefined {
-  const found = new Set<string>()
+function parseDays(text: string): string[] | undefined {
+  const selected = new Set<string>()
   for (const part of text.toUpperCase().split(',')) {
-    const [from, to = from] = part.split('-').map((each) => (/^[0-7]$/.test(each) ? NUMBERED[Number(each)] : each))
+    const [from, to = from] = part.split('-').map((name) => (/^[0-7]$/.test(name) ? DAY_BY_NUMBER[Number(name)] : name))
     const [first, last] = [DAYS.indexOf(from ?? ''), DAYS.indexOf(to ?? '')]
     if (first < 0 || last < first) return undefined
-    DAYS.slice(first, last + 1).forEach((day) => found.add(day))
+    DAYS.slice(first, last + 1).forEach((day) => selected.add(day))
   }
-  return DAYS.filter((day) => found.has(day))
+  return DAYS.filter((day) => selected.has(day))
 }
 
-function daysText(days: string[]): string {
-  const chosen = DAYS.filter((day) => days.includes(day))
-  const [first, last] = [DAYS.indexOf(chosen[0] ?? ''), DAYS.indexOf(chosen.at(-1) ?? '')]
-  return chosen.length > 2 && last - first + 1 === chosen.length ? `${chosen[0]}-${chosen.at(-1)}` : chosen.join(',')
+function formatDays(days: string[]): string {
+  const ordered = DAYS.filter((day) => days.includes(day))
+  const [first, last] = [DAYS.indexOf(ordered[0] ?? ''), DAYS.indexOf(ordered.at(-1) ?? '')]
+  return ordered.length > 2 && last - first + 1 === ordered.length ? `${ordered[0]}-${ordered.at(-1)}` : ordered.join(',')
 }
 
 /** The cron string that the builder stands for. */
-export function writeCron(built: Built): string {
-  const { shape, every, minute, hour, days, day } = built
+export function formatCron(parts: CronParts): string {
+  const { shape, every, minute, hour, days, day } = parts
   if (shape === 'minutes') return every <= 1 ? '* * * * *' : `*/${every} * * * *`
   if (shape === 'hourly') return `${minute} * * * *`
-  if (shape === 'weekly') return `${minute} ${hour} * * ${daysText(days.length > 0 ? days : ['MON'])}`
+  if (shape === 'weekly') return `${minute} ${hour} * * ${formatDays(days.length > 0 ? days : ['MON'])}`
   if (shape === 'monthly') return `${minute} ${hour} ${day} * *`
   return `${minute} ${hour} * * *`
 }

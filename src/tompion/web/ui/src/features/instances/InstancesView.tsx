@@ -1,49 +1,49 @@
 import { Badge } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 
-import { instancesQuery, skewedQuery } from '../../api/queries'
+import { instancesQuery, skewedInstancesQuery } from '../../api/queries'
 import type { Instance } from '../../api/types'
 import { clockText } from '../../lib/format'
-import { Listing, type Column } from '../../components/DataTable'
-import { Moment, Relative } from '../../components/Timestamp'
-import { Empty } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
+import { DataTable, type Column } from '../../components/DataTable'
+import { Timestamp, RelativeTime } from '../../components/Timestamp'
+import { EmptyState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
 
 const COLUMNS: Column<Instance>[] = [
-  { name: 'Name', cell: (each) => each.name },
-  { name: 'State', cell: (each) => <State instance={each} /> },
-  { name: 'Kind', cell: (each) => each.kind },
-  { name: 'Queues', cell: (each) => each.queues.join(', ') },
-  { name: 'Release', cell: (each) => each.release || '–' },
-  { name: 'Heard of', cell: (each) => <Relative at={each.heard_of_at} /> },
-  { name: 'Started', cell: (each) => <Moment at={each.started_at} precision="minute" /> },
-  { name: 'Clock', cell: (each) => clockText(each.skew_ms), className: 'nowrap' },
+  { name: 'Name', cell: (instance) => instance.name },
+  { name: 'State', cell: (instance) => <InstanceState instance={instance} /> },
+  { name: 'Kind', cell: (instance) => instance.kind },
+  { name: 'Queues', cell: (instance) => instance.queues.join(', ') },
+  { name: 'Release', cell: (instance) => instance.release || '–' },
+  { name: 'Heard of', cell: (instance) => <RelativeTime at={instance.heard_of_at} /> },
+  { name: 'Started', cell: (instance) => <Timestamp at={instance.started_at} precision="minute" /> },
+  { name: 'Clock', cell: (instance) => clockText(instance.skew_ms), className: 'nowrap' },
 ]
 
 /** The processes that fire and execute, whether they live, and how well their clocks go. */
-export function Instances() {
-  const found = useQuery(instancesQuery())
+export function InstancesView() {
+  const query = useQuery(instancesQuery())
   return (
     <>
-      <PageHead title="Instances" />
-      <Listing
-        query={found}
-        items={found.data ?? []}
-        keyOf={(each) => String(each.instance_id)}
+      <PageHeader title="Instances" />
+      <DataTable
+        query={query}
+        items={query.data ?? []}
+        keyOf={(instance) => String(instance.instance_id)}
         columns={COLUMNS}
         empty={
-          <Empty title="No instance has ever been here">
+          <EmptyState title="No instance has ever been here">
             <p>An instance fires schedules and runs what they start. One comes with the service, others can be added:</p>
             <pre className="raw">tompion worker --store postgresql://… --queue default</pre>
-          </Empty>
+          </EmptyState>
         }
       />
     </>
   )
 }
 
-function State({ instance }: { instance: Instance }) {
-  const skewed = useQuery(skewedQuery()).data?.has(instance.name)
+function InstanceState({ instance }: { instance: Instance }) {
+  const skewed = useQuery(skewedInstancesQuery()).data?.has(instance.name)
   if (instance.alive && skewed)
     return (
       <Badge color="red" title="It fires nothing until its clock agrees with that of the store: set the clock of its machine, by NTP if possible">

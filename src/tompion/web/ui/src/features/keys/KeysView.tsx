@@ -2,23 +2,23 @@ import { Badge, Button, Code, CopyButton, Group, Select, TextInput } from '@mant
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { answer, api } from '../../api/client'
+import { unwrap, api } from '../../api/client'
 import { keysQuery } from '../../api/queries'
 import type { ApiKey, NewKey } from '../../api/types'
-import { useHolds, useMay } from '../../api/session'
+import { useHasRole, useIsAllowed } from '../../api/session'
 import { useRefresh } from '../../api/refresh'
-import { Ask } from '../../components/ConfirmDialog'
+import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { now } from '../../lib/clock'
 import { Dialog } from '../../components/Dialog'
-import { instantOf } from '../../lib/format'
+import { parseInstant } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { Listing, type Column } from '../../components/DataTable'
-import { Moment } from '../../components/Timestamp'
-import { More } from '../../components/LoadMore'
-import { Empty, Refused } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
-import { complain, say } from '../../components/toasts'
-import { useShownZone, zoneText } from '../../lib/timezones'
+import { DataTable, type Column } from '../../components/DataTable'
+import { Timestamp } from '../../components/Timestamp'
+import { LoadMore } from '../../components/LoadMore'
+import { EmptyState, NoAccess } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
+import { showError, showToast } from '../../components/toasts'
+import { useDisplayZone, zoneLabel } from '../../lib/timezones'
 
 const ROLES = [
   { value: 'reader', label: 'Reader: looks at everything' },
@@ -28,89 +28,89 @@ const ROLES = [
 ]
 
 const COLUMNS: Column<ApiKey>[] = [
-  { name: 'Name', cell: (each) => each.name },
-  { name: 'Role', cell: (each) => each.role },
-  { name: 'State', cell: (each) => <State apiKey={each} /> },
-  { name: 'Key', cell: (each) => each.key_id, className: 'mono' },
-  { name: 'Made by', cell: (each) => each.created_by },
-  { name: 'Made', cell: (each) => <Moment at={each.created_at} precision="minute" /> },
-  { name: 'Expires', cell: (each) => (each.expires_at ? <Moment at={each.expires_at} precision="minute" /> : 'never') },
+  { name: 'Name', cell: (apiKey) => apiKey.name },
+  { name: 'Role', cell: (apiKey) => apiKey.role },
+  { name: 'State', cell: (apiKey) => <KeyState apiKey={apiKey} /> },
+  { name: 'Key', cell: (apiKey) => apiKey.key_id, className: 'mono' },
+  { name: 'Made by', cell: (apiKey) => apiKey.created_by },
+  { name: 'Made', cell: (apiKey) => <Timestamp at={apiKey.created_at} precision="minute" /> },
+  { name: 'Expires', cell: (apiKey) => (apiKey.expires_at ? <Timestamp at={apiKey.expires_at} precision="minute" /> : 'never') },
 ]
 
 /** Who may ask from outside: keys are made here, shown once, and revoked. */
-export function Keys() {
-  const mayLook = useHolds('admin')
-  return mayLook ? <Inside /> : <Refused title="You cannot see the keys" role="admin" />
+export function KeysView() {
+  const canView = useHasRole('admin')
+  return canView ? <KeyList /> : <NoAccess title="You cannot see the keys" role="admin" />
 }
 
-function Inside() {
-  const mayAct = useMay('admin')
+function KeyList() {
+  const canManage = useIsAllowed('admin')
   const query = useInfiniteQuery(keysQuery())
-  const [making, setMaking] = useState(false)
+  const [isCreating, setIsCreating] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHead title="Keys">
-        {mayAct && (
-          <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+      <PageHeader title="Keys">
+        {canManage && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
             New key
           </Button>
         )}
-      </PageHead>
-      <Listing
+      </PageHeader>
+      <DataTable
         query={query}
         items={items}
-        keyOf={(each) => each.key_id}
+        keyOf={(apiKey) => apiKey.key_id}
         columns={COLUMNS}
-        act={(each) =>
-          mayAct && !each.revoked_at && (
-            <Button size="compact-xs" variant="default" onClick={() => setRevoking(each)} aria-label={`Revoke ${each.name}`}>
+        actions={(apiKey) =>
+          canManage && !apiKey.revoked_at && (
+            <Button size="compact-xs" variant="default" onClick={() => setRevoking(apiKey)} aria-label={`Revoke ${apiKey.name}`}>
               Revoke
             </Button>
           )
         }
         empty={
-          <Empty title="There are no keys yet">
+          <EmptyState title="There are no keys yet">
             A key lets a program, or somebody with a browser, in: with a role, in this namespace, until it expires or is revoked.
-          </Empty>
+          </EmptyState>
         }
       >
-        <More query={query}>More keys</More>
-      </Listing>
-      {making && <Make onClose={() => setMaking(false)} />}
-      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(null)} />}
+        <LoadMore query={query}>More keys</LoadMore>
+      </DataTable>
+      {isCreating && <CreateKeyDialog onClose={() => setIsCreating(false)} />}
+      {revoking && <RevokeKeyDialog apiKey={revoking} onClose={() => setRevoking(null)} />}
     </>
   )
 }
 
-function State({ apiKey }: { apiKey: ApiKey }) {
+function KeyState({ apiKey }: { apiKey: ApiKey }) {
   if (apiKey.revoked_at) return <Badge color="gray">revoked</Badge>
   if (apiKey.expires_at && Date.parse(apiKey.expires_at) < now()) return <Badge color="gray">expired</Badge>
   return <Badge color="verdigris">valid</Badge>
 }
 
-function Make({ onClose }: { onClose: () => void }) {
+function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const refresh = useRefresh()
   const [name, setName] = useState('')
   const [role, setRole] = useState('reader')
   const [expires, setExpires] = useState('')
-  const shown = useShownZone()
-  const ends = instantOf(expires, shown)
-  const wrong = expires && !ends ? `There is no such time in ${shown}` : undefined
-  const make = useMutation<NewKey, Error>({
+  const displayedZone = useDisplayZone()
+  const expiresAt = parseInstant(expires, displayedZone)
+  const error = expires && !expiresAt ? `There is no such time in ${displayedZone}` : undefined
+  const create = useMutation<NewKey, Error>({
     mutationFn: () =>
-      answer(api.POST('/api/v1/keys', { body: { name, role, ...(ends ? { expires_at: ends.toISOString() } : {}) } })),
-    onError: complain,
+      unwrap(api.POST('/api/v1/keys', { body: { name, role, ...(expiresAt ? { expires_at: expiresAt.toISOString() } : {}) } })),
+    onError: showError,
     onSettled: () => refresh(),
   })
-  if (make.data) return <Shown made={make.data} onClose={onClose} />
+  if (create.data) return <NewKeyDialog newKey={create.data} onClose={onClose} />
   return (
     <Dialog onClose={onClose} title="New key">
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (!wrong) make.mutate()
+          if (!error) create.mutate()
         }}
       >
         <TextInput data-autofocus label="Name" description="What it is for: it stands in the audit" required value={name} onChange={(event) => setName(event.currentTarget.value)} />
@@ -119,16 +119,16 @@ function Make({ onClose }: { onClose: () => void }) {
           mt="sm"
           type="datetime-local"
           label="Expires"
-          description={`In ${zoneText(shown)}; empty: never`}
+          description={`In ${zoneLabel(displayedZone)}; empty: never`}
           value={expires}
-          error={wrong}
+          error={error}
           onChange={(event) => setExpires(event.currentTarget.value)}
         />
         <Group justify="flex-end" mt="md">
           <Button variant="default" onClick={onClose}>
             Make none
           </Button>
-          <Button type="submit" loading={make.isPending}>
+          <Button type="submit" loading={create.isPending}>
             Make it
           </Button>
         </Group>
@@ -137,15 +137,15 @@ function Make({ onClose }: { onClose: () => void }) {
   )
 }
 
-function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
+function NewKeyDialog({ newKey, onClose }: { newKey: NewKey; onClose: () => void }) {
   return (
-    <Dialog onClose={onClose} title={`The key ${made.key.name}`} closeOnClickOutside={false}>
+    <Dialog onClose={onClose} title={`The key ${newKey.key.name}`} closeOnClickOutside={false}>
       <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
       <Code block aria-label="The key" data-secret>
-        {made.secret}
+        {newKey.secret}
       </Code>
       <Group justify="flex-end" mt="md">
-        <CopyButton value={made.secret}>
+        <CopyButton value={newKey.secret}>
           {({ copied, copy }) => (
             <Button variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
               {copied ? 'Copied' : 'Copy'}
@@ -158,20 +158,20 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   )
 }
 
-function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const refresh = useRefresh()
   const revoke = useMutation({
-    mutationFn: () => answer(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: apiKey.key_id } } })),
+    mutationFn: () => unwrap(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: apiKey.key_id } } })),
     onSuccess: () => {
-      say(`${apiKey.name} is worth nothing any more`)
+      showToast(`${apiKey.name} is worth nothing any more`)
       onClose()
     },
-    onError: complain,
+    onError: showError,
     onSettled: () => refresh(),
   })
   return (
-    <Ask title={`Revoke ${apiKey.name}?`} yes="Revoke it" danger busy={revoke.isPending} onYes={() => revoke.mutate()} onClose={onClose}>
+    <ConfirmDialog title={`Revoke ${apiKey.name}?`} confirmLabel="Revoke it" isDangerous busy={revoke.isPending} onConfirm={() => revoke.mutate()} onClose={onClose}>
       <p>Whoever uses it is refused within seconds. It cannot be taken back; a new key can be made.</p>
-    </Ask>
+    </ConfirmDialog>
   )
 }

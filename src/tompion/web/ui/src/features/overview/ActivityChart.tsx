@@ -1,46 +1,46 @@
-import type { Load, Stats } from '../../api/types'
+import type { LoadBucket, Stats } from '../../api/types'
 import { useNow } from '../../lib/clock'
 import { countText } from '../../lib/format'
-import { Axis } from './TimeAxis'
+import { TimeAxis } from './TimeAxis'
 import classes from './Overview.module.css'
 
-const PAST = [
-  { name: 'Succeeded', of: 'succeeded', kind: 'success' },
-  { name: 'Failed', of: 'failed', kind: 'failed' },
-  { name: 'Open', of: 'open', kind: 'running' },
-  { name: 'Missed', of: 'missed', kind: 'missed' },
-  { name: 'Skipped', of: 'skipped', kind: 'skipped' },
-  { name: 'Ended', of: 'ended', kind: 'ended' },
+const OUTCOMES = [
+  { name: 'Succeeded', field: 'succeeded', kind: 'success' },
+  { name: 'Failed', field: 'failed', kind: 'failed' },
+  { name: 'Open', field: 'open', kind: 'running' },
+  { name: 'Missed', field: 'missed', kind: 'missed' },
+  { name: 'Skipped', field: 'skipped', kind: 'skipped' },
+  { name: 'Ended', field: 'ended', kind: 'ended' },
 ] as const
 
 interface Bar {
   at: number
   parts: { size: number; kind: string }[]
-  told: string
+  label: string
 }
 
-function bars(stats: Stats, ahead: Load[]): Bar[] {
-  const past = stats.stretches.map((each) => ({
-    at: Date.parse(each.start),
-    parts: PAST.map(({ of, kind }) => ({ size: each[of], kind })).filter((part) => part.size > 0),
-    told: PAST.filter(({ of }) => each[of] > 0).map(({ of, name }) => `${each[of]} ${name.toLowerCase()}`).join(', '),
+function toBars(stats: Stats, upcoming: LoadBucket[]): Bar[] {
+  const past = stats.stretches.map((bucket) => ({
+    at: Date.parse(bucket.start),
+    parts: OUTCOMES.map(({ field, kind }) => ({ size: bucket[field], kind })).filter((part) => part.size > 0),
+    label: OUTCOMES.filter(({ field }) => bucket[field] > 0).map(({ field, name }) => `${bucket[field]} ${name.toLowerCase()}`).join(', '),
   }))
-  const coming = ahead.map((each) => ({
-    at: Date.parse(each.start),
-    parts: each.fires > 0 ? [{ size: each.fires, kind: 'coming' }] : [],
-    told: each.fires > 0 ? countText(each.fires, 'fire to come', 'fires to come') : '',
+  const upcomingBars = upcoming.map((bucket) => ({
+    at: Date.parse(bucket.start),
+    parts: bucket.fires > 0 ? [{ size: bucket.fires, kind: 'coming' }] : [],
+    label: bucket.fires > 0 ? countText(bucket.fires, 'fire to come', 'fires to come') : '',
   }))
-  return [...past, ...coming]
+  return [...past, ...upcomingBars]
 }
 
 /** What became of ticks on the left of the line, what is to fire on its right as soon as it is known. */
-export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[] | undefined; seconds: number }) {
+export function ActivityChart({ stats, upcoming, seconds }: { stats: Stats; upcoming: LoadBucket[] | undefined; seconds: number }) {
   const now = useNow()
   const [from, until] = [now - seconds * 1_000, now + seconds * 1_000]
-  const found = bars(stats, ahead ?? [])
+  const chartBars = toBars(stats, upcoming ?? [])
   const width = (seconds * 1_000) / stats.stretches.length
-  const most = Math.max(1, ...found.map((bar) => bar.parts.reduce((total, part) => total + part.size, 0)))
-  const total = ahead?.reduce((sum, each) => sum + each.fires, 0)
+  const maxCount = Math.max(1, ...chartBars.map((bar) => bar.parts.reduce((total, part) => total + part.size, 0)))
+  const total = upcoming?.reduce((sum, bucket) => sum + bucket.fires, 0)
   return (
     <>
       <div className={classes.chart}>
@@ -48,14 +48,14 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
           viewBox={`0 0 1000 100`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={total === undefined ? 'What is to come is being counted' : `${countText(total, 'fire')} to come; at most ${most} in one stretch`}
+          aria-label={total === undefined ? 'What is to come is being counted' : `${countText(total, 'fire')} to come; at most ${maxCount} in one stretch`}
         >
-          {found.map((bar, number) => {
+          {chartBars.map((bar, number) => {
             let top = 100
             return (
               <g key={number}>
                 {bar.parts.map((part) => {
-                  const height = (96 * part.size) / most
+                  const height = (96 * part.size) / maxCount
                   top -= height
                   return (
                     <rect
@@ -67,7 +67,7 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
                       className={part.kind === 'coming' ? classes.coming : undefined}
                       fill={part.kind === 'coming' ? undefined : `var(--o-${part.kind})`}
                     >
-                      <title>{bar.told}</title>
+                      <title>{bar.label}</title>
                     </rect>
                   )
                 })}
@@ -76,12 +76,12 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
           })}
         </svg>
         <span className={classes.now} style={{ left: '50%' }} />
-        <span className={classes.most}>{most.toLocaleString('en-GB')}</span>
-        {!ahead && <span className={classes.counting}>counting what is to come …</span>}
+        <span className={classes.most}>{maxCount.toLocaleString('en-GB')}</span>
+        {!upcoming && <span className={classes.counting}>counting what is to come …</span>}
       </div>
-      <Axis from={from} until={until} steps={8} />
+      <TimeAxis from={from} until={until} steps={8} />
       <ul className={classes.legend}>
-        {PAST.filter(({ of }) => stats.stretches.some((each) => each[of] > 0)).map(({ name, kind }) => (
+        {OUTCOMES.filter(({ field }) => stats.stretches.some((bucket) => bucket[field] > 0)).map(({ name, kind }) => (
           <li key={kind}>
             <i style={{ background: `var(--o-${kind})` }} />
             {name}
@@ -92,7 +92,7 @@ export function Timeline({ stats, ahead, seconds }: { stats: Stats; ahead: Load[
           To come
         </li>
         <li>
-          <i style={{ background: 'var(--f-brass)' }} />
+          <i style={{ background: 'var(--t-brass)' }} />
           Now
         </li>
       </ul>

@@ -2,17 +2,17 @@ import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 
-import type { Forecast, Herd } from '../../api/types'
-import { useMay } from '../../api/session'
+import type { Forecast, LoadSpike } from '../../api/types'
+import { useIsAllowed } from '../../api/session'
 import { countText } from '../../lib/format'
-import { Moment } from '../../components/Timestamp'
+import { Timestamp } from '../../components/Timestamp'
 import classes from './Overview.module.css'
 
-const Spread = lazy(() => import('./SpreadDialog').then(({ Spread: each }) => ({ default: each })))
+const SpreadDialog = lazy(() => import('./SpreadDialog').then(({ SpreadDialog: module }) => ({ default: module })))
 
 /** Minutes in which far more fires than in others, and what would spread it. */
-export function Herds({ forecast }: { forecast: Forecast }) {
-  const [spreading, setSpreading] = useState<Herd | null>(null)
+export function LoadSpikes({ forecast }: { forecast: Forecast }) {
+  const [selectedSpike, setSelectedSpike] = useState<LoadSpike | null>(null)
   return (
     <>
       {forecast.herds.length === 0 && (
@@ -21,42 +21,42 @@ export function Herds({ forecast }: { forecast: Forecast }) {
           make it so and what would spread them.
         </p>
       )}
-      {forecast.herds.map((herd) => (
-        <One key={herd.start} herd={herd} onSpread={() => setSpreading(herd)} />
+      {forecast.herds.map((spike) => (
+        <Spike key={spike.start} spike={spike} onSpread={() => setSelectedSpike(spike)} />
       ))}
-      {spreading && (
+      {selectedSpike && (
         <Suspense>
-          <Spread herd={spreading} onClose={() => setSpreading(null)} />
+          <SpreadDialog spike={selectedSpike} onClose={() => setSelectedSpike(null)} />
         </Suspense>
       )}
     </>
   )
 }
 
-function One({ herd, onSpread }: { herd: Herd; onSpread: () => void }) {
-  const mayEdit = useMay('editor')
-  const some = herd.kin.some((each) => each.jitter_ms !== null || each.hashed)
-  const kin = herd.kin.reduce((sum, each) => sum + each.schedules, 0)
+function Spike({ spike, onSpread }: { spike: LoadSpike; onSpread: () => void }) {
+  const mayEdit = useIsAllowed('editor')
+  const canSpread = spike.kin.some((group) => group.jitter_ms !== null || group.hashed)
+  const scheduleCount = spike.kin.reduce((sum, group) => sum + group.schedules, 0)
   return (
     <div className={classes.herd}>
       <strong>
-        <Moment at={herd.start} precision="minute" near />
+        <Timestamp at={spike.start} precision="minute" short />
       </strong>{' '}
-      · {countText(herd.fires, 'fire')}
+      · {countText(spike.fires, 'fire')}
       <ul>
-        {herd.kin.map((each) => (
-          <li key={each.example}>
-            <Link to="/schedules/$id" params={{ id: each.example }} className="text-link">
-              {each.example}
+        {spike.kin.map((group) => (
+          <li key={group.example}>
+            <Link to="/schedules/$id" params={{ id: group.example }} className="text-link">
+              {group.example}
             </Link>
-            {each.schedules > 1 && ` and ${each.schedules - 1} like it`}: {each.explanation}
+            {group.schedules > 1 && ` and ${group.schedules - 1} like it`}: {group.explanation}
           </li>
         ))}
       </ul>
-      <p>{herd.advice}</p>
-      {mayEdit && some && (
+      <p>{spike.advice}</p>
+      {mayEdit && canSpread && (
         <Button mt={6} variant="default" size="compact-xs" onClick={onSpread}>
-          Spread {kin === 1 ? 'it' : 'them'}…
+          Spread {scheduleCount === 1 ? 'it' : 'them'}…
         </Button>
       )}
     </div>

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { attentionQuery } from '../../api/queries'
-import type { Concern } from '../../api/types'
+import { problemsQuery } from '../../api/queries'
+import type { DetectedProblem } from '../../api/types'
 import { Icon, type IconName } from '../../components/Icon'
-import { Relative } from '../../components/Timestamp'
-import { Waiting, Wrong } from '../../components/states'
+import { RelativeTime } from '../../components/Timestamp'
+import { Loading, ErrorState } from '../../components/states'
 import classes from './Overview.module.css'
 
 const ICONS: Record<string, IconName> = {
@@ -20,14 +20,14 @@ const ICONS: Record<string, IconName> = {
 }
 
 /** Concerns whose text says for how long. */
-const SAYS_SINCE = new Set(['forgotten_pause'])
+const KINDS_WITH_DURATION = new Set(['forgotten_pause'])
 
 /** What somebody should look at, and where to go for it. */
-export function Attention() {
-  const found = useQuery(attentionQuery())
-  if (found.isPending) return <Waiting lines={4} />
-  if (found.isError) return <Wrong error={found.error} onRetry={() => void found.refetch()} />
-  if (found.data.concerns.length === 0)
+export function Problems() {
+  const query = useQuery(problemsQuery())
+  if (query.isPending) return <Loading lines={4} />
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+  if (query.data.concerns.length === 0)
     return (
       <p className={classes.calm}>
         Nothing. Schedules that fail, miss ticks, wait too long or were paused and forgotten would be listed here.
@@ -35,27 +35,27 @@ export function Attention() {
     )
   return (
     <ul className={classes.concerns}>
-      {found.data.concerns.map((each) => (
-        <li key={`${each.kind} ${each.subject}`} data-urgency={each.urgency}>
-          <Icon name={ICONS[each.kind] ?? 'warning'} />
+      {query.data.concerns.map((item) => (
+        <li key={`${item.kind} ${item.subject}`} data-urgency={item.urgency}>
+          <Icon name={ICONS[item.kind] ?? 'warning'} />
           <div>
-            <Subject concern={each} />
-            <div>{each.text}</div>
-            {each.since && !SAYS_SINCE.has(each.kind) && (
+            <ProblemLink problem={item} />
+            <div>{item.text}</div>
+            {item.since && !KINDS_WITH_DURATION.has(item.kind) && (
               <div className="dim">
-                <Relative at={each.since} />
+                <RelativeTime at={item.since} />
               </div>
             )}
           </div>
         </li>
       ))}
-      {found.data.more && <li className="dim">There is more than is shown.</li>}
+      {query.data.more && <li className="dim">There is more than is shown.</li>}
     </ul>
   )
 }
 
-function Subject({ concern }: { concern: Concern }) {
-  const { schedule_id: id, kind, subject } = concern
+function ProblemLink({ problem }: { problem: DetectedProblem }) {
+  const { schedule_id: id, kind, subject } = problem
   if (id && kind === 'failing')
     return (
       <Link to="/schedules/$id/runs" params={{ id }} search={{ run_state: 'FAILED' }} className={`text-link ${classes.subject}`}>

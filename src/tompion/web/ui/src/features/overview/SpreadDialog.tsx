@@ -2,89 +2,89 @@ import { Button, Group, Progress as Bar, SegmentedControl, Text } from '@mantine
 import { useMutation, useQueries, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 
-import { answer, api } from '../../api/client'
-import { key, scheduleQuery } from '../../api/queries'
-import type { Herd, Kin, Sharer } from '../../api/types'
+import { unwrap, api } from '../../api/client'
+import { queryKey, scheduleQuery } from '../../api/queries'
+import type { LoadSpike, SpecGroup, SpecPeer } from '../../api/types'
 import { useRefresh } from '../../api/refresh'
 import { Dialog } from '../../components/Dialog'
 import { countText, durationText, timeText } from '../../lib/format'
-import { Moment } from '../../components/Timestamp'
-import { Waiting, Wrong } from '../../components/states'
-import { complain } from '../../components/toasts'
-import { useZoneChoice, zoneFor } from '../../lib/timezones'
-import { changeAll, changeOf, sharersOf, type Progress, type Way } from './spread'
+import { Timestamp } from '../../components/Timestamp'
+import { Loading, ErrorState } from '../../components/states'
+import { showError } from '../../components/toasts'
+import { useZoneChoice, displayZone } from '../../lib/timezones'
+import { applyChanges, specChange, fetchSpecPeers, type Progress, type SpreadMethod } from './spread'
 import classes from './SpreadDialog.module.css'
 
-const SAMPLES = 4
-const MOST_REFUSED = 50
+const MAX_SAMPLES = 4
+const MAX_FAILED_SHOWN = 50
 
 /** Part the schedules of a herd: what it touches and what becomes of it is seen first, and who refused afterwards. */
-export function Spread({ herd, onClose }: { herd: Herd; onClose: () => void }) {
-  const kins = herd.kin.filter((each) => each.jitter_ms !== null || each.hashed)
-  const [ways, setWays] = useState<Record<string, Way>>({})
+export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: () => void }) {
+  const groups = spike.kin.filter((group) => group.jitter_ms !== null || group.hashed)
+  const [methods, setMethods] = useState<Record<string, SpreadMethod>>({})
   const [progress, setProgress] = useState<Progress | null>(null)
-  const stop = useRef(new AbortController())
+  const abort = useRef(new AbortController())
   const refresh = useRefresh()
-  const shared = kins.some((each) => each.schedules > 1)
+  const hasSharedSpec = groups.some((group) => group.schedules > 1)
   // What stands alone is none of the herd's making: it is left as it is unless somebody wants it otherwise.
-  const wayOf = (kin: Kin) => ways[kin.example] ?? (shared && kin.schedules === 1 ? 'leave' : kin.jitter_ms === null ? 'hash' : 'jitter')
-  const found = useQueries({
-    queries: kins.map((kin) => ({
-      queryKey: key('sharers', kin.example),
-      queryFn: ({ signal }: { signal: AbortSignal }) => sharersOf(kin.example, signal),
+  const methodFor = (group: SpecGroup) => methods[group.example] ?? (hasSharedSpec && group.schedules === 1 ? 'leave' : group.jitter_ms === null ? 'hash' : 'jitter')
+  const peerQueries = useQueries({
+    queries: groups.map((group) => ({
+      queryKey: queryKey('sharers', group.example),
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchSpecPeers(group.example, signal),
       staleTime: Infinity,
       gcTime: 0,
     })),
   })
-  const work = kins.flatMap((kin, at) => {
-    const change = changeOf(kin, wayOf(kin))
-    return change ? (found[at]?.data ?? []).map((sharer) => ({ sharer, change })) : []
+  const changes = groups.flatMap((group, at) => {
+    const change = specChange(group, methodFor(group))
+    return change ? (peerQueries[at]?.data ?? []).map((peer) => ({ peer, change })) : []
   })
-  const act = useMutation({
-    mutationFn: () => changeAll(work, stop.current.signal, setProgress),
+  const apply = useMutation({
+    mutationFn: () => applyChanges(changes, abort.current.signal, setProgress),
     onSuccess: setProgress,
-    onError: complain,
+    onError: showError,
     onSettled: () => refresh(),
   })
-  const wrong = found.find((each) => each.error)?.error
+  const error = peerQueries.find((query) => query.error)?.error
   const close = () => {
-    stop.current.abort()
+    abort.current.abort()
     onClose()
   }
   return (
     <Dialog
       onClose={close}
       size="lg"
-      closeOnClickOutside={!act.isPending}
+      closeOnClickOutside={!apply.isPending}
       title={
         <>
-          Spread the {countText(herd.fires, 'fire')} of <Moment at={herd.start} precision="minute" near />
+          Spread the {countText(spike.fires, 'fire')} of <Timestamp at={spike.start} precision="minute" short />
         </>
       }
     >
       {progress ? (
-        <Report progress={progress} busy={act.isPending} />
+        <SpreadProgress progress={progress} busy={apply.isPending} />
       ) : (
         <>
           <Text size="sm">
             Each schedule is changed by itself, as an edit of yours: it gets a new version, and can be restored. One that somebody
             else changes in the meantime is left alone.
           </Text>
-          {kins.map((kin, at) => (
-            <Kind
-              key={kin.example}
-              kin={kin}
-              way={wayOf(kin)}
-              onWay={(way) => setWays({ ...ways, [kin.example]: way })}
-              sharers={found[at]?.data}
+          {groups.map((group, at) => (
+            <GroupSection
+              key={group.example}
+              group={group}
+              method={methodFor(group)}
+              onMethod={(method) => setMethods({ ...methods, [group.example]: method })}
+              peers={peerQueries[at]?.data}
             />
           ))}
-          {wrong && <Wrong error={wrong} />}
+          {error && <ErrorState error={error} />}
         </>
       )}
       <Group justify="flex-end" mt="md">
-        {act.isPending ? (
-          <Button variant="default" onClick={() => stop.current.abort()}>
+        {apply.isPending ? (
+          <Button variant="default" onClick={() => abort.current.abort()}>
             Stop here
           </Button>
         ) : (
@@ -93,8 +93,8 @@ export function Spread({ herd, onClose }: { herd: Herd; onClose: () => void }) {
           </Button>
         )}
         {!progress && (
-          <Button disabled={work.length === 0 || found.some((each) => each.isPending)} onClick={() => act.mutate()}>
-            {work.length === 0 ? 'Change them' : `Change ${countText(work.length, 'schedule')}`}
+          <Button disabled={changes.length === 0 || peerQueries.some((query) => query.isPending)} onClick={() => apply.mutate()}>
+            {changes.length === 0 ? 'Change them' : `Change ${countText(changes.length, 'schedule')}`}
           </Button>
         )}
       </Group>
@@ -102,49 +102,49 @@ export function Spread({ herd, onClose }: { herd: Herd; onClose: () => void }) {
   )
 }
 
-interface KindProps {
-  kin: Kin
-  way: Way
-  onWay: (way: Way) => void
-  sharers: Sharer[] | undefined
+interface GroupSectionProps {
+  group: SpecGroup
+  method: SpreadMethod
+  onMethod: (method: SpreadMethod) => void
+  peers: SpecPeer[] | undefined
 }
 
 /** Schedules of one spec: how many, what would part them, and when some of them would fire then. */
-function Kind({ kin, way, onWay, sharers }: KindProps) {
-  const offered = [
-    ...(kin.jitter_ms === null ? [] : [{ value: 'jitter', label: `Jitter of up to ${durationText(kin.jitter_ms)}` }]),
-    ...(kin.hashed ? [{ value: 'hash', label: `Own minute: ${kin.hashed.join(', ')}` }] : []),
+function GroupSection({ group, method, onMethod, peers }: GroupSectionProps) {
+  const options = [
+    ...(group.jitter_ms === null ? [] : [{ value: 'jitter', label: `Jitter of up to ${durationText(group.jitter_ms)}` }]),
+    ...(group.hashed ? [{ value: 'hash', label: `Own minute: ${group.hashed.join(', ')}` }] : []),
     { value: 'leave', label: 'Leave them' },
   ]
   return (
-    <section className={classes.kind} aria-label={kin.example}>
+    <section className={classes.kind} aria-label={group.example}>
       <h3>
-        {sharers ? countText(sharers.length, 'schedule') : '…'} <span className="dim">like</span> {kin.example}
+        {peers ? countText(peers.length, 'schedule') : '…'} <span className="dim">like</span> {group.example}
       </h3>
-      <p>{kin.explanation}</p>
-      <SegmentedControl size="xs" className={classes.ways} aria-label={`What becomes of ${kin.example}`} value={way} onChange={(value) => onWay(value as Way)} data={offered} />
-      {sharers && way !== 'leave' && <Samples kin={kin} way={way} sharers={sharers} />}
+      <p>{group.explanation}</p>
+      <SegmentedControl size="xs" className={classes.ways} aria-label={`What becomes of ${group.example}`} value={method} onChange={(value) => onMethod(value as SpreadMethod)} data={options} />
+      {peers && method !== 'leave' && <Samples group={group} method={method} peers={peers} />}
     </section>
   )
 }
 
 /** When a few of them fire next, as it is and as it would be. */
-function Samples({ kin, way, sharers }: { kin: Kin; way: Way; sharers: Sharer[] }) {
-  const spec = useQuery(scheduleQuery(kin.example)).data?.definition.spec
-  const some = sharers.slice(0, SAMPLES)
-  const ask = (id: string, change: object) => ({
-    queryKey: key('spread', kin.example, id, change),
-    queryFn: () => answer(api.POST('/api/v1/preview', { body: { ...spec, ...change, schedule_id: id, count: 1 } as never })),
+function Samples({ group, method, peers }: { group: SpecGroup; method: SpreadMethod; peers: SpecPeer[] }) {
+  const spec = useQuery(scheduleQuery(group.example)).data?.definition.spec
+  const samples = peers.slice(0, MAX_SAMPLES)
+  const previewQuery = (id: string, change: object) => ({
+    queryKey: queryKey('spread', group.example, id, change),
+    queryFn: () => unwrap(api.POST('/api/v1/preview', { body: { ...spec, ...change, schedule_id: id, count: 1 } as never })),
     enabled: spec !== undefined,
     gcTime: 0,
   })
-  const before = useQuery(ask(kin.example, {})).data
-  const after = useQueries({ queries: some.map(({ schedule_id: id }) => ask(id, changeOf(kin, way) ?? {})) })
-  const zone = zoneFor(useZoneChoice(), before?.timezone)
-  const told = (preview: typeof before) => (preview?.ticks[0] ? timeText(preview.ticks[0].fire_at, zone) : '…')
-  const wrong = after.find((each) => each.error)?.error
-  if (wrong) return <Wrong error={wrong} />
-  if (!before) return <Waiting lines={2} />
+  const before = useQuery(previewQuery(group.example, {})).data
+  const after = useQueries({ queries: samples.map(({ schedule_id: id }) => previewQuery(id, specChange(group, method) ?? {})) })
+  const zone = displayZone(useZoneChoice(), before?.timezone)
+  const nextRunText = (preview: typeof before) => (preview?.ticks[0] ? timeText(preview.ticks[0].fire_at, zone) : '…')
+  const error = after.find((query) => query.error)?.error
+  if (error) return <ErrorState error={error} />
+  if (!before) return <Loading lines={2} />
   return (
     <table className={classes.samples}>
       <thead>
@@ -155,11 +155,11 @@ function Samples({ kin, way, sharers }: { kin: Kin; way: Way; sharers: Sharer[] 
         </tr>
       </thead>
       <tbody>
-        {some.map(({ schedule_id: id }, at) => (
+        {samples.map(({ schedule_id: id }, at) => (
           <tr key={id}>
             <td className="mono">{id}</td>
-            <td>{told(before)}</td>
-            <td>{told(after[at]?.data)}</td>
+            <td>{nextRunText(before)}</td>
+            <td>{nextRunText(after[at]?.data)}</td>
           </tr>
         ))}
       </tbody>
@@ -168,25 +168,25 @@ function Samples({ kin, way, sharers }: { kin: Kin; way: Way; sharers: Sharer[] 
 }
 
 /** How far it is, and who refused, and why. */
-function Report({ progress: { done, refused, total, stopped }, busy }: { progress: Progress; busy: boolean }) {
-  const changed = done - refused.length
+function SpreadProgress({ progress: { done, failed, total, stopped }, busy }: { progress: Progress; busy: boolean }) {
+  const changed = done - failed.length
   return (
     <>
       <Bar value={(100 * done) / Math.max(1, total)} animated={busy} aria-label="How many are done" />
       <Text mt="xs" size="sm" role="status">
         {countText(changed, 'schedule')} of {total.toLocaleString('en-GB')} changed
-        {refused.length > 0 && `, ${refused.length.toLocaleString('en-GB')} refused`}
+        {failed.length > 0 && `, ${failed.length.toLocaleString('en-GB')} refused`}
         {stopped && !busy && `; stopped before the other ${(total - done).toLocaleString('en-GB')}`}
         {busy ? ' …' : '.'}
       </Text>
-      {refused.length > 0 && (
+      {failed.length > 0 && (
         <ul className={classes.refused} aria-label="Refused">
-          {refused.slice(0, MOST_REFUSED).map(({ id, problem }) => (
+          {failed.slice(0, MAX_FAILED_SHOWN).map(({ id, reason }) => (
             <li key={id}>
-              <span className="mono">{id}</span>: {problem}
+              <span className="mono">{id}</span>: {reason}
             </li>
           ))}
-          {refused.length > MOST_REFUSED && <li className="dim">and {(refused.length - MOST_REFUSED).toLocaleString('en-GB')} more</li>}
+          {failed.length > MAX_FAILED_SHOWN && <li className="dim">and {(failed.length - MAX_FAILED_SHOWN).toLocaleString('en-GB')} more</li>}
         </ul>
       )}
     </>

@@ -1,49 +1,49 @@
 import type { Stats } from '../../api/types'
 import { durationText } from '../../lib/format'
-import { Axis } from './TimeAxis'
+import { TimeAxis } from './TimeAxis'
 import classes from './Overview.module.css'
 
-const LINES = [
-  { of: 'late_most_ms', name: 'Latest', colour: 'var(--o-missed)', dots: true },
-  { of: 'late_p99_ms', name: 'p99', colour: 'var(--o-running)', dots: false },
-  { of: 'late_p50_ms', name: 'Median', colour: 'var(--o-success)', dots: false },
+const SERIES = [
+  { field: 'late_most_ms', name: 'Latest', colour: 'var(--o-missed)', isDotted: true },
+  { field: 'late_p99_ms', name: 'p99', colour: 'var(--o-running)', isDotted: false },
+  { field: 'late_p50_ms', name: 'Median', colour: 'var(--o-success)', isDotted: false },
 ] as const
 
 /** How late runs started, by the worst of them, by nearly all, and by half. */
-export function Lateness({ stats }: { stats: Stats }) {
-  const { stretches } = stats
-  const values = stretches.flatMap((each) => LINES.map(({ of }) => each[of] ?? 0))
-  if (!stretches.some((each) => each.late_p50_ms !== null)) return <p className={classes.calm}>No run has started in this time.</p>
-  const most = Math.max(...values, 100)
-  const x = (at: number) => (1_000 * at) / Math.max(1, stretches.length - 1)
-  const y = (value: number) => 98 - (94 * value) / most
-  const from = Date.parse(stretches[0]!.start)
-  const until = Date.parse(stretches.at(-1)!.start)
+export function StartDelayChart({ stats }: { stats: Stats }) {
+  const { stretches: buckets } = stats
+  const values = buckets.flatMap((bucket) => SERIES.map(({ field }) => bucket[field] ?? 0))
+  if (!buckets.some((bucket) => bucket.late_p50_ms !== null)) return <p className={classes.calm}>No run has started in this time.</p>
+  const maxValue = Math.max(...values, 100)
+  const x = (at: number) => (1_000 * at) / Math.max(1, buckets.length - 1)
+  const y = (value: number) => 98 - (94 * value) / maxValue
+  const from = Date.parse(buckets[0]!.start)
+  const until = Date.parse(buckets.at(-1)!.start)
   return (
     <>
       <div className={classes.scaled}>
         <div className={classes.chart}>
           <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={`Runs started at most ${durationText(Math.max(...values))} late`}>
             <line x1={0} x2={1_000} y1={51} y2={51} className={classes.half} />
-            {LINES.map(({ of, colour, dots }) => (
-              <g key={of} fill="none" stroke={colour} strokeLinecap="round" strokeWidth={dots ? 5 : 1.6}>
-                {dots
-                  ? stretches.map((each, at) => each[of] !== null && <path key={at} d={`M${x(at)},${y(each[of])}h0`} vectorEffect="non-scaling-stroke" />)
-                  : pieces(stretches.map((each) => each[of])).map((piece) => (
-                      <polyline key={piece[0]!.at} points={piece.map(({ at, value }) => `${x(at)},${y(value)}`).join(' ')} vectorEffect="non-scaling-stroke" />
+            {SERIES.map(({ field, colour, isDotted }) => (
+              <g key={field} fill="none" stroke={colour} strokeLinecap="round" strokeWidth={isDotted ? 5 : 1.6}>
+                {isDotted
+                  ? buckets.map((bucket, at) => bucket[field] !== null && <path key={at} d={`M${x(at)},${y(bucket[field])}h0`} vectorEffect="non-scaling-stroke" />)
+                  : segmentsOf(buckets.map((bucket) => bucket[field])).map((segment) => (
+                      <polyline key={segment[0]!.at} points={segment.map(({ at, value }) => `${x(at)},${y(value)}`).join(' ')} vectorEffect="non-scaling-stroke" />
                     ))}
               </g>
             ))}
           </svg>
-          <span className={classes.most}>{durationText(most)}</span>
-          <span className={classes.middle}>{durationText(most / 2)}</span>
+          <span className={classes.most}>{durationText(maxValue)}</span>
+          <span className={classes.middle}>{durationText(maxValue / 2)}</span>
         </div>
-        <Axis from={from} until={until} />
+        <TimeAxis from={from} until={until} />
       </div>
       <ul className={classes.legend}>
-        {LINES.map(({ name, colour, of, dots }) => (
-          <li key={of}>
-            <i data-dot={dots} style={{ background: colour }} />
+        {SERIES.map(({ name, colour, field, isDotted }) => (
+          <li key={field}>
+            <i data-dot={isDotted} style={{ background: colour }} />
             {name}
           </li>
         ))}
@@ -53,13 +53,13 @@ export function Lateness({ stats }: { stats: Stats }) {
 }
 
 /** Runs of values without a hole; a single one becomes a point. */
-function pieces(values: (number | null)[]): { at: number; value: number }[][] {
-  const found: { at: number; value: number }[][] = []
+function segmentsOf(values: (number | null)[]): { at: number; value: number }[][] {
+  const segments: { at: number; value: number }[][] = []
   values.forEach((value, at) => {
     if (value === null) return
-    const last = found.at(-1)
+    const last = segments.at(-1)
     if (last && last.at(-1)!.at === at - 1) last.push({ at, value })
-    else found.push([{ at, value }])
+    else segments.push([{ at, value }])
   })
-  return found.map((piece) => (piece.length === 1 ? [piece[0]!, { at: piece[0]!.at + 0.05, value: piece[0]!.value }] : piece))
+  return segments.map((segment) => (segment.length === 1 ? [segment[0]!, { at: segment[0]!.at + 0.05, value: segment[0]!.value }] : segment))
 }

@@ -1,17 +1,17 @@
 import { timeText } from '../../lib/format'
-import { useZoneChoice, zoneFor } from '../../lib/timezones'
+import { useZoneChoice, displayZone } from '../../lib/timezones'
 import classes from './Overview.module.css'
 
 const MINUTE = 60_000
 const STEPS = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720]
 
 /** Round times of day below a chart. */
-export function Axis({ from, until, steps = 6 }: { from: number; until: number; steps?: number }) {
-  const zone = zoneFor(useZoneChoice())
-  const step = STEPS.find((each) => (until - from) / (each * MINUTE) <= steps) ?? STEPS.at(-1)!
-  const begin = Math.ceil(from / MINUTE) * MINUTE
-  const [hour = 0, minute = 0] = timeText(begin, zone, 'minute').split(':').map(Number)
-  const first = begin + ((step - ((hour * 60 + minute) % step)) % step) * MINUTE
+export function TimeAxis({ from, until, steps = 6 }: { from: number; until: number; steps?: number }) {
+  const zone = displayZone(useZoneChoice())
+  const step = STEPS.find((value) => (until - from) / (value * MINUTE) <= steps) ?? STEPS.at(-1)!
+  const firstMinute = Math.ceil(from / MINUTE) * MINUTE
+  const [hour = 0, minute = 0] = timeText(firstMinute, zone, 'minute').split(':').map(Number)
+  const first = firstMinute + ((step - ((hour * 60 + minute) % step)) % step) * MINUTE
   const count = Math.floor((until - first) / (step * MINUTE)) + 1
   return (
     <div className={classes.axis} aria-hidden="true">

@@ -1,31 +1,31 @@
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 
-import type { Coming } from '../../api/types'
+import type { UpcomingRuns } from '../../api/types'
 import { useNow } from '../../lib/clock'
 import { timeText } from '../../lib/format'
-import { useZoneChoice, zoneFor } from '../../lib/timezones'
-import { Axis } from './TimeAxis'
+import { useZoneChoice, displayZone } from '../../lib/timezones'
+import { TimeAxis } from './TimeAxis'
 import classes from './Overview.module.css'
 
-const LANES = 10
+const MAX_LANES = 10
 
 /** The schedules that fire next, each with its ticks on the way to the now-line, as far as all of them have been read. */
-export function Lanes({ coming: { ticks, complete_until: read }, seconds, name }: { coming: Coming; seconds: number; name: string }) {
+export function UpcomingLanes({ upcoming: { ticks, complete_until: completeUntil }, seconds, name }: { upcoming: UpcomingRuns; seconds: number; name: string }) {
   const now = useNow()
-  const zone = zoneFor(useZoneChoice())
+  const zone = displayZone(useZoneChoice())
   const lanes = useMemo(() => {
-    const found = new Map<string, number[]>()
+    const bySchedule = new Map<string, number[]>()
     for (const tick of ticks) {
-      const fires = found.get(tick.schedule_id) ?? (found.size < LANES ? [] : undefined)
+      const fires = bySchedule.get(tick.schedule_id) ?? (bySchedule.size < MAX_LANES ? [] : undefined)
       if (!fires) continue
-      found.set(tick.schedule_id, fires)
+      bySchedule.set(tick.schedule_id, fires)
       fires.push(Date.parse(tick.fire_at))
     }
-    return [...found]
+    return [...bySchedule]
   }, [ticks])
   if (lanes.length === 0) return <p className={classes.calm}>Nothing is to fire within the next {name}.</p>
-  const until = Math.max(now + 60_000, Math.min(now + seconds * 1_000, Date.parse(read)))
+  const until = Math.max(now + 60_000, Math.min(now + seconds * 1_000, Date.parse(completeUntil)))
   return (
     <div className={classes.lanes}>
       <h2>Next to fire</h2>
@@ -45,7 +45,7 @@ export function Lanes({ coming: { ticks, complete_until: read }, seconds, name }
       ))}
       <div className={classes.lane}>
         <span />
-        <Axis from={now} until={until} />
+        <TimeAxis from={now} until={until} />
       </div>
     </div>
   )

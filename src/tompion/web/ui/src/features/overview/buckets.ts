@@ -1,13 +1,13 @@
-import type { Load } from '../../api/types'
+import type { LoadBucket } from '../../api/types'
 
 /** Put minutes together into so many stretches of so many seconds, from now on. */
-export function cut(minutes: readonly Load[], seconds: number, stretches: number): Load[] {
-  const length = (seconds * 1_000) / stretches
-  const found = new Map<number, number>()
+export function mergeBuckets(minutes: readonly LoadBucket[], seconds: number, bucketCount: number): LoadBucket[] {
+  const bucketMs = (seconds * 1_000) / bucketCount
+  const sums = new Map<number, number>()
   for (const { start, fires } of minutes) {
-    const at = Math.floor(Date.parse(start) / length) * length
-    if (found.size === stretches && !found.has(at)) break
-    found.set(at, (found.get(at) ?? 0) + fires)
+    const at = Math.floor(Date.parse(start) / bucketMs) * bucketMs
+    if (sums.size === bucketCount && !sums.has(at)) break
+    sums.set(at, (sums.get(at) ?? 0) + fires)
   }
-  return [...found].map(([at, fires]) => ({ start: new Date(at).toISOString(), fires }))
+  return [...sums].map(([at, fires]) => ({ start: new Date(at).toISOString(), fires }))
 }

@@ -3,44 +3,44 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { answer, api } from '../../api/client'
-import { Problem } from '../../api/problem'
+import { unwrap, api } from '../../api/client'
+import { ApiError } from '../../api/errors'
 import { runQuery } from '../../api/queries'
 import type { Run as RunType } from '../../api/types'
-import { useMay } from '../../api/session'
+import { useIsAllowed } from '../../api/session'
 import { useRefresh } from '../../api/refresh'
-import { Ask } from '../../components/ConfirmDialog'
-import { Facts } from '../../components/DescriptionList'
+import { ConfirmDialog } from '../../components/ConfirmDialog'
+import { DescriptionList } from '../../components/DescriptionList'
 import { durationText } from '../../lib/format'
-import { Moment } from '../../components/Timestamp'
-import { Empty, Waiting, Wrong } from '../../components/states'
-import { movedText, reasonText, StateMark } from '../../components/outcomes'
+import { Timestamp } from '../../components/Timestamp'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
+import { dstText, reasonText, RunStateLabel } from '../../components/outcomes'
 import { useTitle } from '../../components/PageHeader'
-import { RawText, Copy } from '../../components/CodeBlock'
-import { complain, say } from '../../components/toasts'
-import { useZone } from '../schedule/useScheduleZone'
+import { CodeBlock, CopyIcon } from '../../components/CodeBlock'
+import { showError, showToast } from '../../components/toasts'
+import { useScheduleZone } from '../schedule/useScheduleZone'
 import classes from './RunView.module.css'
 
 const route = getRouteApi('/runs/$runId')
-const OPEN = ['PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED']
+const OPEN_STATES = ['PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED']
 
 /** One run: when it was to start and when it did, how it ended, and what it said. */
-export function Run() {
+export function RunView() {
   const { runId } = route.useParams()
   useTitle(`Run ${runId}`)
   const query = useQuery(runQuery(runId))
-  if (query.isPending) return <Waiting />
+  if (query.isPending) return <Loading />
   if (query.isError && !query.data) {
-    if (query.error instanceof Problem && query.error.status === 404)
-      return <Empty title={`There is no run ${runId}`}>Runs are kept for as long as the retention says, 30 days by default.</Empty>
-    return <Wrong error={query.error} onRetry={() => void query.refetch()} />
+    if (query.error instanceof ApiError && query.error.status === 404)
+      return <EmptyState title={`There is no run ${runId}`}>Runs are kept for as long as the retention says, 30 days by default.</EmptyState>
+    return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   }
-  return <Shown run={query.data} />
+  return <RunDetails run={query.data} />
 }
 
-function Shown({ run }: { run: RunType }) {
-  const zone = useZone(run.schedule_id)
-  const said = typeof run.result === 'string' // text is what it wrote, anything else what it returned
+function RunDetails({ run }: { run: RunType }) {
+  const zone = useScheduleZone(run.schedule_id)
+  const isTextOutput = typeof run.result === 'string' // text is what it wrote, anything else what it returned
   return (
     <>
       <header className={`panel ${classes.head}`}>
@@ -53,20 +53,20 @@ function Shown({ run }: { run: RunType }) {
               <span className="dim"> · {run.source === 'schedule' ? 'a tick of its own' : run.source}</span>
             </Text>
             <Title order={1} className={classes.title}>
-              <Moment at={run.scheduled_for} zone={zone} /> <StateMark state={run.state} reason={run.reason} />
+              <Timestamp at={run.scheduled_for} zone={zone} /> <RunStateLabel state={run.state} reason={run.reason} />
             </Title>
             {run.reason && <Text className="dim">It is so because {reasonText(run.reason)}.</Text>}
             {run.moved && (
               <Text className="dim">
-                Local time in {zone} {run.local_time?.replace('T', ' ')}: {movedText(run.moved)}.
+                Local time in {zone} {run.local_time?.replace('T', ' ')}: {dstText(run.moved)}.
               </Text>
             )}
           </div>
-          <Actions run={run} />
+          <RunActions run={run} />
         </div>
         <Timings run={run} zone={zone} />
-        <Facts
-          facts={[
+        <DescriptionList
+          items={[
             ['Attempt', run.attempt > 1 ? `${run.attempt}; of those before it only the number is kept` : String(run.attempt)],
             ['Version', String(run.version)],
             [`Local time in ${zone}`, run.local_time?.replace('T', ' ')],
@@ -76,45 +76,45 @@ function Shown({ run }: { run: RunType }) {
               'Idempotency key',
               <span className={classes.key}>
                 <span className="mono">{run.key}</span>
-                <Copy text={run.key} name="Copy the key" />
+                <CopyIcon text={run.key} name="Copy the key" />
               </span>,
             ],
           ]}
         />
       </header>
       {run.error !== null && (
-        <Part title="Error">
-          <RawText value={run.error} label="the error" />
-        </Part>
+        <Section title="Error">
+          <CodeBlock value={run.error} label="the error" />
+        </Section>
       )}
       {run.progress !== null && run.progress !== undefined && (
-        <Part title="Progress">
-          <RawText value={run.progress} label="the progress" />
-        </Part>
+        <Section title="Progress">
+          <CodeBlock value={run.progress} label="the progress" />
+        </Section>
       )}
-      <Part title={said ? 'Output' : 'Result'}>
+      <Section title={isTextOutput ? 'Output' : 'Result'}>
         {run.result === null || run.result === undefined ? (
           <Text className="dim" size="sm">
-            {OPEN.includes(run.state) ? 'It is not over yet.' : 'It has returned nothing.'}
+            {OPEN_STATES.includes(run.state) ? 'It is not over yet.' : 'It has returned nothing.'}
           </Text>
         ) : (
-          <RawText value={run.result} label={said ? 'the output' : 'the result'} />
+          <CodeBlock value={run.result} label={isTextOutput ? 'the output' : 'the result'} />
         )}
-      </Part>
-      <Part title="Payload">
+      </Section>
+      <Section title="Payload">
         {run.payload === null || run.payload === undefined ? (
           <Text className="dim" size="sm">
             It was given none.
           </Text>
         ) : (
-          <RawText value={run.payload} label="the payload" />
+          <CodeBlock value={run.payload} label="the payload" />
         )}
-      </Part>
+      </Section>
     </>
   )
 }
 
-function Part({ title, children }: { title: string; children: React.ReactNode }) {
+function Section({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <section className={classes.part}>
       <Title order={2} mb={6}>
@@ -138,12 +138,12 @@ function Timings({ run, zone }: { run: RunType; zone: string }) {
     <ol className={classes.steps} aria-label="Timings">
       {steps.map((step, index) => {
         const before = steps[index - 1]
-        const after = before ? Date.parse(step.at!) - Date.parse(before.at!) : null
+        const elapsed = before ? Date.parse(step.at!) - Date.parse(before.at!) : null
         return (
           <li key={step.name}>
             <span className="dim">{step.name}</span>
-            <Moment at={step.at} zone={zone} precision="millisecond" near={index > 0} />
-            {after !== null && <span className={classes.after}>+{durationText(after)}</span>}
+            <Timestamp at={step.at} zone={zone} precision="millisecond" short={index > 0} />
+            {elapsed !== null && <span className={classes.after}>+{durationText(elapsed)}</span>}
           </li>
         )
       })}
@@ -151,50 +151,50 @@ function Timings({ run, zone }: { run: RunType; zone: string }) {
   )
 }
 
-type Deed = 'cancel' | 'terminate' | 'retry'
+type RunAction = 'cancel' | 'terminate' | 'retry'
 
-function Actions({ run }: { run: RunType }) {
-  const mayOperate = useMay('operator')
+function RunActions({ run }: { run: RunType }) {
+  const mayOperate = useIsAllowed('operator')
   const navigate = useNavigate()
   const refresh = useRefresh()
-  const [asking, setAsking] = useState<Deed | null>(null)
+  const [openDialog, setOpenDialog] = useState<RunAction | null>(null)
   const path = { run_id: run.run_id }
-  const act = useMutation({
-    mutationFn: (deed: Deed) => {
-      if (deed === 'cancel') return answer(api.POST('/api/v1/runs/{run_id}/cancel', { params: { path }, body: {} }))
-      if (deed === 'terminate') return answer(api.POST('/api/v1/runs/{run_id}/terminate', { params: { path }, body: {} }))
-      return answer(api.POST('/api/v1/runs/{run_id}/retry', { params: { path }, body: {} }))
+  const mutation = useMutation({
+    mutationFn: (action: RunAction) => {
+      if (action === 'cancel') return unwrap(api.POST('/api/v1/runs/{run_id}/cancel', { params: { path }, body: {} }))
+      if (action === 'terminate') return unwrap(api.POST('/api/v1/runs/{run_id}/terminate', { params: { path }, body: {} }))
+      return unwrap(api.POST('/api/v1/runs/{run_id}/retry', { params: { path }, body: {} }))
     },
-    onSuccess: (done, deed) => {
-      say(deed === 'retry' ? 'Another run was made' : deed === 'cancel' ? 'It was asked to end' : 'It counts as ended')
-      setAsking(null)
-      if (deed === 'retry') void navigate({ to: '/runs/$runId', params: { runId: done.run_id } })
+    onSuccess: (result, action) => {
+      showToast(action === 'retry' ? 'Another run was made' : action === 'cancel' ? 'It was asked to end' : 'It counts as ended')
+      setOpenDialog(null)
+      if (action === 'retry') void navigate({ to: '/runs/$runId', params: { runId: result.run_id } })
     },
-    onError: complain,
+    onError: showError,
     onSettled: () => refresh(run.schedule_id),
   })
   if (!mayOperate) return null
-  const open = OPEN.includes(run.state)
+  const isOpen = OPEN_STATES.includes(run.state)
   return (
     <Group gap="xs" align="flex-start">
-      {open ? (
+      {isOpen ? (
         <>
-          <Button variant="default" loading={act.isPending} onClick={() => act.mutate('cancel')}>
+          <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate('cancel')}>
             Cancel
           </Button>
-          <Button variant="default" onClick={() => setAsking('terminate')}>
+          <Button variant="default" onClick={() => setOpenDialog('terminate')}>
             Terminate…
           </Button>
         </>
       ) : (
-        <Button variant="default" loading={act.isPending} onClick={() => act.mutate('retry')}>
+        <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate('retry')}>
           Run it once more
         </Button>
       )}
-      {asking === 'terminate' && (
-        <Ask title="End this run by force?" yes="Terminate it" danger busy={act.isPending} onYes={() => act.mutate('terminate')} onClose={() => setAsking(null)}>
+      {openDialog === 'terminate' && (
+        <ConfirmDialog title="End this run by force?" confirmLabel="Terminate it" isDangerous busy={mutation.isPending} onConfirm={() => mutation.mutate('terminate')} onClose={() => setOpenDialog(null)}>
           <Text size="sm">It counts as ended at once, whatever executes it does or says from then on.</Text>
-        </Ask>
+        </ConfirmDialog>
       )}
     </Group>
   )

@@ -4,19 +4,19 @@ import { getRouteApi } from '@tanstack/react-router'
 
 import { historyQuery } from '../../api/queries'
 import { Diff } from '../../components/Diff'
-import { Moment } from '../../components/Timestamp'
-import { Waiting, Wrong } from '../../components/states'
-import { useZone } from './useScheduleZone'
+import { Timestamp } from '../../components/Timestamp'
+import { Loading, ErrorState } from '../../components/states'
+import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/audit')
 
 /** Who changed it, when, and how it was before. */
-export function History() {
+export function HistoryTab() {
   const { id } = route.useParams()
-  const zone = useZone(id)
+  const zone = useScheduleZone(id)
   const query = useInfiniteQuery(historyQuery(id))
-  if (query.isPending) return <Waiting />
-  if (query.isError) return <Wrong error={query.error} onRetry={() => void query.refetch()} />
+  if (query.isPending) return <Loading />
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return (
     <>
       <div className="panel scroll-x">
@@ -33,16 +33,16 @@ export function History() {
           <tbody>
             {query.data.pages
               .flatMap((page) => page.items)
-              .map((each, at) => (
-                <tr key={`${each.at} ${at}`}>
+              .map((entry, at) => (
+                <tr key={`${entry.at} ${at}`}>
                   <td>
-                    <Moment at={each.at} zone={zone} />
+                    <Timestamp at={entry.at} zone={zone} />
                   </td>
-                  <td>{each.actor}</td>
-                  <td className="nowrap">{each.operation.replaceAll('_', ' ')}</td>
-                  <td>{each.version}</td>
+                  <td>{entry.actor}</td>
+                  <td className="nowrap">{entry.operation.replaceAll('_', ' ')}</td>
+                  <td>{entry.version}</td>
                   <td>
-                    <Diff before={each.before} after={each.after} />
+                    <Diff before={entry.before} after={entry.after} />
                   </td>
                 </tr>
               ))}

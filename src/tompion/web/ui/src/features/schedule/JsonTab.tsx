@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 
-import { describeQuery } from '../../api/queries'
-import { RawText } from '../../components/CodeBlock'
+import { descriptionQuery } from '../../api/queries'
+import { CodeBlock } from '../../components/CodeBlock'
 
 const route = getRouteApi('/schedules/$id/json')
 
 /** The schedule as the API shows it. */
-export function Raw() {
+export function JsonTab() {
   const { id } = route.useParams()
-  const { data } = useQuery(describeQuery(id))
-  return data && <RawText value={data.schedule} label="the schedule as JSON" />
+  const { data } = useQuery(descriptionQuery(id))
+  return data && <CodeBlock value={data.schedule} label="the schedule as JSON" />
 }

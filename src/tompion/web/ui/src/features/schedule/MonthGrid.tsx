@@ -1,11 +1,11 @@
 import { dateText } from '../../lib/format'
 import type { OutcomeKind } from '../../components/outcomes'
-import { ORDER, WORDS } from './OutcomeLegend'
+import { OUTCOME_ORDER, OUTCOME_LABELS } from './OutcomeLegend'
 import type { Day, Mark } from './timelineMarks'
 import classes from './MonthGrid.module.css'
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-const MOST_DOTS = 36
+const MAX_DOTS = 36
 
 interface Props {
   month: string
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** The weeks of a month; in each day its ticks: one by one while they are few, as shares when they are many. */
-export function Month({ month, days, today, day, onDay, byDay }: Props) {
+export function MonthGrid({ month, days, today, day, onDay, byDay }: Props) {
   return (
     <div className={`panel ${classes.month}`}>
       {WEEKDAYS.map((name) => (
@@ -25,23 +25,23 @@ export function Month({ month, days, today, day, onDay, byDay }: Props) {
           {name}
         </div>
       ))}
-      {days.map((each) => (
+      {days.map((date) => (
         <button
-          key={each}
+          key={date}
           type="button"
           className={classes.day}
-          data-outside={!each.startsWith(month)}
-          data-today={each === today}
-          data-unread={byDay.get(each)?.unread}
-          aria-pressed={each === day}
-          aria-label={`${longDay(each)}: ${summary(byDay.get(each))}`}
-          onClick={() => onDay(each)}
+          data-outside={!date.startsWith(month)}
+          data-today={date === today}
+          data-unread={byDay.get(date)?.missing}
+          aria-pressed={date === day}
+          aria-label={`${longDay(date)}: ${summary(byDay.get(date))}`}
+          onClick={() => onDay(date)}
         >
-          <span className={classes.number}>{Number(each.slice(8))}</span>
-          <Content marks={byDay.get(each)?.marks ?? []} />
-          {byDay.get(each)?.unread !== 'no' && (
+          <span className={classes.number}>{Number(date.slice(8))}</span>
+          <DayContent marks={byDay.get(date)?.marks ?? []} />
+          {byDay.get(date)?.missing !== 'no' && (
             <span className={classes.unread} aria-hidden="true">
-              {byDay.get(each)?.unread === 'part' ? 'and more' : 'not read'}
+              {byDay.get(date)?.missing === 'part' ? 'and more' : 'not read'}
             </span>
           )}
         </button>
@@ -50,10 +50,10 @@ export function Month({ month, days, today, day, onDay, byDay }: Props) {
   )
 }
 
-function Content({ marks }: { marks: Mark[] }) {
+function DayContent({ marks }: { marks: Mark[] }) {
   const total = marks.reduce((sum, mark) => sum + mark.ticks, 0)
   if (total === 0) return null
-  if (total <= MOST_DOTS)
+  if (total <= MAX_DOTS)
     return (
       <span className={classes.dots}>
         {marks.flatMap((mark) =>
@@ -63,7 +63,7 @@ function Content({ marks }: { marks: Mark[] }) {
         )}
       </span>
     )
-  const counts = counted(marks)
+  const counts = countByKind(marks)
   return (
     <>
       <span className={classes.share}>
@@ -76,15 +76,15 @@ function Content({ marks }: { marks: Mark[] }) {
   )
 }
 
-function counted(marks: Mark[]): [OutcomeKind, number][] {
+function countByKind(marks: Mark[]): [OutcomeKind, number][] {
   const counts = new Map<OutcomeKind, number>()
   for (const mark of marks) counts.set(mark.kind, (counts.get(mark.kind) ?? 0) + mark.ticks)
-  return ORDER.filter((kind) => counts.has(kind)).map((kind) => [kind, counts.get(kind)!])
+  return OUTCOME_ORDER.filter((kind) => counts.has(kind)).map((kind) => [kind, counts.get(kind)!])
 }
 
 function summary(day: Day | undefined): string {
-  const counts = counted(day?.marks ?? []).map(([kind, count]) => `${count} ${WORDS[kind]}`)
-  if (day?.unread !== 'no') counts.push(counts.length > 0 ? 'and more that were not read' : 'not read')
+  const counts = countByKind(day?.marks ?? []).map(([kind, count]) => `${count} ${OUTCOME_LABELS[kind]}`)
+  if (day?.missing !== 'no') counts.push(counts.length > 0 ? 'and more that were not read' : 'not read')
   return counts.join(', ') || 'no ticks'
 }
 

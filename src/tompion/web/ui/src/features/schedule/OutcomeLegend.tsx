@@ -2,9 +2,9 @@ import type { OutcomeKind } from '../../components/outcomes'
 import classes from './OutcomeLegend.module.css'
 
 /** In this order outcomes are drawn. */
-export const ORDER: OutcomeKind[] = ['failed', 'missed', 'success', 'running', 'waiting', 'ended', 'skipped', 'coming']
+export const OUTCOME_ORDER: OutcomeKind[] = ['failed', 'missed', 'success', 'running', 'waiting', 'ended', 'skipped', 'coming']
 
-export const WORDS: Record<OutcomeKind, string> = {
+export const OUTCOME_LABELS: Record<OutcomeKind, string> = {
   success: 'succeeded',
   failed: 'failed',
   running: 'running',
@@ -16,12 +16,12 @@ export const WORDS: Record<OutcomeKind, string> = {
 }
 
 /** Which colour means what. */
-export function Legend({ kinds = ORDER }: { kinds?: OutcomeKind[] }) {
+export function OutcomeLegend({ kinds = OUTCOME_ORDER }: { kinds?: OutcomeKind[] }) {
   return (
     <div className={classes.legend} role="group" aria-label="Colours">
       {kinds.map((kind) => (
         <span key={kind}>
-          <i data-kind={kind} /> {WORDS[kind]}
+          <i data-kind={kind} /> {OUTCOME_LABELS[kind]}
         </span>
       ))}
     </div>

@@ -3,21 +3,21 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 
 import { runsQuery } from '../../api/queries'
-import { Empty, Waiting, Wrong } from '../../components/states'
-import { stateName, STATES } from '../../components/outcomes'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
+import { stateLabel, RUN_STATES } from '../../components/outcomes'
 import { RunTable } from '../../components/RunTable'
 import classes from './Schedule.module.css'
-import { useZone } from './useScheduleZone'
+import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/runs')
 const SOURCES = ['schedule', 'trigger', 'backfill', 'hint']
 
 /** What became of each tick, the newest first, as it happens. */
-export function Runs() {
+export function RunsTab() {
   const { id } = route.useParams()
   const { run_state: state, source } = route.useSearch()
   const navigate = route.useNavigate()
-  const zone = useZone(id)
+  const zone = useScheduleZone(id)
   const query = useInfiniteQuery(runsQuery(id, { state, source }))
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
@@ -27,7 +27,7 @@ export function Runs() {
           aria-label="State"
           placeholder="Any state"
           clearable
-          data={STATES.map((value) => ({ value, label: stateName(value) }))}
+          data={RUN_STATES.map((value) => ({ value, label: stateLabel(value) }))}
           value={state ?? null}
           onChange={(value) => void navigate({ search: (all) => ({ ...all, run_state: value ?? undefined }), replace: true })}
         />
@@ -41,13 +41,13 @@ export function Runs() {
         />
       </div>
       {query.isPending ? (
-        <Waiting />
+        <Loading />
       ) : query.isError ? (
-        <Wrong error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : runs.length === 0 ? (
-        <Empty title="No runs yet">
+        <EmptyState title="No runs yet">
           {state || source ? 'None is like that.' : 'The first tick makes the first run; to see one at once, trigger the schedule.'}
-        </Empty>
+        </EmptyState>
       ) : (
         <>
           <RunTable runs={runs} zone={zone} />

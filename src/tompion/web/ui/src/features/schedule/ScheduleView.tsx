@@ -3,23 +3,23 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { describeQuery } from '../../api/queries'
-import { useGlance, useListed } from '../../api/cache'
-import type { Description, Glance, Schedule as ScheduleRecord } from '../../api/types'
-import { useMay } from '../../api/session'
+import { descriptionQuery } from '../../api/queries'
+import { useScheduleSummary, useListedSchedule } from '../../api/cache'
+import type { ScheduleDescription, ScheduleSummary, Schedule as ScheduleRecord } from '../../api/types'
+import { useIsAllowed } from '../../api/session'
 import { useScheduleActions } from '../../api/refresh'
-import { Ask } from '../../components/ConfirmDialog'
-import { Badges } from '../../components/ScheduleBadges'
-import { useDeeds } from '../../api/mutations'
-import { Facts } from '../../components/DescriptionList'
+import { ConfirmDialog } from '../../components/ConfirmDialog'
+import { ScheduleBadges } from '../../components/ScheduleBadges'
+import { useScheduleMutation } from '../../api/mutations'
+import { DescriptionList } from '../../components/DescriptionList'
 import { Icon } from '../../components/Icon'
-import { Moment, Relative } from '../../components/Timestamp'
-import { Empty, Waiting, Wrong } from '../../components/states'
+import { Timestamp, RelativeTime } from '../../components/Timestamp'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
 import { Sparkline } from '../../components/outcomes'
 import { useTitle } from '../../components/PageHeader'
 import { PauseDialog } from '../../components/PauseDialog'
 import { ResumeDialog } from '../../components/ResumeDialog'
-import { Problem } from '../../api/problem'
+import { ApiError } from '../../api/errors'
 import classes from './Schedule.module.css'
 
 const route = getRouteApi('/schedules/$id')
@@ -36,31 +36,31 @@ const TABS = [
 ] as const
 
 /** One schedule: what it is, what it does, and everything about it under its tabs. */
-export function Schedule() {
+export function ScheduleView() {
   const { id } = route.useParams()
   useTitle(id)
-  const found = useQuery(describeQuery(id))
-  const listed = useListed(id)
-  const glance = useGlance(id)
-  if (found.isError && !found.data) {
-    if (found.error instanceof Problem && found.error.status === 404)
+  const description = useQuery(descriptionQuery(id))
+  const listedSchedule = useListedSchedule(id)
+  const summary = useScheduleSummary(id)
+  if (description.isError && !description.data) {
+    if (description.error instanceof ApiError && description.error.status === 404)
       return (
-        <Empty title={`There is no schedule ${id}`}>
+        <EmptyState title={`There is no schedule ${id}`}>
           It may have been purged, or it is in another namespace.{' '}
           <Link to="/schedules" className="text-link">
             All schedules
           </Link>
-        </Empty>
+        </EmptyState>
       )
-    return <Wrong error={found.error} onRetry={() => void found.refetch()} />
+    return <ErrorState error={description.error} onRetry={() => void description.refetch()} />
   }
-  const schedule = found.data?.schedule ?? listed
-  if (!schedule) return <Waiting lines={8} />
+  const schedule = description.data?.schedule ?? listedSchedule
+  if (!schedule) return <Loading lines={8} />
   return (
     <>
-      <Head schedule={schedule} found={found.data} glance={glance} />
+      <ScheduleHeader schedule={schedule} description={description.data} summary={summary} />
       <nav className={classes.tabs} aria-label="About this schedule">
-        {TABS.filter((tab) => tab.name !== 'Adaptive' || found.data?.outlook).map((tab) => (
+        {TABS.filter((tab) => tab.name !== 'Adaptive' || description.data?.outlook).map((tab) => (
           <Link
             key={tab.to}
             to={tab.to}
@@ -78,15 +78,15 @@ export function Schedule() {
   )
 }
 
-interface Shown {
+interface HeaderProps {
   schedule: ScheduleRecord
   /** What is known beyond what a list shows. */
-  found: Description | undefined
+  description: ScheduleDescription | undefined
 }
 
-function Head({ schedule, found, glance }: Shown & { glance: Glance | undefined }) {
+function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summary: ScheduleSummary | undefined }) {
   const { definition, counters } = schedule
-  const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
+  const zone = summary?.timezone ?? definition.spec?.timezone ?? 'UTC'
   const labels = Object.entries((definition.labels ?? {}) as Record<string, string>)
   const next = schedule.next_fire_at ?? schedule.next_run_at
   return (
@@ -96,11 +96,11 @@ function Head({ schedule, found, glance }: Shown & { glance: Glance | undefined 
           <Group gap="xs">
             <Title order={1}>{schedule.schedule_id}</Title>
             {schedule.state === 'active' && <Badge color="verdigris">active</Badge>}
-            <Badges schedule={schedule} zone={zone} targetPaused={glance?.target_paused} />
+            <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
           </Group>
-          <Text className={classes.explanation}>{glance?.explanation ?? '…'}</Text>
+          <Text className={classes.explanation}>{summary?.explanation ?? '…'}</Text>
           {definition.description && <Text className="dim">{definition.description}</Text>}
-          {schedule.state === 'paused' && <PausedText schedule={schedule} zone={zone} />}
+          {schedule.state === 'paused' && <PauseDetails schedule={schedule} zone={zone} />}
           {labels.length > 0 && (
             <Group gap={4} mt={6} role="group" aria-label="Labels">
               {labels.map(([name, value]) => (
@@ -111,21 +111,21 @@ function Head({ schedule, found, glance }: Shown & { glance: Glance | undefined 
             </Group>
           )}
         </div>
-        <Actions schedule={schedule} found={found} zone={zone} />
+        <ScheduleActions schedule={schedule} description={description} zone={zone} />
       </div>
-      <Facts
-        facts={[
+      <DescriptionList
+        items={[
           [
             schedule.state === 'paused' ? 'Next, if resumed' : 'Next fire',
             next ? (
               <>
-                <Moment at={next} zone={zone} near /> <span className="dim">{schedule.state !== 'paused' && <Relative at={next} />}</span>
+                <Timestamp at={next} zone={zone} short /> <span className="dim">{schedule.state !== 'paused' && <RelativeTime at={next} />}</span>
               </>
             ) : (
               'nothing to come'
             ),
           ],
-          ['Newest outcomes', <Sparkline glance={glance} zone={zone} />],
+          ['Newest outcomes', <Sparkline summary={summary} zone={zone} />],
           ['In flight', schedule.in_flight ? String(schedule.in_flight) : null],
           ['Waiting', schedule.waiting ? String(schedule.waiting) : null],
           ['Runs', definition.workflow_id ?? definition.function],
@@ -146,19 +146,19 @@ function Head({ schedule, found, glance }: Shown & { glance: Glance | undefined 
 }
 
 /** By whom it was paused, since when, until when and why. */
-function PausedText({ schedule, zone }: { schedule: ScheduleRecord; zone: string }) {
+function PauseDetails({ schedule, zone }: { schedule: ScheduleRecord; zone: string }) {
   return (
     <Text className="dim">
       Paused by {schedule.paused_by ?? 'somebody'}
       {schedule.paused_at && (
         <>
           {' since '}
-          <Moment at={schedule.paused_at} zone={zone} precision="minute" />
+          <Timestamp at={schedule.paused_at} zone={zone} precision="minute" />
         </>
       )}
       {schedule.paused_until ? (
         <>
-          , until <Moment at={schedule.paused_until} zone={zone} precision="minute" />
+          , until <Timestamp at={schedule.paused_until} zone={zone} precision="minute" />
         </>
       ) : (
         ', until somebody resumes it'
@@ -168,23 +168,23 @@ function PausedText({ schedule, zone }: { schedule: ScheduleRecord; zone: string
   )
 }
 
-function Actions({ schedule, found, zone }: Shown & { zone: string }) {
+function ScheduleActions({ schedule, description, zone }: HeaderProps & { zone: string }) {
   const { pause, resume, trigger, remove } = useScheduleActions(schedule.schedule_id)
-  const deeds = useDeeds()
-  const [asking, setAsking] = useState<'pause' | 'resume' | 'delete' | null>(null)
-  const mayOperate = useMay('operator')
-  const mayEdit = useMay('editor')
-  const close = () => setAsking(null)
-  const isOver = schedule.state === 'closed' || schedule.state === 'damaged'
-  if (!mayOperate || (isOver && !asking)) return null  // what somebody is asked is not taken away unanswered
+  const mutation = useScheduleMutation()
+  const [openDialog, setOpenDialog] = useState<'pause' | 'resume' | 'delete' | null>(null)
+  const mayOperate = useIsAllowed('operator')
+  const mayEdit = useIsAllowed('editor')
+  const close = () => setOpenDialog(null)
+  const isClosed = schedule.state === 'closed' || schedule.state === 'damaged'
+  if (!mayOperate || (isClosed && !openDialog)) return null  // what somebody is asked is not taken away unanswered
   return (
     <div className={classes.actions}>
       {schedule.state === 'paused' ? (
-        <Button leftSection={<Icon name="resume" />} onClick={() => setAsking('resume')}>
+        <Button leftSection={<Icon name="resume" />} onClick={() => setOpenDialog('resume')}>
           Resume
         </Button>
       ) : (
-        <Button variant="default" leftSection={<Icon name="pause" />} onClick={() => setAsking('pause')}>
+        <Button variant="default" leftSection={<Icon name="pause" />} onClick={() => setOpenDialog('pause')}>
           Pause
         </Button>
       )}
@@ -210,7 +210,7 @@ function Actions({ schedule, found, zone }: Shown & { zone: string }) {
           <Menu.Item
             leftSection={<Icon name="skip" />}
             disabled={!schedule.next_run_at}
-            onClick={() => deeds.mutate({ deed: 'skip', id: schedule.schedule_id, at: schedule.next_run_at })}
+            onClick={() => mutation.mutate({ action: 'skip', id: schedule.schedule_id, at: schedule.next_run_at })}
           >
             Skip the next tick
           </Menu.Item>
@@ -223,13 +223,13 @@ function Actions({ schedule, found, zone }: Shown & { zone: string }) {
             </Menu.Item>
           )}
           {mayEdit && (
-            <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setAsking('delete')}>
+            <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setOpenDialog('delete')}>
               Delete…
             </Menu.Item>
           )}
         </Menu.Dropdown>
       </Menu>
-      {asking === 'pause' && (
+      {openDialog === 'pause' && (
         <PauseDialog
           title={`Pause ${schedule.schedule_id}`}
           zone={zone}
@@ -238,22 +238,22 @@ function Actions({ schedule, found, zone }: Shown & { zone: string }) {
           onPause={(request) => pause.mutate(request, { onSuccess: close })}
         />
       )}
-      {asking === 'delete' && (
-        <Ask
+      {openDialog === 'delete' && (
+        <ConfirmDialog
           title={`Delete ${schedule.schedule_id}?`}
-          yes="Delete it"
-          danger
+          confirmLabel="Delete it"
+          isDangerous
           busy={remove.isPending}
-          onYes={() => remove.mutate(undefined, { onSuccess: close })}
+          onConfirm={() => remove.mutate(undefined, { onSuccess: close })}
           onClose={close}
         >
           <p>It has no more ticks, and what waits is not started any more. What is running now may end.</p>
           <p>Its runs, versions and audit stay, and can be looked at, until their retention ends.</p>
-        </Ask>
+        </ConfirmDialog>
       )}
-      {asking === 'resume' && found && (
+      {openDialog === 'resume' && description && (
         <ResumeDialog
-          found={found}
+          description={description}
           zone={zone}
           busy={resume.isPending}
           onClose={close}

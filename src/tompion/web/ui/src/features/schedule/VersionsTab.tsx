@@ -3,30 +3,30 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { answer, api } from '../../api/client'
-import { describeQuery, versionsQuery } from '../../api/queries'
+import { unwrap, api } from '../../api/client'
+import { descriptionQuery, versionsQuery } from '../../api/queries'
 import type { Version } from '../../api/types'
-import { useMay } from '../../api/session'
+import { useIsAllowed } from '../../api/session'
 import { useRefresh } from '../../api/refresh'
-import { Ask } from '../../components/ConfirmDialog'
+import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { Diff } from '../../components/Diff'
-import { Moment } from '../../components/Timestamp'
-import { Waiting, Wrong } from '../../components/states'
-import { complain, say } from '../../components/toasts'
-import { useZone } from './useScheduleZone'
+import { Timestamp } from '../../components/Timestamp'
+import { Loading, ErrorState } from '../../components/states'
+import { showError, showToast } from '../../components/toasts'
+import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/versions')
 
 /** Every definition that it has had, what each has changed, and the way back to it. */
-export function Versions() {
+export function VersionsTab() {
   const { id } = route.useParams()
-  const zone = useZone(id)
-  const mayEdit = useMay('editor')
+  const zone = useScheduleZone(id)
+  const mayEdit = useIsAllowed('editor')
   const query = useQuery(versionsQuery(id))
-  const current = useQuery(describeQuery(id)).data?.schedule
-  const [wanted, setWanted] = useState<Version | null>(null)
-  if (query.isPending) return <Waiting />
-  if (query.isError) return <Wrong error={query.error} onRetry={() => void query.refetch()} />
+  const current = useQuery(descriptionQuery(id)).data?.schedule
+  const [selected, setSelected] = useState<Version | null>(null)
+  if (query.isPending) return <Loading />
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   const newest = query.data[0]
   return (
     <>
@@ -45,31 +45,31 @@ export function Versions() {
             </tr>
           </thead>
           <tbody>
-            {query.data.map((each, at) => (
-              <tr key={each.version}>
+            {query.data.map((version, at) => (
+              <tr key={version.version}>
                 <td className="nowrap">
-                  {each.version} {each.version === current?.version && <Badge color="verdigris" miw="max-content">in force</Badge>}
+                  {version.version} {version.version === current?.version && <Badge color="verdigris" miw="max-content">in force</Badge>}
                 </td>
                 <td>
-                  <Moment at={each.created_at} zone={zone} />
+                  <Timestamp at={version.created_at} zone={zone} />
                 </td>
-                <td>{each.author}</td>
+                <td>{version.author}</td>
                 <td className="nowrap">
-                  from <Moment at={each.decides_after} zone={zone} precision="minute" />
-                  {each.decides_until && (
+                  from <Timestamp at={version.decides_after} zone={zone} precision="minute" />
+                  {version.decides_until && (
                     <>
                       <br />
-                      to <Moment at={each.decides_until} zone={zone} precision="minute" />
+                      to <Timestamp at={version.decides_until} zone={zone} precision="minute" />
                     </>
                   )}
-                  {!each.decides_until && ' on'}
+                  {!version.decides_until && ' on'}
                 </td>
                 <td>
-                  {query.data[at + 1] ? <Diff before={query.data[at + 1]?.definition} after={each.definition} /> : <span className="dim">the first one</span>}
+                  {query.data[at + 1] ? <Diff before={query.data[at + 1]?.definition} after={version.definition} /> : <span className="dim">the first one</span>}
                 </td>
                 <td>
-                  {mayEdit && each.version !== current?.version && (
-                    <Button variant="default" size="compact-xs" onClick={() => setWanted(each)} aria-label={`Restore version ${each.version}`}>
+                  {mayEdit && version.version !== current?.version && (
+                    <Button variant="default" size="compact-xs" onClick={() => setSelected(version)} aria-label={`Restore version ${version.version}`}>
                       Restore
                     </Button>
                   )}
@@ -79,45 +79,45 @@ export function Versions() {
           </tbody>
         </table>
       </div>
-      {wanted && newest && <Restore id={id} wanted={wanted} newest={newest} token={current?.token} onClose={() => setWanted(null)} />}
+      {selected && newest && <RestoreDialog id={id} selected={selected} newest={newest} token={current?.token} onClose={() => setSelected(null)} />}
     </>
   )
 }
 
-interface RestoreProps {
+interface RestoreDialogProps {
   id: string
-  wanted: Version
+  selected: Version
   newest: Version
   token: number | undefined
   onClose: () => void
 }
 
-function Restore({ id, wanted, newest, token, onClose }: RestoreProps) {
+function RestoreDialog({ id, selected, newest, token, onClose }: RestoreDialogProps) {
   const refresh = useRefresh()
   const restore = useMutation({
     mutationFn: () =>
-      answer(
+      unwrap(
         api.POST('/api/v1/schedules/{schedule_id}/versions/{version}/restore', {
           params: {
-            path: { schedule_id: id, version: wanted.version },
+            path: { schedule_id: id, version: selected.version },
             header: token === undefined ? {} : { 'If-Match': `"${token}"` },
           },
           body: {},
         }),
       ),
     onSuccess: () => {
-      say(`${id} is as in version ${wanted.version} again`)
+      showToast(`${id} is as in version ${selected.version} again`)
       onClose()
     },
-    onError: complain,
+    onError: showError,
     onSettled: () => refresh(id),
   })
   return (
-    <Ask title={`Restore version ${wanted.version} of ${id}?`} yes="Restore it" busy={restore.isPending} onYes={() => restore.mutate()} onClose={onClose}>
+    <ConfirmDialog title={`Restore version ${selected.version} of ${id}?`} confirmLabel="Restore it" busy={restore.isPending} onConfirm={() => restore.mutate()} onClose={onClose}>
       <p>It becomes the newest version again. Compared with what is in force now:</p>
       <Group>
-        <Diff before={newest.definition} after={wanted.definition} />
+        <Diff before={newest.definition} after={selected.definition} />
       </Group>
-    </Ask>
+    </ConfirmDialog>
   )
 }

@@ -1,10 +1,10 @@
 import { dayText } from '../../lib/format'
 
 const DAY = 86_400_000
-const FURTHEST = 15 * 3_600_000
+const MAX_OFFSET = 15 * 3_600_000
 
 /** Whole weeks, from the Monday on or before the first of a month to the Sunday on or after its last. */
-export function daysOf(month: string): string[] {
+export function calendarDays(month: string): string[] {
   const [year = 0, number = 1] = month.split('-').map(Number)
   const first = new Date(Date.UTC(year, number - 1, 1))
   const last = new Date(Date.UTC(year, number, 0))
@@ -14,35 +14,35 @@ export function daysOf(month: string): string[] {
 }
 
 /** When each of some days begins in a zone, and when the last one ends, in milliseconds. */
-export function edgesOf(days: string[], zone: string): number[] {
+export function dayBoundaries(days: string[], zone: string): number[] {
   const after = new Date(Date.parse(days.at(-1)!) + DAY).toISOString().slice(0, 10)
-  const found: number[] = []
+  const boundaries: number[] = []
   for (const day of [...days, after]) {
-    const likely = (found.at(-1) ?? Number.NaN) + DAY
-    found.push(begins(likely, day, zone) ? likely : beginOf(day, zone))
+    const guess = (boundaries.at(-1) ?? Number.NaN) + DAY
+    boundaries.push(isStartOfDay(guess, day, zone) ? guess : startOfDay(day, zone))
   }
-  return found
+  return boundaries
 }
 
 /** Whether a day begins with an instant. */
-function begins(instant: number, day: string, zone: string): boolean {
+function isStartOfDay(instant: number, day: string, zone: string): boolean {
   return instant > 0 && dayText(instant, zone) >= day && dayText(instant - 1_000, zone) < day
 }
 
 /** The first second of a day: clocks may skip midnight, so it is searched for. */
-function beginOf(day: string, zone: string): number {
+function startOfDay(day: string, zone: string): number {
   const midnight = Date.parse(day)
-  let [before, on] = [(midnight - FURTHEST) / 1_000, (midnight + FURTHEST) / 1_000]
-  while (on - before > 1) {
-    const middle = Math.floor((before + on) / 2)
-    if (dayText(middle * 1_000, zone) < day) before = middle
-    else on = middle
+  let [lower, upper] = [(midnight - MAX_OFFSET) / 1_000, (midnight + MAX_OFFSET) / 1_000]
+  while (upper - lower > 1) {
+    const middle = Math.floor((lower + upper) / 2)
+    if (dayText(middle * 1_000, zone) < day) lower = middle
+    else upper = middle
   }
-  return on * 1_000
+  return upper * 1_000
 }
 
 /** "2026-11", so many months on. */
-export function monthAfter(month: string, by: number): string {
+export function addMonths(month: string, count: number): string {
   const [year = 0, number = 1] = month.split('-').map(Number)
-  return new Date(Date.UTC(year, number - 1 + by, 1)).toISOString().slice(0, 7)
+  return new Date(Date.UTC(year, number - 1 + count, 1)).toISOString().slice(0, 7)
 }

@@ -1,6 +1,6 @@
-import { useGlance } from '../../api/cache'
+import { useScheduleSummary } from '../../api/cache'
 
 /** The time zone of a schedule, which its cron strings may name as well. */
-export function useZone(id: string): string {
-  return useGlance(id)?.timezone ?? 'UTC'
+export function useScheduleZone(id: string): string {
+  return useScheduleSummary(id)?.timezone ?? 'UTC'
 }

@@ -2,28 +2,28 @@ import { Button, Group, List, Loader, Menu, Select, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { memo, useState } from 'react'
 
-import { answer, api } from '../../api/client'
-import { key } from '../../api/queries'
-import type { ScheduleFilter, Touched } from '../../api/types'
+import { unwrap, api } from '../../api/client'
+import { queryKey } from '../../api/queries'
+import type { ScheduleFilter, BulkResult } from '../../api/types'
 import { useRefresh } from '../../api/refresh'
 import { Dialog } from '../../components/Dialog'
 import { countText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { Wrong } from '../../components/states'
+import { ErrorState } from '../../components/states'
 import { PauseDialog } from '../../components/PauseDialog'
-import { complain, say } from '../../components/toasts'
+import { showError, showToast } from '../../components/toasts'
 
-type Deed = 'pause' | 'resume' | 'trigger'
-const AT_ONCE = 100
+type BulkAction = 'pause' | 'resume' | 'trigger'
+const BULK_PAGE_SIZE = 100
 
 interface Props {
   filter: ScheduleFilter
   filtered: boolean
-  chosen: ReadonlySet<string>
+  selected: ReadonlySet<string>
   onDone: () => void
 }
 
-interface Which {
+interface Selection {
   schedule_ids?: string[]
   everything?: boolean
   state?: string
@@ -33,110 +33,110 @@ interface Which {
   text?: string
 }
 
-const NAMES: Record<Deed, string> = { pause: 'Pause', resume: 'Resume', trigger: 'Trigger' }
-const DONE: Record<Deed, string> = { pause: 'paused', resume: 'resumed', trigger: 'triggered' }
+const ACTION_LABELS: Record<BulkAction, string> = { pause: 'Pause', resume: 'Resume', trigger: 'Trigger' }
+const ACTION_RESULTS: Record<BulkAction, string> = { pause: 'paused', resume: 'resumed', trigger: 'triggered' }
 
 /** Do something to many schedules: to those that are chosen, or to all that match; looked at first. */
-export const Bulk = memo(function Bulk({ filter, filtered, chosen, onDone }: Props) {
-  const [deed, setDeed] = useState<Deed | null>(null)
-  const which: Which = chosen.size > 0 ? { schedule_ids: [...chosen] } : filtered ? filter : { everything: true }
-  const about = chosen.size > 0 ? `${countText(chosen.size, 'chosen schedule')}` : filtered ? 'all that match' : 'all schedules'
+export const BulkActions = memo(function BulkActions({ filter, filtered, selected, onDone }: Props) {
+  const [action, setAction] = useState<BulkAction | null>(null)
+  const selection: Selection = selected.size > 0 ? { schedule_ids: [...selected] } : filtered ? filter : { everything: true }
+  const selectionText = selected.size > 0 ? `${countText(selected.size, 'chosen schedule')}` : filtered ? 'all that match' : 'all schedules'
   return (
     <>
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<Icon name="down" size={12} />}>
-            {chosen.size > 0 ? `${chosen.size} chosen` : 'Many at once'}
+            {selected.size > 0 ? `${selected.size} chosen` : 'Many at once'}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Label>{about}</Menu.Label>
-          {(Object.keys(NAMES) as Deed[]).map((each) => (
-            <Menu.Item key={each} leftSection={<Icon name={each} />} onClick={() => setDeed(each)}>
-              {NAMES[each]} {about}
+          <Menu.Label>{selectionText}</Menu.Label>
+          {(Object.keys(ACTION_LABELS) as BulkAction[]).map((option) => (
+            <Menu.Item key={option} leftSection={<Icon name={option} />} onClick={() => setAction(option)}>
+              {ACTION_LABELS[option]} {selectionText}
             </Menu.Item>
           ))}
         </Menu.Dropdown>
       </Menu>
-      {deed && <Preview deed={deed} which={which} about={about} onClose={() => setDeed(null)} onDone={onDone} />}
+      {action && <BulkDialog action={action} selection={selection} selectionText={selectionText} onClose={() => setAction(null)} onDone={onDone} />}
     </>
   )
 })
 
-function ask(deed: Deed, body: Which & Record<string, unknown>): Promise<Touched> {
-  if (deed === 'pause') return answer(api.POST('/api/v1/bulk/pause', { body }))
-  if (deed === 'resume') return answer(api.POST('/api/v1/bulk/resume', { body }))
-  return answer(api.POST('/api/v1/bulk/trigger', { body }))
+function runBulk(action: BulkAction, body: Selection & Record<string, unknown>): Promise<BulkResult> {
+  if (action === 'pause') return unwrap(api.POST('/api/v1/bulk/pause', { body }))
+  if (action === 'resume') return unwrap(api.POST('/api/v1/bulk/resume', { body }))
+  return unwrap(api.POST('/api/v1/bulk/trigger', { body }))
 }
 
 /** Ask again and again until every page was touched; what could not be is gathered. */
-async function askAll(deed: Deed, which: Which, more: Record<string, unknown>): Promise<{ touched: number; refused: number }> {
-  let [touched, refused] = [0, 0]
+async function runBulkPages(action: BulkAction, selection: Selection, options: Record<string, unknown>): Promise<{ affected: number; failed: number }> {
+  let [affected, failed] = [0, 0]
   let after: string | null = null
   do {
-    const page: Touched = await ask(deed, { ...which, ...more, ...(which.schedule_ids ? {} : { limit: AT_ONCE, ...(after ? { after } : {}) }) })
-    touched += page.schedule_ids.length
-    refused += page.refused.length
+    const page: BulkResult = await runBulk(action, { ...selection, ...options, ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE, ...(after ? { after } : {}) }) })
+    affected += page.schedule_ids.length
+    failed += page.refused.length
     after = page.next_page
   } while (after)
-  return { touched, refused }
+  return { affected, failed }
 }
 
-interface PreviewProps {
-  deed: Deed
-  which: Which
-  about: string
+interface BulkDialogProps {
+  action: BulkAction
+  selection: Selection
+  selectionText: string
   onClose: () => void
   onDone: () => void
 }
 
-function Preview({ deed, which, about, onClose, onDone }: PreviewProps) {
+function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkDialogProps) {
   const refresh = useRefresh()
   const [onResume, setOnResume] = useState('policy')
-  const [pausing, setPausing] = useState(false)
+  const [isPausing, setIsPausing] = useState(false)
   const preview = useQuery({
-    queryKey: key('bulk', deed, which),
-    queryFn: () => ask(deed, { ...which, dry_run: true, ...(which.schedule_ids ? {} : { limit: AT_ONCE }) }),
+    queryKey: queryKey('bulk', action, selection),
+    queryFn: () => runBulk(action, { ...selection, dry_run: true, ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE }) }),
     gcTime: 0,
     staleTime: 0,
   })
-  const act = useMutation({
-    mutationFn: (more: Record<string, unknown>) => askAll(deed, which, more),
-    onSuccess: ({ touched, refused }) => {
-      say(`${countText(touched, 'schedule')} ${DONE[deed]}${refused ? `, ${refused} refused` : ''}`)
+  const apply = useMutation({
+    mutationFn: (options: Record<string, unknown>) => runBulkPages(action, selection, options),
+    onSuccess: ({ affected, failed }) => {
+      showToast(`${countText(affected, 'schedule')} ${ACTION_RESULTS[action]}${failed ? `, ${failed} refused` : ''}`)
       onDone()
       onClose()
     },
-    onError: complain,
+    onError: showError,
     onSettled: () => refresh(),
   })
-  if (pausing)
-    return <PauseDialog title={`Pause ${about}`} onClose={onClose} busy={act.isPending} onPause={(request) => act.mutate({ ...request })} />
-  const found = preview.data
-  const many = found && `${found.schedule_ids.length}${found.next_page ? ' and more' : ''}`
+  if (isPausing)
+    return <PauseDialog title={`Pause ${selectionText}`} onClose={onClose} busy={apply.isPending} onPause={(request) => apply.mutate({ ...request })} />
+  const result = preview.data
+  const countLabel = result && `${result.schedule_ids.length}${result.next_page ? ' and more' : ''}`
   return (
-    <Dialog onClose={onClose} title={`${NAMES[deed]} ${about}?`}>
+    <Dialog onClose={onClose} title={`${ACTION_LABELS[action]} ${selectionText}?`}>
       {preview.isPending && <Loader size="sm" aria-label="Loading" />}
-      {preview.isError && <Wrong error={preview.error} />}
-      {found && (
+      {preview.isError && <ErrorState error={preview.error} />}
+      {result && (
         <>
           <Text>
-            {many} {found.schedule_ids.length === 1 && !found.next_page ? 'schedule' : 'schedules'} would be {DONE[deed]}
-            {found.unchanged > 0 && `; ${found.unchanged} ${found.unchanged === 1 ? 'is' : 'are'} so already`}
-            {found.refused.length > 0 && `; ${found.refused.length} cannot be`}.
+            {countLabel} {result.schedule_ids.length === 1 && !result.next_page ? 'schedule' : 'schedules'} would be {ACTION_RESULTS[action]}
+            {result.unchanged > 0 && `; ${result.unchanged} ${result.unchanged === 1 ? 'is' : 'are'} so already`}
+            {result.refused.length > 0 && `; ${result.refused.length} cannot be`}.
           </Text>
           <List size="sm" mt="xs" className="mono" aria-label="Schedules that it touches">
-            {found.schedule_ids.slice(0, 8).map((id) => (
+            {result.schedule_ids.slice(0, 8).map((id) => (
               <List.Item key={id}>{id}</List.Item>
             ))}
           </List>
-          {(found.schedule_ids.length > 8 || found.next_page) && <Text className="dim">…</Text>}
-          {found.refused.slice(0, 5).map((each) => (
-            <Text key={each.schedule_id} size="sm" c="red">
-              {each.schedule_id}: {each.problem}
+          {(result.schedule_ids.length > 8 || result.next_page) && <Text className="dim">…</Text>}
+          {result.refused.slice(0, 5).map((failure) => (
+            <Text key={failure.schedule_id} size="sm" c="red">
+              {failure.schedule_id}: {failure.problem}
             </Text>
           ))}
-          {deed === 'resume' && (
+          {action === 'resume' && (
             <Select
               mt="md"
               label="What becomes of the ticks of the pause"
@@ -156,14 +156,14 @@ function Preview({ deed, which, about, onClose, onDone }: PreviewProps) {
           Do nothing
         </Button>
         <Button
-          loading={act.isPending}
-          disabled={!found || found.schedule_ids.length === 0}
+          loading={apply.isPending}
+          disabled={!result || result.schedule_ids.length === 0}
           onClick={() => {
-            if (deed === 'pause') setPausing(true)
-            else act.mutate(deed === 'resume' && onResume !== 'policy' ? { on_resume: onResume } : {})
+            if (action === 'pause') setIsPausing(true)
+            else apply.mutate(action === 'resume' && onResume !== 'policy' ? { on_resume: onResume } : {})
           }}
         >
-          {deed === 'pause' ? 'Go on…' : `${NAMES[deed]} them`}
+          {action === 'pause' ? 'Go on…' : `${ACTION_LABELS[action]} them`}
         </Button>
       </Group>
     </Dialog>

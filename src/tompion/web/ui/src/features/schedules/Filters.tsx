@@ -7,7 +7,7 @@ import { schedulesQuery, workflowsQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
 import { Icon } from '../../components/Icon'
 import classes from './Filters.module.css'
-import { useTyped } from './useFilterInput'
+import { useFilterInput } from './useFilterInput'
 
 const route = getRouteApi('/schedules')
 const STATES = [
@@ -22,30 +22,30 @@ export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilte
   const navigate = route.useNavigate()
   const queries = useQueryClient()
   /** Ask first, so that the answer is under way while the address changes. */
-  const change = (changed: ScheduleFilter): Promise<void> => {
-    const answered = queries.prefetchInfiniteQuery(schedulesQuery({ ...filter, ...changed }))
-    void navigate({ search: (all) => ({ ...all, ...changed }), replace: true })
-    return answered
+  const applyFilter = (changes: ScheduleFilter): Promise<void> => {
+    const loaded = queries.prefetchInfiniteQuery(schedulesQuery({ ...filter, ...changes }))
+    void navigate({ search: (all) => ({ ...all, ...changes }), replace: true })
+    return loaded
   }
-  const some = Object.values(filter).some(Boolean)
+  const isFiltered = Object.values(filter).some(Boolean)
   return (
     <div className={classes.filters} role="search">
-      <Typed name="text" label="Search" placeholder="Search ids and descriptions" value={filter.text} onChange={(text) => change({ text })} search />
+      <TextFilter name="text" label="Search" placeholder="Search ids and descriptions" value={filter.text} onChange={(text) => applyFilter({ text })} search />
       <Select
         aria-label="State"
         placeholder="Any state"
         data={STATES}
         value={filter.state ?? null}
-        onChange={(state) => void change({ state: state ?? undefined })}
+        onChange={(state) => void applyFilter({ state: state ?? undefined })}
         clearable
         w={130}
         withScrollArea={false}
         comboboxProps={{ transitionProps: { duration: 0 } }}
       />
-      <Workflow value={filter.workflow_id} onChange={(workflow_id) => change({ workflow_id })} />
-      <Typed name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => change({ label })} form={{ fits: /^[^=]+=./, says: 'As name=value' }} />
-      <Typed name="user_id" label="User" placeholder="User" value={filter.user_id} onChange={(user_id) => change({ user_id })} />
-      {some && (
+      <WorkflowFilter value={filter.workflow_id} onChange={(workflow_id) => applyFilter({ workflow_id })} />
+      <TextFilter name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => applyFilter({ label })} format={{ pattern: /^[^=]+=./, error: 'As name=value' }} />
+      <TextFilter name="user_id" label="User" placeholder="User" value={filter.user_id} onChange={(user_id) => applyFilter({ user_id })} />
+      {isFiltered && (
         <Button variant="subtle" color="gray" onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }), replace: true })}>
           Clear
         </Button>
@@ -55,12 +55,12 @@ export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilte
 })
 
 /** A workflow by its whole name, which is suggested. */
-function Workflow({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => Promise<void> }) {
-  const { typed, type, tell, withhold } = useTyped(value, onChange)
-  const [wanted, setWanted] = useState(false)
-  const found = useInfiniteQuery({ ...workflowsQuery(), enabled: wanted })
-  const names = found.data?.pages.flatMap((page) => page.items.map((each) => each.workflow_id)) ?? []
-  const like = (text: string) => names.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()))
+function WorkflowFilter({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => Promise<void> }) {
+  const { input, setInput, send, cancelPending } = useFilterInput(value, onChange)
+  const [isOpen, setIsOpen] = useState(false)
+  const query = useInfiniteQuery({ ...workflowsQuery(), enabled: isOpen })
+  const names = query.data?.pages.flatMap((page) => page.items.map((workflow) => workflow.workflow_id)) ?? []
+  const matching = (text: string) => names.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()))
   return (
     <Autocomplete
       name="workflow_id"
@@ -68,22 +68,22 @@ function Workflow({ value, onChange }: { value: string | undefined; onChange: (v
       placeholder="Workflow"
       size="xs"
       className={classes.field}
-      data={like(typed)}
+      data={matching(input)}
       limit={20}
       selectFirstOptionOnChange
-      onBlur={() => tell(typed)}
-      value={typed}
-      onFocus={() => setWanted(true)}
+      onBlur={() => send(input)}
+      value={input}
+      onFocus={() => setIsOpen(true)}
       onChange={(text) => {
-        type(text)
-        if (text.trim() === '' || names.includes(text.trim()) || like(text).length === 0) tell(text)
-        else withhold()
+        setInput(text)
+        if (text.trim() === '' || names.includes(text.trim()) || matching(text).length === 0) send(text)
+        else cancelPending()
       }}
     />
   )
 }
 
-interface TypedProps {
+interface TextFilterProps {
   name: string
   label: string
   placeholder: string
@@ -91,13 +91,13 @@ interface TypedProps {
   onChange: (value: string | undefined) => Promise<void>
   search?: boolean
   /** What it has to be like before it is asked for, and how to say so. */
-  form?: { fits: RegExp; says: string }
+  format?: { pattern: RegExp; error: string }
 }
 
 /** A filter that is typed: the list follows. */
-function Typed({ name, label, placeholder, value, onChange, search, form }: TypedProps) {
-  const { typed, type, tell, withhold } = useTyped(value, onChange)
-  const unfit = form && typed.trim() !== '' && !form.fits.test(typed.trim())
+function TextFilter({ name, label, placeholder, value, onChange, search, format }: TextFilterProps) {
+  const { input, setInput, send, cancelPending } = useFilterInput(value, onChange)
+  const isInvalid = format && input.trim() !== '' && !format.pattern.test(input.trim())
   return (
     <TextInput
       name={name}
@@ -106,13 +106,13 @@ function Typed({ name, label, placeholder, value, onChange, search, form }: Type
       className={search ? classes.search : classes.field}
       leftSection={search ? <Icon name="search" size={14} /> : undefined}
       data-search={search || undefined}
-      value={typed}
-      error={unfit && form.says}
+      value={input}
+      error={isInvalid && format.error}
       onChange={(event) => {
         const text = event.currentTarget.value
-        type(text)
-        if (text.trim() === '' || !form || form.fits.test(text.trim())) tell(text)
-        else withhold()
+        setInput(text)
+        if (text.trim() === '' || !format || format.pattern.test(text.trim())) send(text)
+        else cancelPending()
       }}
     />
   )

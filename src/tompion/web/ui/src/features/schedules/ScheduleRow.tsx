@@ -1,36 +1,36 @@
 import { memo } from 'react'
 
-import type { Glance, Schedule } from '../../api/types'
-import { Badges } from '../../components/ScheduleBadges'
+import type { ScheduleSummary, Schedule } from '../../api/types'
+import { ScheduleBadges } from '../../components/ScheduleBadges'
 import { now } from '../../lib/clock'
-import type { Deed, Doing } from '../../api/mutations'
-import { nearText } from '../../lib/format'
+import type { ScheduleAction, ScheduleActionRequest } from '../../api/mutations'
+import { shortInstantText } from '../../lib/format'
 import { Icon, type IconName } from '../../components/Icon'
-import { Moment, Relative } from '../../components/Timestamp'
+import { Timestamp, RelativeTime } from '../../components/Timestamp'
 import { Sparkline } from '../../components/outcomes'
 import { QuickLink } from '../../components/QuickLink'
-import { MY_ZONE, useZoneChoice, zoneFor } from '../../lib/timezones'
+import { LOCAL_ZONE, useZoneChoice, displayZone } from '../../lib/timezones'
 import classes from './ScheduleTable.module.css'
 
 interface Props {
   schedule: Schedule
-  glance: Glance | undefined
-  chosen: boolean
+  summary: ScheduleSummary | undefined
+  isSelected: boolean
   onToggle: (id: string) => void
   mayOperate: boolean
   index: number
-  doing: Doing | undefined
-  onDo: (deed: Deed, schedule: Schedule) => void
+  pendingRequest: ScheduleActionRequest | undefined
+  onAction: (action: ScheduleAction, schedule: Schedule) => void
 }
 
-export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOperate, index, doing, onDo }: Props) {
+export const ScheduleRow = memo(function ScheduleRow({ schedule, summary, isSelected, onToggle, mayOperate, index, pendingRequest, onAction }: Props) {
   const { schedule_id: id, definition } = schedule
-  const zone = glance?.timezone ?? definition.spec?.timezone ?? 'UTC'
+  const zone = summary?.timezone ?? definition.spec?.timezone ?? 'UTC'
   return (
-    <div role="row" aria-rowindex={index + 1} className={`${classes.row} ${classes.body}`} data-operate={mayOperate} data-quiet={schedule.state !== 'active'} aria-busy={glance ? undefined : true}>
+    <div role="row" aria-rowindex={index + 1} className={`${classes.row} ${classes.body}`} data-operate={mayOperate} data-quiet={schedule.state !== 'active'} aria-busy={summary ? undefined : true}>
       {mayOperate && (
         <div role="cell">
-          <input type="checkbox" className={classes.check} aria-label={`Choose ${id}`} checked={chosen} onChange={() => onToggle(id)} />
+          <input type="checkbox" className={classes.check} aria-label={`Choose ${id}`} checked={isSelected} onChange={() => onToggle(id)} />
         </div>
       )}
       <div role="cell">
@@ -39,23 +39,23 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
         </QuickLink>
         <div className={classes.second}>
           <span>{definition.workflow_id ?? definition.function}</span>
-          <Badges schedule={schedule} zone={zone} targetPaused={glance?.target_paused} />
+          <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
         </div>
       </div>
       <div role="cell" className={classes.when}>
-        <div className={classes.clamp} title={glance?.explanation}>
-          {glance ? glance.explanation.replace(/:\n[•\- ]*/, ': ').replace(/\n[•\- ]*/g, ' · ') : '…'}
+        <div className={classes.clamp} title={summary?.explanation}>
+          {summary ? summary.explanation.replace(/:\n[•\- ]*/, ': ').replace(/\n[•\- ]*/g, ' · ') : '…'}
         </div>
       </div>
       <div role="cell" className={classes.next}>
-        <Next schedule={schedule} zone={zone} />
+        <NextRun schedule={schedule} zone={zone} />
       </div>
       <div role="cell" className={classes.outcomes}>
-        <Sparkline glance={glance} zone={zone} />
+        <Sparkline summary={summary} zone={zone} />
       </div>
       {mayOperate && (
         <div role="cell" className={classes.acts}>
-          <Actions schedule={schedule} doing={doing} onDo={(deed) => onDo(deed, schedule)} />
+          <RowActions schedule={schedule} pendingRequest={pendingRequest} onAction={(action) => onAction(action, schedule)} />
         </div>
       )}
     </div>
@@ -63,56 +63,56 @@ export const Row = memo(function Row({ schedule, glance, chosen, onToggle, mayOp
 })
 
 /** The next fire, in the zone that is wanted and in another one, and how long it is until then. */
-function Next({ schedule, zone }: { schedule: Schedule; zone: string }) {
+function NextRun({ schedule, zone }: { schedule: Schedule; zone: string }) {
   const choice = useZoneChoice()
   const at = schedule.next_fire_at ?? schedule.next_run_at
   if (!at) return <span className="dim">nothing to come</span>
-  const shown = zoneFor(choice, zone)
-  const other = choice === 'schedule' ? MY_ZONE : zone
-  const paused = schedule.state === 'paused'
+  const displayedZone = displayZone(choice, zone)
+  const otherZone = choice === 'schedule' ? LOCAL_ZONE : zone
+  const isPaused = schedule.state === 'paused'
   return (
     <>
-      <Moment at={at} zone={zone} near />
+      <Timestamp at={at} zone={zone} short />
       <div className={classes.second}>
-        {paused ? 'if resumed' : <Relative at={at} />}
-        {zoneFor('schedule', other) !== shown && <span title={other}>{nearText(at, zoneFor('schedule', other), now(), 'minute')} {placeOf(other)}</span>}
+        {isPaused ? 'if resumed' : <RelativeTime at={at} />}
+        {displayZone('schedule', otherZone) !== displayedZone && <span title={otherZone}>{shortInstantText(at, displayZone('schedule', otherZone), now(), 'minute')} {zoneCity(otherZone)}</span>}
       </div>
     </>
   )
 }
 
 /** "New York": where a zone is, short enough for a row. */
-const placeOf = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
+const zoneCity = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 
-function Actions({ schedule, doing, onDo }: { schedule: Schedule; doing: Doing | undefined; onDo: (deed: Deed) => void }) {
+function RowActions({ schedule, pendingRequest, onAction }: { schedule: Schedule; pendingRequest: ScheduleActionRequest | undefined; onAction: (action: ScheduleAction) => void }) {
   const { schedule_id: id, state } = schedule
   if (state === 'closed' || state === 'damaged') return null
-  const busy = doing?.id === id
+  const isBusy = pendingRequest?.id === id
   return (
     <div className={classes.actions}>
       {state === 'paused' ? (
-        <Act icon="resume" name={`Resume ${id}`} busy={busy} onClick={() => onDo('resume')} />
+        <RowAction icon="resume" name={`Resume ${id}`} isBusy={isBusy} onClick={() => onAction('resume')} />
       ) : (
-        <Act icon="pause" name={`Pause ${id}`} busy={busy} onClick={() => onDo('pause')} />
+        <RowAction icon="pause" name={`Pause ${id}`} isBusy={isBusy} onClick={() => onAction('pause')} />
       )}
-      <Act icon="trigger" name={`Trigger ${id} now`} busy={busy} onClick={() => onDo('trigger')} />
-      <Act icon="skip" name={`Skip the next tick of ${id}`} busy={busy} disabled={!schedule.next_run_at} onClick={() => onDo('skip')} />
+      <RowAction icon="trigger" name={`Trigger ${id} now`} isBusy={isBusy} onClick={() => onAction('trigger')} />
+      <RowAction icon="skip" name={`Skip the next tick of ${id}`} isBusy={isBusy} disabled={!schedule.next_run_at} onClick={() => onAction('skip')} />
     </div>
   )
 }
 
-interface ActProps {
+interface RowActionProps {
   icon: IconName
   name: string
-  busy: boolean
+  isBusy: boolean
   disabled?: boolean
   onClick: () => void
 }
 
 /** What is busy keeps the focus, which a disabled button would lose. */
-function Act({ icon, name, busy, disabled, onClick }: ActProps) {
+function RowAction({ icon, name, isBusy, disabled, onClick }: RowActionProps) {
   return (
-    <button type="button" className={classes.act} title={name} aria-label={name} disabled={disabled} aria-disabled={busy || undefined} onClick={() => !busy && onClick()}>
+    <button type="button" className={classes.act} title={name} aria-label={name} disabled={disabled} aria-disabled={isBusy || undefined} onClick={() => !isBusy && onClick()}>
       <Icon name={icon} />
     </button>
   )

@@ -3,29 +3,29 @@ import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
 
-import { glancesQuery } from '../../api/queries'
-import { AT_A_GLANCE } from '../../api/limits'
-import type { Glance, Schedule } from '../../api/types'
-import { useDeeds, type Deed } from '../../api/mutations'
+import { summariesQuery } from '../../api/queries'
+import { SUMMARIES_PER_REQUEST } from '../../api/limits'
+import type { ScheduleSummary, Schedule } from '../../api/types'
+import { useScheduleMutation, type ScheduleAction } from '../../api/mutations'
 import { PauseDialog } from '../../components/PauseDialog'
-import { Row } from './ScheduleRow'
+import { ScheduleRow } from './ScheduleRow'
 import classes from './ScheduleTable.module.css'
 
 const ROW_PX = 58
 
 interface Props {
   items: Schedule[]
-  more: boolean
-  onMore: () => void
-  chosen: ReadonlySet<string>
-  onChoose: (chosen: ReadonlySet<string>) => void
+  hasMore: boolean
+  onLoadMore: () => void
+  selected: ReadonlySet<string>
+  onSelect: (selected: ReadonlySet<string>) => void
   mayOperate: boolean
 }
 
 /** The list itself: only the rows that can be seen are there, and only these are looked at more closely. */
-export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Props) {
+export function ScheduleTable({ items, hasMore, onLoadMore, selected, onSelect, mayOperate }: Props) {
   const body = useRef<HTMLDivElement>(null)
-  const top = useTop(body)
+  const top = useOffsetTop(body)
   const rows = useWindowVirtualizer({
     count: items.length,
     estimateSize: () => ROW_PX,
@@ -35,32 +35,32 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
   })
   const visible = rows.getVirtualItems()
   const [first = 0, last = 0] = [visible[0]?.index, visible.at(-1)?.index]
-  const glances = useGlances(items, first, last)
+  const summaries = useVisibleSummaries(items, first, last)
   useEffect(() => {
-    if (more && last >= items.length - 20) onMore()
-  }, [more, last, items.length, onMore])
+    if (hasMore && last >= items.length - 20) onLoadMore()
+  }, [hasMore, last, items.length, onLoadMore])
 
-  const latest = useRef(chosen)
-  latest.current = chosen
+  const latest = useRef(selected)
+  latest.current = selected
   const toggle = useCallback(
     (id: string) => {
       const next = new Set(latest.current)
       if (!next.delete(id)) next.add(id)
-      onChoose(next)
+      onSelect(next)
     },
-    [onChoose],
+    [onSelect],
   )
-  const deeds = useDeeds()
-  const [pausing, setPausing] = useState<string | null>(null)
-  const { mutate } = deeds
-  const onDo = useCallback(
-    (deed: Deed, { schedule_id: id, next_run_at: at }: Schedule) => (deed === 'pause' ? setPausing(id) : mutate({ deed, id, at })),
+  const mutation = useScheduleMutation()
+  const [pausingId, setPausingId] = useState<string | null>(null)
+  const { mutate } = mutation
+  const onAction = useCallback(
+    (action: ScheduleAction, { schedule_id: id, next_run_at: at }: Schedule) => (action === 'pause' ? setPausingId(id) : mutate({ action, id, at })),
     [mutate],
   )
-  const doing = deeds.isPending ? deeds.variables : undefined
-  const all = items.length > 0 && items.every((each) => chosen.has(each.schedule_id))
+  const pendingRequest = mutation.isPending ? mutation.variables : undefined
+  const areAllSelected = items.length > 0 && items.every((schedule) => selected.has(schedule.schedule_id))
   return (
-    <div role="table" aria-label="Schedules" aria-rowcount={more ? -1 : items.length} className={classes.table}>
+    <div role="table" aria-label="Schedules" aria-rowcount={hasMore ? -1 : items.length} className={classes.table}>
       <div role="row" className={`${classes.row} ${classes.head}`} data-operate={mayOperate}>
         {mayOperate && (
           <div role="columnheader">
@@ -68,11 +68,11 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
               type="checkbox"
               className={classes.check}
               aria-label="Choose all that are shown"
-              checked={all}
+              checked={areAllSelected}
               ref={(box) => {
-                if (box) box.indeterminate = !all && chosen.size > 0
+                if (box) box.indeterminate = !areAllSelected && selected.size > 0
               }}
-              onChange={() => onChoose(new Set(all ? [] : items.map((each) => each.schedule_id)))}
+              onChange={() => onSelect(new Set(areAllSelected ? [] : items.map((schedule) => schedule.schedule_id)))}
             />
           </div>
         )}
@@ -97,27 +97,27 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
               className={classes.slot}
               style={{ transform: `translateY(${start - rows.options.scrollMargin}px)` }}
             >
-              <Row
+              <ScheduleRow
                 schedule={schedule}
-                glance={glances.get(schedule.schedule_id)}
-                chosen={chosen.has(schedule.schedule_id)}
+                summary={summaries.get(schedule.schedule_id)}
+                isSelected={selected.has(schedule.schedule_id)}
                 onToggle={toggle}
                 mayOperate={mayOperate}
                 index={index}
-                doing={doing?.id === schedule.schedule_id ? doing : undefined}
-                onDo={onDo}
+                pendingRequest={pendingRequest?.id === schedule.schedule_id ? pendingRequest : undefined}
+                onAction={onAction}
               />
             </div>
           )
         })}
       </div>
-      {pausing && (
+      {pausingId && (
         <PauseDialog
-          title={`Pause ${pausing}`}
-          zone={glances.get(pausing)?.timezone}
-          onClose={() => setPausing(null)}
-          busy={deeds.isPending}
-          onPause={(pause) => mutate({ deed: 'pause', id: pausing, pause }, { onSuccess: () => setPausing(null) })}
+          title={`Pause ${pausingId}`}
+          zone={summaries.get(pausingId)?.timezone}
+          onClose={() => setPausingId(null)}
+          busy={mutation.isPending}
+          onPause={(pause) => mutate({ action: 'pause', id: pausingId, pause }, { onSuccess: () => setPausingId(null) })}
         />
       )}
     </div>
@@ -125,26 +125,26 @@ export function Table({ items, more, onMore, chosen, onChoose, mayOperate }: Pro
 }
 
 /** How far down the page the list begins: asked for when that may have changed, because the answer costs a layout. */
-function useTop(body: RefObject<HTMLDivElement | null>): number {
+function useOffsetTop(body: RefObject<HTMLDivElement | null>): number {
   const [top, setTop] = useState(0)
   useLayoutEffect(() => {
-    const look = () => setTop(body.current?.offsetTop ?? 0)
-    look()
-    window.addEventListener('resize', look)
-    return () => window.removeEventListener('resize', look)
+    const measure = () => setTop(body.current?.offsetTop ?? 0)
+    measure()
+    window.addEventListener('resize', measure)
+    return () => window.removeEventListener('resize', measure)
   }, [body])
   return top
 }
 
 /** Look at the schedules that can be seen, a chunk at a time: a chunk that was looked at is kept. */
-function useGlances(items: Schedule[], first: number, last: number): Map<string, Glance> {
+function useVisibleSummaries(items: Schedule[], first: number, last: number): Map<string, ScheduleSummary> {
   const chunks = useMemo(() => {
-    const found: string[][] = []
-    for (let at = Math.floor(first / AT_A_GLANCE) * AT_A_GLANCE; at <= last && at < items.length; at += AT_A_GLANCE)
-      found.push(items.slice(at, at + AT_A_GLANCE).map((each) => each.schedule_id))
-    return found
+    const chunks: string[][] = []
+    for (let at = Math.floor(first / SUMMARIES_PER_REQUEST) * SUMMARIES_PER_REQUEST; at <= last && at < items.length; at += SUMMARIES_PER_REQUEST)
+      chunks.push(items.slice(at, at + SUMMARIES_PER_REQUEST).map((schedule) => schedule.schedule_id))
+    return chunks
   }, [items, first, last])
-  const answers = useQueries({ queries: chunks.map(glancesQuery) })
-  const data = answers.map((each) => each.data)
-  return useMemo(() => new Map(data.flatMap((each) => each ?? []).map((each) => [each.schedule_id, each])), [...data, data.length])
+  const queries = useQueries({ queries: chunks.map(summariesQuery) })
+  const data = queries.map((item) => item.data)
+  return useMemo(() => new Map(data.flatMap((summary) => summary ?? []).map((summary) => [summary.schedule_id, summary])), [...data, data.length])
 }

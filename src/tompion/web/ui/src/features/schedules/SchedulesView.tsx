@@ -3,59 +3,59 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 
-import { countQuery, schedulesQuery } from '../../api/queries'
+import { scheduleCountQuery, schedulesQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
-import { useMay } from '../../api/session'
+import { useIsAllowed } from '../../api/session'
 import { Icon } from '../../components/Icon'
-import { Empty, Waiting, Wrong } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
-import { Bulk } from './BulkActions'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
+import { BulkActions } from './BulkActions'
 import { Filters } from './Filters'
-import { Table } from './ScheduleTable'
+import { ScheduleTable } from './ScheduleTable'
 
 const route = getRouteApi('/schedules')
 
 /** All schedules: found, read and acted on without leaving the list. */
-export function Schedules() {
-  const filter = route.useSearch()
-  const wanted = useMemo(
-    () => ({ text: filter.text, state: filter.state, workflow_id: filter.workflow_id, label: filter.label, user_id: filter.user_id }),
-    [filter],
+export function SchedulesView() {
+  const search = route.useSearch()
+  const filter = useMemo(
+    () => ({ text: search.text, state: search.state, workflow_id: search.workflow_id, label: search.label, user_id: search.user_id }),
+    [search],
   )
-  const query = useInfiniteQuery(schedulesQuery(wanted))
-  const mayOperate = useMay('operator')
-  const mayEdit = useMay('editor')
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const chooseNone = useCallback(() => setChosen(new Set()), [])
+  const query = useInfiniteQuery(schedulesQuery(filter))
+  const mayOperate = useIsAllowed('operator')
+  const mayEdit = useIsAllowed('editor')
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const clearSelection = useCallback(() => setSelected(new Set()), [])
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data])
-  const filtered = Object.values(wanted).some(Boolean)
+  const isFiltered = Object.values(filter).some(Boolean)
   return (
     <>
-      <PageHead title="Schedules" note={<Total filter={wanted} filtered={filtered} listed={query.isSuccess && !query.isPlaceholderData} />}>
+      <PageHeader title="Schedules" note={<ScheduleCount filter={filter} isFiltered={isFiltered} isListLoaded={query.isSuccess && !query.isPlaceholderData} />}>
         {mayEdit && (
           <Button renderRoot={(props) => <Link {...props} to="/new" />} leftSection={<Icon name="plus" />}>
             New schedule
           </Button>
         )}
-        {mayOperate && <Bulk filter={wanted} filtered={filtered} chosen={chosen} onDone={chooseNone} />}
-      </PageHead>
-      <Filters filter={wanted} />
+        {mayOperate && <BulkActions filter={filter} filtered={isFiltered} selected={selected} onDone={clearSelection} />}
+      </PageHeader>
+      <Filters filter={filter} />
       <div className="panel">
         {query.isPending ? (
           <div style={{ padding: '1rem' }}>
-            <Waiting lines={10} />
+            <Loading lines={10} />
           </div>
         ) : query.isError && !query.data ? (
-          <Wrong error={query.error} onRetry={() => void query.refetch()} />
+          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
         ) : items.length === 0 ? (
-          <Nothing filtered={filtered} />
+          <NoSchedules isFiltered={isFiltered} />
         ) : (
-          <Table
+          <ScheduleTable
             items={items}
-            more={query.hasNextPage}
-            onMore={() => !query.isFetchingNextPage && void query.fetchNextPage()}
-            chosen={chosen}
-            onChoose={setChosen}
+            hasMore={query.hasNextPage}
+            onLoadMore={() => !query.isFetchingNextPage && void query.fetchNextPage()}
+            selected={selected}
+            onSelect={setSelected}
             mayOperate={mayOperate}
           />
         )}
@@ -65,33 +65,33 @@ export function Schedules() {
 }
 
 /** How many match, and of how many: "1,234 of 100,000"; they are counted once those to be seen are there. */
-function Total({ filter, filtered, listed }: { filter: ScheduleFilter; filtered: boolean; listed: boolean }) {
-  const { data: counted, isPlaceholderData: isOld } = useQuery({ ...countQuery(filter), enabled: listed })
-  if (!counted) return null
-  const matching = isOld ? '…' : counted.matching.toLocaleString('en-GB')
-  const total = counted.total.toLocaleString('en-GB')
-  const least = counted.capped ? 'more than ' : ''
-  if (!filtered) return `${least}${total}`
-  return filter.state === 'closed' ? `${matching} deleted` : `${matching} of ${least}${total}`
+function ScheduleCount({ filter, isFiltered, isListLoaded }: { filter: ScheduleFilter; isFiltered: boolean; isListLoaded: boolean }) {
+  const { data: counts, isPlaceholderData: isStale } = useQuery({ ...scheduleCountQuery(filter), enabled: isListLoaded })
+  if (!counts) return null
+  const matching = isStale ? '…' : counts.matching.toLocaleString('en-GB')
+  const total = counts.total.toLocaleString('en-GB')
+  const plus = counts.capped ? 'more than ' : ''
+  if (!isFiltered) return `${plus}${total}`
+  return filter.state === 'closed' ? `${matching} deleted` : `${matching} of ${plus}${total}`
 }
 
-function Nothing({ filtered }: { filtered: boolean }) {
+function NoSchedules({ isFiltered }: { isFiltered: boolean }) {
   const navigate = route.useNavigate()
-  if (filtered)
+  if (isFiltered)
     return (
-      <Empty title="No schedule matches">
+      <EmptyState title="No schedule matches">
         <Button variant="default" onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }) })}>
           Show all schedules
         </Button>
-      </Empty>
+      </EmptyState>
     )
   return (
-    <Empty title="There are no schedules yet">
+    <EmptyState title="There are no schedules yet">
       <p>A schedule says when something runs, and what. From a shell:</p>
       <pre className="raw">
         {'tompion schedules put report --cron "0 9 * * MON-FRI" \\\n    --timezone Europe/Berlin --function tasks:report'}
       </pre>
       <p>It shows up here at once, with its next tick.</p>
-    </Empty>
+    </EmptyState>
   )
 }

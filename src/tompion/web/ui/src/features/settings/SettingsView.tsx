@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
 import { configQuery } from '../../api/queries'
-import { Facts } from '../../components/DescriptionList'
+import { DescriptionList } from '../../components/DescriptionList'
 import { durationText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { Empty, Waiting, Wrong } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
+import { EmptyState, Loading, ErrorState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
 import classes from './SettingsView.module.css'
 
-interface Told {
+interface ServiceConfig {
   file: string | null
   values: { name: string; value: unknown; origin: string; default: unknown; meaning: string; unit: string | null }[]
   executors: string[]
@@ -21,53 +21,53 @@ interface Told {
 }
 
 /** Every setting of this service, and where its value came from. */
-export function Settings() {
-  const found = useQuery(configQuery())
-  const [typed, setTyped] = useState('')
-  const told = found.data as Told | undefined
-  const settings = (told?.values ?? []).filter((each) => `${each.name} ${each.value} ${each.origin} ${each.meaning}`.toLowerCase().includes(typed.toLowerCase()))
+export function SettingsView() {
+  const query = useQuery(configQuery())
+  const [search, setSearch] = useState('')
+  const config = query.data as ServiceConfig | undefined
+  const settings = (config?.values ?? []).filter((setting) => `${setting.name} ${setting.value} ${setting.origin} ${setting.meaning}`.toLowerCase().includes(search.toLowerCase()))
   return (
     <>
-      <PageHead title="Settings">
+      <PageHeader title="Settings">
         <TextInput
           aria-label="Find a setting"
           placeholder="Find a setting"
           data-search
           leftSection={<Icon name="search" size={14} />}
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
         />
-      </PageHead>
-      {found.isPending ? (
-        <Waiting lines={12} />
-      ) : found.isError ? (
-        <Wrong error={found.error} onRetry={() => void found.refetch()} />
+      </PageHeader>
+      {query.isPending ? (
+        <Loading lines={12} />
+      ) : query.isError ? (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : (
         <>
           <p className="dim">
             They are read when the service starts, from a file, the environment and flags; <code>tompion config</code> shows
             the same.
           </p>
-          {told?.file && (
+          {config?.file && (
             <div className={`panel ${classes.told}`}>
-              <Facts
-                facts={[
-                  ['File', told.file],
-                  ['Executors', told?.executors.join(', ')],
-                  ['Schedules of the file', told?.schedules.join(', ')],
-                  ['Notifications', told?.notifications.join(', ')],
-                  ['Issuers of tokens', told?.issuers.join(', ')],
-                  ['Certificates', told?.certificates.join(', ')],
+              <DescriptionList
+                items={[
+                  ['File', config.file],
+                  ['Executors', config?.executors.join(', ')],
+                  ['Schedules of the file', config?.schedules.join(', ')],
+                  ['Notifications', config?.notifications.join(', ')],
+                  ['Issuers of tokens', config?.issuers.join(', ')],
+                  ['Certificates', config?.certificates.join(', ')],
                 ]}
               />
             </div>
           )}
           {settings.length === 0 ? (
-            <Empty title="No setting matches">
-              <Button variant="default" onClick={() => setTyped('')}>
+            <EmptyState title="No setting matches">
+              <Button variant="default" onClick={() => setSearch('')}>
                 Show all settings
               </Button>
-            </Empty>
+            </EmptyState>
           ) : (
             <div className="panel scroll-x">
               <table className={`plain-table stacked ${classes.table}`}>
@@ -79,24 +79,24 @@ export function Settings() {
                   </tr>
                 </thead>
                 <tbody>
-                  {settings.map((each) => (
-                    <tr key={each.name}>
+                  {settings.map((setting) => (
+                    <tr key={setting.name}>
                       <td>
                         <div>
-                          <span className="mono">{each.name}</span>
-                          <p className={classes.meaning}>{explained(each.meaning)}</p>
+                          <span className="mono">{setting.name}</span>
+                          <p className={classes.meaning}>{formatMeaning(setting.meaning)}</p>
                         </div>
                       </td>
                       <td data-name="Value">
                         <div>
-                          <span className="mono">{shown(each.value)}</span>
-                          {inWords(each.value, each.unit) && <span className={classes.unit}>{inWords(each.value, each.unit)}</span>}
+                          <span className="mono">{formatValue(setting.value)}</span>
+                          {unitText(setting.value, setting.unit) && <span className={classes.unit}>{unitText(setting.value, setting.unit)}</span>}
                         </div>
                       </td>
                       <td data-name="From">
                         <div>
-                          <span className={each.origin === 'default' ? 'dim' : undefined}>{each.origin}</span>
-                          {each.origin !== 'default' && <span className={classes.unit}>default: {shown(each.default)}</span>}
+                          <span className={setting.origin === 'default' ? 'dim' : undefined}>{setting.origin}</span>
+                          {setting.origin !== 'default' && <span className={classes.unit}>default: {formatValue(setting.default)}</span>}
                         </div>
                       </td>
                     </tr>
@@ -111,14 +111,14 @@ export function Settings() {
   )
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return '–'
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** What a value comes to: "120000" is "milliseconds: 2m". */
-function inWords(value: unknown, unit: string | null): string {
+function unitText(value: unknown, unit: string | null): string {
   if (!unit) return ''
   const ms = typeof value !== 'number' ? 0 : unit === 'milliseconds' ? value : unit === 'seconds' ? value * 1_000 : 0
   const bytes = unit === 'bytes' && typeof value === 'number' && value >= 1_024
@@ -127,7 +127,7 @@ function inWords(value: unknown, unit: string | null): string {
 }
 
 /** A meaning as a sentence, with what it names in the letters of names. */
-function explained(meaning: string): ReactNode {
+function formatMeaning(meaning: string): ReactNode {
   const first = /^\w+[:,]/.test(meaning) ? meaning.charAt(0) : meaning.charAt(0).toUpperCase() // a value stays as it is
   const parts = `${first}${meaning.slice(1)}.`.split('`')
   return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))

@@ -5,16 +5,16 @@ import { useState } from 'react'
 
 import { workflowsQuery } from '../../api/queries'
 import type { Workflow } from '../../api/types'
-import { useMay } from '../../api/session'
+import { useIsAllowed } from '../../api/session'
 import { Icon } from '../../components/Icon'
-import { Listing, type Column } from '../../components/DataTable'
-import { Moment } from '../../components/Timestamp'
-import { More } from '../../components/LoadMore'
-import { Empty } from '../../components/states'
-import { PageHead } from '../../components/PageHeader'
-import { TargetPaused } from '../../components/TargetPausedBadge'
-import { Put } from './WorkflowForm'
-import { Switch } from './WorkflowPauseButton'
+import { DataTable, type Column } from '../../components/DataTable'
+import { Timestamp } from '../../components/Timestamp'
+import { LoadMore } from '../../components/LoadMore'
+import { EmptyState } from '../../components/states'
+import { PageHeader } from '../../components/PageHeader'
+import { TargetPausedBadge } from '../../components/TargetPausedBadge'
+import { WorkflowForm } from './WorkflowForm'
+import { WorkflowPauseButton } from './WorkflowPauseButton'
 
 const COLUMNS: Column<Workflow>[] = [
   {
@@ -25,10 +25,10 @@ const COLUMNS: Column<Workflow>[] = [
       </Link>
     ),
   },
-  { name: 'Executor', cell: (each) => kindOf(each.document) },
-  { name: 'Version', cell: (each) => each.version },
-  { name: 'Stored', cell: (each) => <Moment at={each.created_at} precision="minute" /> },
-  { name: 'State', cell: (each) => (each.paused ? <TargetPaused target="workflow" name={each.workflow_id} /> : <Badge color="verdigris">active</Badge>) },
+  { name: 'Executor', cell: (workflow) => executorOf(workflow.document) },
+  { name: 'Version', cell: (workflow) => workflow.version },
+  { name: 'Stored', cell: (workflow) => <Timestamp at={workflow.created_at} precision="minute" /> },
+  { name: 'State', cell: (workflow) => (workflow.paused ? <TargetPausedBadge target="workflow" name={workflow.workflow_id} /> : <Badge color="verdigris">active</Badge>) },
   {
     name: 'Schedules',
     cell: ({ workflow_id }) => (
@@ -40,42 +40,42 @@ const COLUMNS: Column<Workflow>[] = [
 ]
 
 /** The stored documents that schedules can start. */
-export function Workflows() {
+export function WorkflowsView() {
   const query = useInfiniteQuery(workflowsQuery())
-  const mayEdit = useMay('editor')
-  const mayOperate = useMay('operator')
-  const [putting, setPutting] = useState(false)
+  const mayEdit = useIsAllowed('editor')
+  const mayOperate = useIsAllowed('operator')
+  const [isCreating, setIsCreating] = useState(false)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHead title="Workflows">
+      <PageHeader title="Workflows">
         {mayEdit && (
-          <Button leftSection={<Icon name="plus" />} onClick={() => setPutting(true)}>
+          <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
             New workflow
           </Button>
         )}
-      </PageHead>
-      <Listing
+      </PageHeader>
+      <DataTable
         query={query}
         items={items}
-        keyOf={(each) => each.workflow_id}
+        keyOf={(workflow) => workflow.workflow_id}
         columns={COLUMNS}
-        act={mayOperate ? (each) => <Switch workflow={each} /> : undefined}
+        actions={mayOperate ? (workflow) => <WorkflowPauseButton workflow={workflow} /> : undefined}
         empty={
-          <Empty title="There are no workflows yet">
+          <EmptyState title="There are no workflows yet">
             <p>A workflow is a stored document that an executor is given: an HTTP request, a command, a task of Celery. Schedules name it, and it can be changed without touching them.</p>
             <pre className="raw">{`tompion workflows put ping --document \\\n    '{"executor": "http", "options": {"url": "https://example.org/ping"}}'`}</pre>
-          </Empty>
+          </EmptyState>
         }
       >
-        <More query={query}>More workflows</More>
-      </Listing>
-      {putting && <Put onClose={() => setPutting(false)} />}
+        <LoadMore query={query}>More workflows</LoadMore>
+      </DataTable>
+      {isCreating && <WorkflowForm onClose={() => setIsCreating(false)} />}
     </>
   )
 }
 
-function kindOf(document: unknown): string {
+function executorOf(document: unknown): string {
   const { executor, dag } = (document ?? {}) as { executor?: string; dag?: unknown }
   return executor ?? (dag ? 'dag' : '–')
 }
