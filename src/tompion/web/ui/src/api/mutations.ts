@@ -1,71 +1,99 @@
 import { useMutation, useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query'
 
-import { unwrap, api, currentNamespace } from './client'
-import type { Run, Schedule, SchedulePage } from './types'
-import { useRefresh, type PauseRequest } from './refresh'
+import { showError, showToast } from '../components/toasts'
 import { now } from '../lib/clock'
 import { shortInstantText } from '../lib/format'
-import { showError, showToast } from '../components/toasts'
-import { useZoneChoice, displayZone } from '../lib/timezones'
+import { displayZone, useZoneChoice } from '../lib/timezones'
+import { t } from '../messages'
+import { currentNamespace } from './client'
+import * as requests from './requests'
+import type { Run, Schedule, SchedulePage } from './types'
 
-export type ScheduleAction = 'pause' | 'resume' | 'trigger' | 'skip' | 'unskip'
+export type ScheduleAction = 'pause' | 'resume' | 'trigger' | 'skip' | 'unskip' | 'delete'
 
 export interface ScheduleActionRequest {
   action: ScheduleAction
   id: string
-  pause?: PauseRequest
-  /** The tick that is skipped, or no longer: the one that is shown, whichever is the next when this arrives. */
+  pause?: requests.PauseRequest
+  /** What happens to the runs that were missed during the pause; the schedule's policy decides by default. */
+  onResume?: string
+  /** The tick to skip or unskip: the one that is shown, even if another one is the next by now. */
   at?: string | null
 }
 
-const ACTION_MESSAGES: Record<ScheduleAction, (id: string, tick: string) => string> = {
-  pause: (id) => `${id} is paused`,
-  resume: (id) => `${id} goes on`,
-  trigger: (id) => `${id} was triggered`,
-  skip: (id, tick) => `The tick of ${id} at ${tick} will be skipped`,
-  unskip: (id, tick) => `The tick of ${id} at ${tick} will run`,
+/** Return a function that refetches everything that shows a schedule, or all schedules. */
+export function useRefresh(): (id?: string) => Promise<void> {
+  const queries = useQueryClient()
+  return (id) =>
+    queries.invalidateQueries({
+      predicate: ({ queryKey: [namespace, kind, name] }) =>
+        namespace === currentNamespace() && (kind !== 'schedule' || id === undefined || name === id),
+    })
 }
 
-function send({ action, id, pause, at }: ScheduleActionRequest): Promise<Schedule | Run> {
-  const params = { path: { schedule_id: id } }
-  if (action === 'pause') return unwrap(api.POST('/api/v1/schedules/{schedule_id}/pause', { params, body: pause ?? {} }))
-  if (action === 'resume') return unwrap(api.POST('/api/v1/schedules/{schedule_id}/resume', { params, body: {} }))
-  if (action === 'trigger') return unwrap(api.POST('/api/v1/schedules/{schedule_id}/trigger', { params, body: {} }))
-  const body = at ? { at: [at] } : {}
-  if (action === 'skip') return unwrap(api.POST('/api/v1/schedules/{schedule_id}/skip', { params, body }))
-  return unwrap(api.POST('/api/v1/schedules/{schedule_id}/unskip', { params, body }))
+/** Mutation callbacks that report the outcome and refetch the schedule. */
+export function useReporting(id?: string) {
+  const refresh = useRefresh()
+  return (text: string) => ({
+    onSuccess: () => showToast(text),
+    onError: showError,
+    onSettled: () => void refresh(id),
+  })
 }
 
-/** Show what the service has answered at once; the lists are read again afterwards. */
-function updateLists(queries: QueryClient, result: Schedule | Run): void {
-  if (!('definition' in result)) return
-  const isScheduleList = ({ queryKey: [namespace, kind] }: { queryKey: readonly unknown[] }) => namespace === currentNamespace() && kind === 'schedules'
-  queries.setQueriesData<InfiniteData<SchedulePage>>({ predicate: isScheduleList }, (lists) =>
-    lists && {
-      ...lists,
-      pages: lists.pages.map((page) => ({
-        ...page,
-        items: page.items.map((schedule) => (schedule.schedule_id === result.schedule_id ? result : schedule)),
-      })),
-    },
+function send({ action, id, pause, onResume, at }: ScheduleActionRequest): Promise<Schedule | Run | unknown> {
+  if (action === 'pause') return requests.pauseSchedule(id, pause ?? {})
+  if (action === 'resume') return requests.resumeSchedule(id, onResume)
+  if (action === 'trigger') return requests.triggerSchedule(id)
+  if (action === 'delete') return requests.deleteSchedule(id)
+  return action === 'skip' ? requests.skipTick(id, at) : requests.unskipTick(id, at)
+}
+
+const isSchedule = (result: unknown): result is Schedule =>
+  typeof result === 'object' && result !== null && 'definition' in result
+
+function successText(action: ScheduleAction, id: string, at: string): string {
+  if (action === 'pause') return t('schedule.paused', { id })
+  if (action === 'resume') return t('schedule.resumed', { id })
+  if (action === 'trigger') return t('schedule.runStarted', { id })
+  if (action === 'delete') return t('schedule.deleted', { id })
+  return action === 'skip' ? t('schedule.skipped', { id, at }) : t('schedule.unskipped', { id, at })
+}
+
+/** Show the changed schedule in every list at once; the lists are refetched afterwards. */
+function updateLists(queries: QueryClient, changed: Schedule): void {
+  const isScheduleList = ({ queryKey: [namespace, kind] }: { queryKey: readonly unknown[] }) =>
+    namespace === currentNamespace() && kind === 'schedules'
+  queries.setQueriesData<InfiniteData<SchedulePage>>(
+    { predicate: isScheduleList },
+    (lists) =>
+      lists && {
+        ...lists,
+        pages: lists.pages.map((page) => ({
+          ...page,
+          items: page.items.map((schedule) => (schedule.schedule_id === changed.schedule_id ? changed : schedule)),
+        })),
+      },
   )
 }
 
-/** What people do to a row: one for the whole list, so that a row costs little.  A skip offers to be taken back. */
-export function useScheduleMutation() {
+/** All actions on a schedule as one mutation: a list of hundreds of rows needs only one. A skip can be undone. */
+export function useScheduleMutations() {
   const refresh = useRefresh()
   const queries = useQueryClient()
   const choice = useZoneChoice()
   const mutation = useMutation({
     mutationFn: send,
     onSuccess: (result, { action, id, at }) => {
-      updateLists(queries, result)
-      const zone = 'definition' in result ? result.definition.spec?.timezone : undefined
+      const changed = isSchedule(result) ? result : undefined
+      if (changed) updateLists(queries, changed)
+      const zone = changed?.definition.spec?.timezone
       const tick = at ? shortInstantText(at, displayZone(choice, zone), now(), 'minute') : ''
-      showToast(ACTION_MESSAGES[action](id, tick), action === 'skip' && at ? () => mutation.mutate({ action: 'unskip', id, at }) : undefined)
+      const undo = action === 'skip' && at ? () => mutation.mutate({ action: 'unskip', id, at }) : undefined
+      showToast(successText(action, id, tick), undo)
     },
     onError: showError,
-    onSettled: (_, __, { id }) => void refresh(id),
+    onSettled: (_result, _error, { id }) => void refresh(id),
   })
   return mutation
 }

@@ -1,33 +1,59 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
-import { unwrap, api, currentNamespace } from './client'
+import { api, currentNamespace, unwrap } from './client'
 import { FORECAST_PARAMS, SCHEDULES_PER_PAGE } from './limits'
-import type { ScheduleFilter } from './types'
+import type { ScheduleDescription, ScheduleFilter } from './types'
 
-/** The name under which an answer is kept: its namespace first, then what it is about (see live.ts). */
+/** The cache key of an answer: its namespace, then what it is about (live.ts refetches by these names). */
 export function queryKey(...parts: unknown[]): unknown[] {
   return [currentNamespace(), ...parts]
 }
 
 export const CALENDAR_RUNS_PER_PAGE = 500
+export const MAX_DROPPED_RANGES = 200
+const ITEMS_PER_PAGE = 100
+const MAX_PROBLEMS = 50
+const MAX_SEARCH_RESULTS = 8
+const MAX_RECENT_CHANGES = 200
+const SECOND_MS = 1_000
 
-export const schedulesQuery = (filter: ScheduleFilter) =>
-  infiniteQueryOptions({
-    queryKey: queryKey('schedules', filter),
-    queryFn: ({ pageParam }) =>
-      unwrap(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: SCHEDULES_PER_PAGE, after: pageParam } } })),
+/** Options of a list that is loaded page by page; each page names the next one. */
+function paged<Page extends { next_page?: string | null }>(
+  key: unknown[],
+  load: (cursor: string | undefined) => Promise<Page>,
+  { keepPrevious = false } = {},
+) {
+  return infiniteQueryOptions({
+    queryKey: key,
+    queryFn: ({ pageParam }) => load(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_page ?? undefined,
-    placeholderData: keepPreviousData,
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
   })
+}
 
-/** How many the list has, and of how many. */
+export const schedulesQuery = (filter: ScheduleFilter) =>
+  paged(
+    queryKey('schedules', filter),
+    (after) => unwrap(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: SCHEDULES_PER_PAGE, after } } })),
+    { keepPrevious: true },
+  )
+
+/** The number of schedules that match a filter, and of all schedules. */
 export const scheduleCountQuery = (filter: ScheduleFilter) =>
   queryOptions({
     queryKey: queryKey('count', filter),
     queryFn: () => unwrap(api.GET('/api/v1/counts', { params: { query: { ...filter } } })),
     staleTime: 5_000,
     placeholderData: keepPreviousData,
+  })
+
+/** The few schedules that the command palette offers for a text. */
+export const scheduleSearchQuery = (text: string) =>
+  queryOptions({
+    queryKey: queryKey('palette', text),
+    queryFn: () => unwrap(api.GET('/api/v1/schedules', { params: { query: { text, limit: MAX_SEARCH_RESULTS } } })),
+    enabled: text.length > 0,
   })
 
 export const summariesQuery = (ids: string[]) =>
@@ -44,29 +70,32 @@ export const descriptionQuery = (id: string) =>
     queryFn: () => unwrap(api.GET('/api/v1/schedules/{schedule_id}/describe', { params: { path: { schedule_id: id } } })),
   })
 
-export const runsQuery = (id: string, filter: { state?: string; source?: string } = {}, limit = 50) =>
-  infiniteQueryOptions({
-    queryKey: queryKey('schedule', id, 'runs', filter, limit),
-    queryFn: ({ pageParam }) =>
-      unwrap(
-        api.GET('/api/v1/schedules/{schedule_id}/runs', {
-          params: { path: { schedule_id: id }, query: { ...filter, limit, before: pageParam } },
-        }),
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-    placeholderData: keepPreviousData,
+export const scheduleQuery = (id: string) =>
+  queryOptions({
+    queryKey: queryKey('definition', id),
+    queryFn: () => unwrap(api.GET('/api/v1/schedules/{schedule_id}', { params: { path: { schedule_id: id } } })),
+    staleTime: 0,
+    refetchOnWindowFocus: false,
   })
 
+export const runsQuery = (id: string, filter: { state?: string; source?: string } = {}, limit = 50) =>
+  paged(
+    queryKey('schedule', id, 'runs', filter, limit),
+    (before) =>
+      unwrap(
+        api.GET('/api/v1/schedules/{schedule_id}/runs', {
+          params: { path: { schedule_id: id }, query: { ...filter, limit, before } },
+        }),
+      ),
+    { keepPrevious: true },
+  )
+
 export const recentRunsQuery = (filter: { state?: string } = {}) =>
-  infiniteQueryOptions({
-    queryKey: queryKey('recent-runs', filter),
-    queryFn: ({ pageParam }) =>
-      unwrap(api.GET('/api/v1/runs', { params: { query: { ...filter, limit: 100, before: pageParam } } })),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-    placeholderData: keepPreviousData,
-  })
+  paged(
+    queryKey('recent-runs', filter),
+    (before) => unwrap(api.GET('/api/v1/runs', { params: { query: { ...filter, limit: ITEMS_PER_PAGE, before } } })),
+    { keepPrevious: true },
+  )
 
 export const runQuery = (runId: string) =>
   queryOptions({
@@ -74,14 +103,15 @@ export const runQuery = (runId: string) =>
     queryFn: () => unwrap(api.GET('/api/v1/runs/{run_id}', { params: { path: { run_id: runId } } })),
   })
 
-export const MAX_DROPPED_RANGES = 200
-
+/** Ticks that were dropped together, each range with its reason. */
 export const droppedRangesQuery = (id: string) =>
   queryOptions({
     queryKey: queryKey('schedule', id, 'spans'),
     queryFn: () =>
       unwrap(
-        api.GET('/api/v1/schedules/{schedule_id}/spans', { params: { path: { schedule_id: id }, query: { limit: MAX_DROPPED_RANGES } } }),
+        api.GET('/api/v1/schedules/{schedule_id}/spans', {
+          params: { path: { schedule_id: id }, query: { limit: MAX_DROPPED_RANGES } },
+        }),
       ),
   })
 
@@ -92,17 +122,11 @@ export const versionsQuery = (id: string) =>
   })
 
 export const historyQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: queryKey('schedule', id, 'history'),
-    queryFn: ({ pageParam }) =>
-      unwrap(
-        api.GET('/api/v1/schedules/{schedule_id}/history', {
-          params: { path: { schedule_id: id }, query: { before: pageParam } },
-        }),
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-  })
+  paged(queryKey('schedule', id, 'history'), (before) =>
+    unwrap(
+      api.GET('/api/v1/schedules/{schedule_id}/history', { params: { path: { schedule_id: id }, query: { before } } }),
+    ),
+  )
 
 export const backfillsQuery = (id: string) =>
   queryOptions({
@@ -110,13 +134,6 @@ export const backfillsQuery = (id: string) =>
     queryFn: () =>
       unwrap(api.GET('/api/v1/schedules/{schedule_id}/backfills', { params: { path: { schedule_id: id } } })),
     refetchInterval: ({ state }) => (state.data?.some((backfill) => backfill.state === 'RUNNING') ? 1_000 : false),
-  })
-
-export const scheduleUpcomingQuery = (id: string, seconds: number, limit: number) =>
-  queryOptions({
-    queryKey: queryKey('schedule', id, 'coming', seconds, limit),
-    queryFn: () =>
-      unwrap(api.GET('/api/v1/coming', { params: { query: { schedule_id: id, seconds, limit } } })),
   })
 
 export const statsQuery = (seconds: number, buckets: number) =>
@@ -149,7 +166,7 @@ export const upcomingQuery = (seconds: number, limit: number) =>
 export const problemsQuery = () =>
   queryOptions({
     queryKey: queryKey('attention'),
-    queryFn: () => unwrap(api.GET('/api/v1/attention', { params: { query: { limit: 50 } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/attention', { params: { query: { limit: MAX_PROBLEMS } } })),
     staleTime: 10_000,
     refetchInterval: 30_000,
   })
@@ -158,7 +175,8 @@ export const problemsQuery = () =>
 export const skewedInstancesQuery = () =>
   queryOptions({
     ...problemsQuery(),
-    select: ({ concerns: problems }) => new Set(problems.filter(({ kind }) => kind === 'skewed_clock').map(({ subject }) => subject)),
+    select: ({ concerns }) =>
+      new Set(concerns.filter(({ kind }) => kind === 'skewed_clock').map(({ subject }) => subject)),
   })
 
 export const instancesQuery = () =>
@@ -176,21 +194,10 @@ export const queuesQuery = () =>
     refetchInterval: 15_000,
   })
 
-export const scheduleQuery = (id: string) =>
-  queryOptions({
-    queryKey: queryKey('definition', id),
-    queryFn: () => unwrap(api.GET('/api/v1/schedules/{schedule_id}', { params: { path: { schedule_id: id } } })),
-    staleTime: 0,
-    refetchOnWindowFocus: false,
-  })
-
 export const workflowsQuery = () =>
-  infiniteQueryOptions({
-    queryKey: queryKey('workflows'),
-    queryFn: ({ pageParam }) => unwrap(api.GET('/api/v1/workflows', { params: { query: { limit: 100, after: pageParam } } })),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-  })
+  paged(queryKey('workflows'), (after) =>
+    unwrap(api.GET('/api/v1/workflows', { params: { query: { limit: ITEMS_PER_PAGE, after } } })),
+  )
 
 export const workflowQuery = (id: string, version?: number) =>
   queryOptions({
@@ -201,27 +208,26 @@ export const workflowQuery = (id: string, version?: number) =>
   })
 
 export const calendarsQuery = () =>
-  infiniteQueryOptions({
-    queryKey: queryKey('calendars'),
-    queryFn: ({ pageParam }) => unwrap(api.GET('/api/v1/calendars', { params: { query: { limit: 100, after: pageParam } } })),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-  })
+  paged(queryKey('calendars'), (after) =>
+    unwrap(api.GET('/api/v1/calendars', { params: { query: { limit: ITEMS_PER_PAGE, after } } })),
+  )
 
 export const keysQuery = () =>
-  infiniteQueryOptions({
-    queryKey: queryKey('keys'),
-    queryFn: ({ pageParam }) => unwrap(api.GET('/api/v1/keys', { params: { query: { limit: 100, after: pageParam } } })),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
-  })
+  paged(queryKey('keys'), (after) =>
+    unwrap(api.GET('/api/v1/keys', { params: { query: { limit: ITEMS_PER_PAGE, after } } })),
+  )
 
 export const auditLogQuery = () =>
-  infiniteQueryOptions({
-    queryKey: queryKey('audit'),
-    queryFn: ({ pageParam }) => unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: 50, before: pageParam } } })),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_page ?? undefined,
+  paged(queryKey('audit'), (before) =>
+    unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: 50, before } } })),
+  )
+
+/** The newest changes: they tell who paused a workflow or a queue, which those resources do not. */
+export const recentChangesQuery = () =>
+  queryOptions({
+    queryKey: queryKey('audit', 'pauses'),
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: MAX_RECENT_CHANGES } } })),
   })
 
 export const configQuery = () =>
@@ -229,4 +235,82 @@ export const configQuery = () =>
     queryKey: queryKey('config'),
     queryFn: () => unwrap(api.GET('/api/v1/config')),
     staleTime: 300_000,
+  })
+
+type Fields = Record<string, unknown>
+
+/** The next ticks of a spec, in words and as times. */
+export const previewQuery = (spec: Fields, count: number, id?: string) =>
+  queryOptions({
+    queryKey: queryKey('preview', spec, count, id),
+    queryFn: () =>
+      unwrap(api.POST('/api/v1/preview', { body: { spec, count, ...(id ? { schedule_id: id } : {}) } as never })),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    retry: false,
+  })
+
+/** The next tick of a schedule if its spec were changed. */
+export const changedSpecQuery = (id: string, spec: Fields | undefined, change: object) =>
+  queryOptions({
+    queryKey: queryKey('spread', id, spec, change),
+    queryFn: () =>
+      unwrap(api.POST('/api/v1/preview', { body: { ...spec, ...change, schedule_id: id, count: 1 } as never })),
+    enabled: spec !== undefined,
+    gcTime: 0,
+  })
+
+/** The ticks of a schedule from a time on, at most `count`. */
+export const ticksFromQuery = (id: string, spec: Fields | undefined, start: Date, count: number) =>
+  queryOptions({
+    queryKey: queryKey('schedule', id, 'count', start, count),
+    queryFn: () => {
+      const after = new Date(start.getTime() - SECOND_MS).toISOString()
+      return unwrap(api.POST('/api/v1/preview', { body: { ...spec, schedule_id: id, after, count } as never }))
+    },
+    enabled: spec !== undefined,
+  })
+
+/** Ticks of a schedule after an instant one by one, and the number of ticks between given instants. */
+export const tickCountsQuery = (
+  id: string,
+  description: ScheduleDescription | undefined,
+  after: number,
+  count: number,
+  bounds: number[],
+) => {
+  const { version, definition, degraded } = description?.schedule ?? {}
+  const zone = degraded ? { timezone: null } : {} // a schedule whose zone is unknown fires in UTC
+  return queryOptions({
+    queryKey: queryKey('ahead', id, version, after, count, bounds),
+    queryFn: async () => {
+      const request = {
+        schedule_id: id,
+        after: after / SECOND_MS,
+        count,
+        bounds: bounds.map((bound) => bound / SECOND_MS),
+      }
+      const preview = await unwrap(api.POST('/api/v1/preview', { body: { ...definition?.spec, ...zone, ...request } }))
+      return { after, bounds, preview, times: preview.ticks.map((tick) => Date.parse(tick.at)) }
+    },
+    staleTime: 300 * SECOND_MS,
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** The difference that a definition would make to the upcoming ticks of a schedule. */
+export const scheduleDiffQuery = (id: string | undefined, draft: Fields, token: number | undefined, count: number) =>
+  queryOptions({
+    queryKey: queryKey('effect', draft, id, token),
+    queryFn: () =>
+      unwrap(
+        api.POST('/api/v1/schedules/{schedule_id}/effect', {
+          params: { path: { schedule_id: id! } },
+          body: { ...draft, count } as never,
+        }),
+      ),
+    enabled: id !== undefined,
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    retry: false,
   })
